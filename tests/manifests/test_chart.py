@@ -1,22 +1,16 @@
 """The Helm chart makes what kustomize makes, and each value does what it says. On a cluster: tests/e2e."""
 
 import copy
-import os
 import re
-import subprocess
-import sys
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from ingress_manager.core.settings import parse
-from tests.docs.test_docs import blocks
-from tests.helm import RELEASE, by_default, cases, changes, helm, lacking, of_helm_test, rendered, template
-from tests.hooks.test_server import free_port
-from tests.manifests.objects import Build, Object, one, selects
+from tests.helm import cases, changes, lacking, of_helm_test, rendered, template
+from tests.manifests.objects import Build
 from tools import chart
 from tools.golden import Case
 
@@ -67,8 +61,6 @@ def without_hash(value: Any) -> None:
 
 
 MONITORING = {"podMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
-
-
 ADMISSION = {"admission": {"enabled": True}}
 
 
@@ -107,85 +99,52 @@ def test_values_change_what_their_case_says_and_nothing_else(case: Case) -> None
     assert changes(case) == case.stated["becomes"], "`make cases` writes it"
 
 
-OWN = cases()["admission-with-a-certificate-of-ones-own"].stated["values"]
-ELSEWHERE = {"fullnameOverride": "x" * 63, "nameOverride": "y" * 63, "metacontroller": {"namespace": "operators"}}
+OWN = cases()["admission-with-a-certificate-of-ones-own"].stated["values"]["admission"]
+HTTPROUTE = {"defaults": {"outputs": ["httproute"]}}
+LISTENERSET = {"defaults": {"gateway": {"name": "web", "namespace": "edge", "listenerSets": {"port": 443}}}}
 
 
-def test_whatever_it_is_called_the_api_server_finds_what_answers_it_by_a_name_of_its_certificate() -> None:
-    objects = [item for item in rendered(ADMISSION | ELSEWHERE, "mine") if not of_helm_test(item)]
-    name, label = f"{'x' * 53}-admission", {"app.kubernetes.io/name": f"{'y' * 53}-admission", INSTANCE: "mine"}
-    hook, own = [one(objects, "Deployment", each) for each in ("x" * 63, name)]
-    assert not selects(hook["spec"]["selector"]["matchLabels"], own["spec"]["template"]["metadata"]["labels"])
-    assert own["spec"]["selector"]["matchLabels"] == label
-    assert one(objects, "Service", name)["spec"]["selector"] == label
-    assert one(objects, "PodDisruptionBudget", name)["spec"]["selector"]["matchLabels"] == label
-    assert one(objects, "NetworkPolicy", name)["spec"]["podSelector"]["matchLabels"] == label
-    configuration = one(objects, "ValidatingWebhookConfiguration", "x" * 63)
-    [webhook] = configuration["webhooks"]
-    assert webhook["clientConfig"]["service"] == {"name": name, "namespace": RELEASE, "path": "/admit"}
-    [expression] = webhook["namespaceSelector"]["matchExpressions"]
-    assert expression["values"] == ["kube-system", RELEASE, "operators"]
-    assert configuration["metadata"]["annotations"] == {"cert-manager.io/inject-ca-from": f"{RELEASE}/{name}"}
-    certificate = one(objects, "Certificate", name)["spec"]
-    assert certificate["dnsNames"][0] == f"{name}.{RELEASE}.svc"
-    [_, volume] = own["spec"]["template"]["spec"]["volumes"]
-    assert volume["secret"]["secretName"] == certificate["secretName"] == f"{name}-tls"
-    authority = one(objects, "Issuer", certificate["issuerRef"]["name"])["spec"]["ca"]["secretName"]
-    assert one(objects, "Certificate", f"{name}-ca")["spec"]["secretName"] == authority == f"{name}-ca"
+def webhook(**values: Any) -> dict[str, Any]:
+    """Return values with the webhook enabled."""
+    return {"admission": {"enabled": True, **values}}
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"certManager": {"enabled": False}}, "certManager.enabled is false, so secretName must name the Secret"),
-        ({**OWN["admission"], "caBundle": ""}, "and caBundle must be its authority, as PEM; caBundle is empty"),
-        ({**OWN["admission"], "secretName": ""}, "and caBundle must be its authority, as PEM; secretName is empty"),
+        (webhook(certManager={"enabled": False}), "certManager.enabled is false, so secretName must name the Secret"),
+        (webhook(**OWN | {"caBundle": ""}), "and caBundle must be its authority, as PEM; caBundle is empty"),
+        (webhook(**OWN | {"secretName": ""}), "and caBundle must be its authority, as PEM; secretName is empty"),
         (
-            {**OWN["admission"], "certManager": {"enabled": True}},
+            webhook(**OWN | {"certManager": {"enabled": True}}),
             "caBundle is that of a certificate of yours, so certManager.enabled must be false",
         ),
+        ({"settings": {"admission": {"deny": True}}}, "admission.deny is true, so admission.enabled must be true"),
+        ({"settings": HTTPROUTE}, "the outputs have httproute, so httproute.enabled must be true"),
+        (
+            {"settings": {"namespaces": {"team-a": LISTENERSET}}},
+            "a gateway has listenerSets, so httproute.listenerSets must be true",
+        ),
+        ({"replicas": 3}, "at '': additional properties 'replicas' not allowed"),
+        ({"image": {"digest": "latest"}}, "at '/image/digest': 'latest' does not match pattern"),
+        ({"settings": {"host": "x"}}, "at '/settings': additional properties 'host' not allowed"),
+        ({"settings": {"paused": "yes"}}, "at '/settings/paused': got string, want boolean"),
     ],
-    ids=["nothing", "no authority", "no secret", "both"],
 )
-def test_a_webhook_whose_certificate_nobody_can_know_or_trust_is_refused(values: dict[str, Any], said: str) -> None:
-    done = template({"admission": {"enabled": True, **values}})
+def test_values_that_are_wrong_or_would_not_work_together_are_refused(values: dict[str, Any], said: str) -> None:
+    done = template(values)
     assert done.returncode != 0
     assert said in done.stderr
-
-
-def test_settings_that_deny_are_refused_while_the_api_server_asks_nobody() -> None:
-    values = {"settings": {"admission": {"deny": True}}}
-    assert "admission.deny is true, so admission.enabled must be true" in template(values).stderr
-    assert template(values | ADMISSION).returncode == 0
-
-
-def test_values_and_settings_that_are_wrong_are_all_named() -> None:
-    image = {"name": "x", "digest": "latest"}
-    done = template({"replicas": 3, "image": image, "settings": {"host": "x", "paused": "yes"}})
-    assert done.returncode != 0
-    for said in (
-        "at '': additional properties 'replicas' not allowed",
-        "at '/image': additional properties 'name' not allowed",
-        "at '/image/digest': 'latest' does not match pattern '^(sha256:[0-9a-f]{64})?$'",
-        "at '/settings': additional properties 'host' not allowed",
-        "at '/settings/paused': got string, want boolean",
-    ):
-        assert said in done.stderr
 
 
 RESTRICTED = {tuple(name.split(".")) for name in chart.RULES if name != "settings"}
 """The values of text that can't be just anything: Kubernetes allows few characters there."""
 
 HOSTILE = [
-    "x\ny: z",
     "1\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: more}\nx:",
     "{{ .Release.Name }}{{",
     '"\\',
-    "!!binary x",
-    "null",
-    " # x",
-    "\u2028\t\x00x",
-    "x" * 300,
+    " # x\u2028\t\x00x",
 ]
 
 
@@ -232,7 +191,7 @@ def test_a_text_stays_where_its_value_belongs_whatever_it_is(text: str) -> None:
     assert made_everywhere(text) == replaced(made_everywhere("PLACE"), "PLACE", text)
 
 
-@pytest.mark.parametrize("text", HOSTILE[:5], ids=ascii)
+@pytest.mark.parametrize("text", HOSTILE[:3], ids=ascii)
 def test_a_text_that_kubernetes_can_not_take_is_refused(text: str) -> None:
     values: dict[str, Any] = {}
     for *above, name in RESTRICTED:
@@ -250,96 +209,3 @@ def test_a_label_that_helm_would_leave_out_is_refused() -> None:
     for *above, name in labels:
         (values.setdefault(above[0], {}) if above else values)[name] = {"x" * 318: "x"}
     assert template(values).stderr.count("invalid propertyName") == len(labels) == 8
-
-
-HTTPROUTE = {"defaults": {"outputs": ["httproute"]}}
-LISTENERSET = {"defaults": {"gateway": {"name": "web", "namespace": "edge", "listenerSets": {"port": 443}}}}
-
-
-@pytest.mark.parametrize("is_of_namespace", [False, True], ids=["all", "a namespace"])
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (HTTPROUTE, "the outputs have httproute, so httproute.enabled must be true"),
-        (LISTENERSET, "a gateway has listenerSets, so httproute.listenerSets must be true"),
-    ],
-    ids=["httproute", "listenerset"],
-)
-def test_settings_that_ask_for_a_kind_are_refused_while_metacontroller_makes_none(
-    settings: dict[str, Any], said: str, is_of_namespace: bool
-) -> None:
-    done = template({"settings": {"namespaces": {"team-a": settings}} if is_of_namespace else settings})
-    assert done.returncode != 0
-    assert said in done.stderr
-
-
-def test_the_page_shows_values_that_the_chart_has(tmp_path: Path) -> None:
-    options: list[str | Path] = []
-    for number, block in enumerate(blocks("helm.md", "yaml")):
-        (tmp_path / f"{number}.yaml").write_text(block, encoding="utf-8")
-        options += ["--values", tmp_path / f"{number}.yaml"]
-    done = helm("template", RELEASE, chart.CHART, *options)
-    assert done.returncode == 0, done.stderr
-
-
-def notes(*options: str) -> str:
-    """Return what Helm tells whoever installs the chart. No cluster is asked."""
-    done = helm("install", RELEASE, chart.CHART, "--namespace", RELEASE, "--dry-run=client", *options)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.partition("NOTES:\n")[2]
-
-
-UNLIMITED = "limits.hosts is any, so every namespace may claim every host"
-
-
-@pytest.mark.parametrize(
-    ("hosts", "said"), [([], 1), (["settings.limits.hosts=any"], 1), (["settings.limits.hosts={a.example.com}"], 0)]
-)
-def test_the_notes_warn_while_every_namespace_may_claim_every_host(hosts: list[str], said: int) -> None:
-    assert notes(*(option for stated in hosts for option in ("--set", stated))).count(UNLIMITED) == said
-
-
-# What `helm test` makes: only its pod gets to the hook, and its script says whether the hook answers.
-
-NAMED = cases()["name"].stated["values"]
-CHANGED_LABELS = {"commonLabels": {"app.kubernetes.io/instance": "mine", "app.kubernetes.io/component": "hook"}}
-
-
-@pytest.mark.parametrize("values", [{}, NAMED, CHANGED_LABELS], ids=["none", "name", "labels"])
-def test_nothing_of_the_hook_selects_the_tests_pod_and_only_the_tests_policy_lets_it_in(values: dict[str, Any]) -> None:
-    objects = rendered(values, "mine")
-    mine, others = ([item for item in objects if of_helm_test(item) is its] for its in (True, False))
-    test, hook = one(mine, "Pod")["metadata"]["labels"], one(others, "Deployment")["spec"]["template"]
-    own = one(others, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"]
-    for selector in (own, one(others, "Service")["spec"]["selector"]):
-        assert selects(selector, hook["metadata"]["labels"])
-        assert not selects(selector, test)
-    policy = one(mine, "NetworkPolicy")["spec"]
-    [rule] = policy["ingress"]
-    [peer] = rule["from"]
-    assert policy["podSelector"]["matchLabels"] == own
-    assert policy["policyTypes"] == ["Ingress"]
-    assert rule["ports"] == [{"port": "http"}]
-    assert peer.keys() == {"podSelector"}, "only pods of its own namespace"
-    assert selects(peer["podSelector"]["matchLabels"], test)
-    assert not selects(peer["podSelector"]["matchLabels"], hook["metadata"]["labels"])
-
-
-def script_against(pod: Object, port: int) -> subprocess.CompletedProcess[str]:
-    """Run the script of a pod, as it stands there, against a port of this machine, without trying again."""
-    [container] = pod["spec"]["containers"]
-    [python, *rest] = container["command"]
-    assert python == "python"
-    stated = {each["name"]: each["value"] for each in container["env"]}
-    environment = os.environ | stated | {"HOOK": f"127.0.0.1:{port}", "SECONDS_TO_TRY": "0"}
-    return subprocess.run(
-        [sys.executable, *rest], env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
-
-
-def test_it_fails_with_a_sentence_where_nothing_listens() -> None:
-    port = free_port()
-    done = script_against(one(by_default(), "Pod"), port)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"The hook doesn't answer at 127.0.0.1:{port}: ConnectionRefusedError(")
-    assert done.stderr.endswith("See whether its pods are ready.\n")

@@ -18,7 +18,7 @@ from devcluster.build import REPOSITORY
 from devcluster.manifests import rendered
 from ingress_manager import __version__
 from ingress_manager.commands.play.command import PAGE
-from tests.manifests.objects import container, ports
+from tests.manifests.objects import container
 
 SETUP = configparser.ConfigParser(interpolation=None)
 SETUP.read(REPOSITORY / "setup.cfg")
@@ -33,13 +33,6 @@ def test_the_version_is_the_same_wherever_it_is_stated() -> None:
     assert {item["metadata"]["labels"]["app.kubernetes.io/version"] for item in rendered("manifests")} == {__version__}
     chart = yaml.safe_load((REPOSITORY / "charts/ingress-manager/Chart.yaml").read_text(encoding="utf-8"))
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
-
-
-def test_the_image_states_its_port_and_a_user_that_the_kubelet_can_tell_from_root() -> None:
-    assert re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.MULTILINE) == [
-        str(port) for port in ports("manifests").values()
-    ]
-    assert re.findall(r"^USER (\d+):\d+$", DOCKERFILE, re.MULTILINE) == ["65532"]
 
 
 def test_the_image_holds_what_setup_cfg_asks_for_and_only_what_has_a_hash() -> None:

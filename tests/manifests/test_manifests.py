@@ -17,7 +17,6 @@ from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import BUILT_IN_DEFAULTS, Defaults, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
 from tests.manifests.objects import Build, Object, container, one, ports, selects, template, uncommented
-from tools import install
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 DEPLOYMENTS = [
@@ -140,15 +139,6 @@ GRANTED = {
 def test_each_may_do_what_it_needs_and_no_more(folder: str) -> None:
     stated = {(verb, resource) for resource, verbs in GRANTED[folder].items() for verb in verbs}
     assert granted(rule for item in rendered(folder) for rule in item.get("rules", ())) == stated
-
-
-def test_metacontrollers_version_is_the_same_on_every_page_that_names_its_crds() -> None:
-    version = container("metacontroller")["image"].rpartition(":")[2]
-    pages = [*(REPOSITORY / "docs").glob("*.md"), *REPOSITORY.glob("*.md"), REPOSITORY / "metacontroller/README.md"]
-    texts = [install.METACONTROLLER_CRDS, *(page.read_text(encoding="utf-8") for page in pages)]
-    named = [found for text in texts for found in re.findall(r"metacontroller/metacontroller/([^/]+)/manifests", text)]
-    assert len(named) >= 3
-    assert set(named) == {version}
 
 
 # The hook.

@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import yaml
@@ -15,6 +15,7 @@ from hooks.metrics import AdmissionMetrics
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
 from tests.docs.test_docs import rows
+from tests.manifests.objects import ports, template
 
 FOLDER = REPOSITORY / "monitoring"
 ALERTS: dict[str, Any] = yaml.safe_load((FOLDER / "prometheusrule.yaml").read_text(encoding="utf-8"))["spec"]
@@ -26,66 +27,6 @@ def expressions(rate_interval: str) -> list[str]:
     """Return what the dashboard asks Prometheus. Grafana itself chooses the interval of rates, four scrapes or more."""
     targets = [target for panel in DASHBOARD["panels"] for target in panel["targets"]]
     return [target["expr"].replace("$__rate_interval", rate_interval) for target in targets]
-
-
-class Scraped(NamedTuple):
-    """A port that Prometheus scrapes of each pod of a Deployment."""
-
-    job: str
-    deployment: str
-    port_name: str
-    port: int
-    path: str
-    scheme: str = "http"
-    checks_certificate: bool = True
-
-
-def scraped() -> list[Scraped]:
-    """Return what the PodMonitors select of the manifests, in their order, as the Prometheus Operator would."""
-    monitors = [item for item in rendered("monitoring") if item["kind"] == "PodMonitor"]
-    deployments = [
-        item
-        for folder in ("manifests", "metacontroller", "gateway")
-        for item in rendered(folder)
-        if item["kind"] == "Deployment"
-    ]
-    admission = (REPOSITORY / "manifests/admission/deployment.yaml").read_text(encoding="utf-8")
-    deployments.append(next(yaml.safe_load_all(admission)))
-    return [
-        Scraped(
-            pod["metadata"]["labels"][monitor["spec"]["jobLabel"]],
-            deployment["metadata"]["name"],
-            port["name"],
-            port["containerPort"],
-            endpoint["path"],
-            endpoint.get("scheme", "http"),
-            not endpoint.get("tlsConfig", {}).get("insecureSkipVerify", False),
-        )
-        for monitor in monitors
-        for deployment in deployments
-        if deployment["metadata"]["namespace"] in namespaces_of(monitor)
-        for pod in [deployment["spec"]["template"]]
-        if monitor_selects(monitor["spec"]["selector"], pod["metadata"]["labels"])
-        for endpoint in monitor["spec"]["podMetricsEndpoints"]
-        for container in pod["spec"]["containers"]
-        for port in container["ports"]
-        if port["name"] == endpoint["port"]
-    ]
-
-
-def namespaces_of(monitor: dict[str, Any]) -> list[str]:
-    """Return the namespaces in which a PodMonitor looks for pods: its own, unless it names some."""
-    named = monitor["spec"].get("namespaceSelector", {"matchNames": [monitor["metadata"]["namespace"]]})
-    return list(named["matchNames"])
-
-
-def monitor_selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
-    """Return whether a label selector, whose expressions say `In` alone, selects an object with these labels."""
-    expressions = selector.get("matchExpressions", [])
-    assert all(expression["operator"] == "In" for expression in expressions)
-    return selector.get("matchLabels", {}).items() <= labels.items() and all(
-        labels.get(expression["key"]) in expression["values"] for expression in expressions
-    )
 
 
 PAGE = (REPOSITORY / "docs/monitoring.md").read_text(encoding="utf-8")
@@ -109,32 +50,33 @@ def test_an_alert_says_what_is_wrong_and_what_to_do_and_leads_to_its_part_of_the
 
 # What is scraped, and the NetworkPolicy.
 
+SCRAPED = {
+    "ingress-manager": "manifests",
+    "ingress-manager-admission": "manifests/admission",
+    "metacontroller": "metacontroller",
+    "ingress-manager-gateway": "gateway",
+}
+"""The name of each PodMonitor, which is that of a Deployment, and its folder."""
 
-def test_prometheus_scrapes_the_hook_the_webhook_metacontroller_and_traefik() -> None:
-    assert scraped() == [
-        Scraped("ingress-manager", "ingress-manager", "http", 8080, "/metrics"),
-        Scraped("ingress-manager-admission", "ingress-manager-admission", "https", 8443, "/metrics", "https", False),
-        Scraped("ingress-manager-gateway", "ingress-manager-gateway", "internal", 8080, "/metrics"),
-        Scraped("metacontroller", "metacontroller", "metrics", 9999, "/metrics"),
-    ]
+
+def test_each_podmonitor_selects_the_pods_of_its_deployment_and_names_a_port_of_theirs() -> None:
+    monitors = [item for item in rendered("monitoring") if item["kind"] == "PodMonitor"]
+    assert [item["metadata"]["name"] for item in monitors] == sorted(SCRAPED)
+    for monitor in monitors:
+        name, spec = monitor["metadata"]["name"], monitor["spec"]
+        label = template(SCRAPED[name], name)["metadata"]["labels"][spec["jobLabel"]]
+        assert label in str(spec["selector"])
+        [endpoint] = spec["podMetricsEndpoints"]
+        assert endpoint["port"] in ports(SCRAPED[name], name)
 
 
 def test_prometheus_alone_is_let_in_to_the_hooks_port() -> None:
     spec = find("monitoring", "NetworkPolicy")["spec"]
     assert spec["podSelector"] == find("manifests", "NetworkPolicy")["spec"]["podSelector"]
-    assert spec["policyTypes"] == ["Ingress"]
     [rule] = spec["ingress"]
-    [hook] = [each for each in scraped() if each.job == "ingress-manager"]
-    assert rule["ports"] == [{"port": hook.port_name}]
+    assert rule["ports"] == [{"port": "http"}]
     [peer] = rule["from"]
     assert peer["podSelector"] == {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}
-    # The gateway's policy names the same namespace.
-    [gateways] = [
-        gateway["namespaceSelector"]
-        for rule in find("gateway", "NetworkPolicy", "ingress-manager-gateway")["spec"]["ingress"]
-        for gateway in rule.get("from", [])
-    ]
-    assert peer["namespaceSelector"] == gateways
 
 
 # What the hook and the webhook show.
