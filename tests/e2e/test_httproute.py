@@ -1,11 +1,10 @@
-"""HTTPRoutes on a real API server: made, kept, restored and removed as Ingresses are."""
+"""HTTPRoutes and ListenerSets on a real API server: made, kept, restored and removed as Ingresses are."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
-from devcluster.api import HTTPROUTES, INGRESSES, SERVICES, ApiError, Object, Resource
+from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES, ApiError, Object, Resource
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.audit import writes
@@ -16,26 +15,27 @@ TWO_PATHS = "[{path: /}, {host: api.example.com, path: /v1}]"
 
 
 class Routes(Stage):
-    """A stage that sees HTTPRoutes."""
+    """A stage that sees HTTPRoutes and ListenerSets."""
 
-    def route(self, name: str) -> Object | None:
-        """Return the HTTPRoute as it is now."""
-        return self.api.get(HTTPROUTES, name, self.namespace)
+    def until_one(self, resource: Resource, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
+        """Return an object once it is as wanted."""
+
+        def check() -> Object | None:
+            found = self.api.get(resource, name, self.namespace)
+            return found if found is not None and wanted(found) else None
+
+        return self.until(what, check)
 
     def until_route(self, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
         """Return the HTTPRoute once it is as wanted."""
-
-        def check() -> Object | None:
-            route = self.route(name)
-            return route if route is not None and wanted(route) else None
-
-        return self.until(what, check)
+        return self.until_one(HTTPROUTES, name, what, wanted)
 
     def clear(self) -> None:
         """Delete all Services, and wait until nothing that was made for them is left."""
         for service in self.api.list(SERVICES, self.namespace):
             self.api.delete(SERVICES, service["metadata"]["name"], self.namespace)
-        self.until("an empty namespace", lambda: not [*self.names(HTTPROUTES), *self.names(INGRESSES)])
+        made = (HTTPROUTES, INGRESSES, LISTENERSETS)
+        self.until("an empty namespace", lambda: not [name for kind in made for name in self.names(kind)])
 
     def names(self, resource: Resource) -> list[str]:
         """Return the names of all objects of a kind."""
@@ -43,109 +43,111 @@ class Routes(Stage):
 
 
 @pytest.fixture
-def routes(serving: DevCluster) -> Iterator[Routes]:
-    """Yield the namespace in which a Service is given HTTPRoutes alone."""
-    stage = Routes(serving.api, "httproute")
+def stage(serving: DevCluster, request: pytest.FixtureRequest) -> Iterator[Routes]:
+    """Yield the namespace whose name says what a Service is given there."""
+    stage = Routes(serving.api, request.param)
     yield stage
     stage.clear()
 
 
-@pytest.fixture
-def both(serving: DevCluster) -> Iterator[Routes]:
-    """Yield the namespace in which a Service is given an Ingress and HTTPRoutes."""
-    stage = Routes(serving.api, "both")
-    yield stage
-    stage.clear()
+def in_namespace(name: str) -> pytest.MarkDecorator:
+    """Return what lets a test have that namespace."""
+    return pytest.mark.parametrize("stage", [name], indirect=True)
 
 
-def hostnames(route: Object) -> Any:
-    return route["spec"]["hostnames"]
+CERTIFIED = {**ON, "ingress/host": "shop.example.com", "ingress/tls-secret": "shop-tls"}
+MADE = pytest.mark.parametrize(
+    ("stage", "resource", "annotations", "edit"),
+    [
+        ("httproute", HTTPROUTES, ON, {"hostnames": ["elsewhere.example.com"]}),
+        ("listenerset", LISTENERSETS, CERTIFIED, {"parentRef": {"name": "elsewhere"}}),
+    ],
+    ids=["httproute", "listenerset"],
+    indirect=["stage"],
+)
+"""What is made in a namespace for a Service, and an edit of its spec."""
 
 
 @pytest.mark.gate
-def test_a_service_is_given_an_httproute_that_is_restored_repaired_changed_and_removed(routes: Routes) -> None:
-    routes.create_service("shop", ON)
-    made = routes.until_route("shop", "the HTTPRoute", lambda _: True)
-    assert hostnames(made) == ["example.com"]
-    assert routes.ingress("shop") is None
+@MADE
+def test_what_a_service_is_given_is_restored_repaired_guarded_and_removed(
+    stage: Routes, resource: Resource, annotations: dict[str, str], edit: Object
+) -> None:
+    stage.create_service("shop", annotations)
+    made = stage.until_one(resource, "shop", f"the {resource.kind}", lambda _: True)
+    assert stage.ingress("shop") is None
 
-    routes.api.delete(HTTPROUTES, "shop", routes.namespace)
+    stage.api.delete(resource, "shop", stage.namespace)
     old = made["metadata"]["uid"]
-    again = routes.until_route("shop", "a new HTTPRoute", lambda route: route["metadata"]["uid"] != old)
+    again = stage.until_one(resource, "shop", "a new one", lambda found: found["metadata"]["uid"] != old)
     assert again["spec"] == made["spec"]
 
-    edit = {"spec": {"hostnames": ["elsewhere.example.com"]}}
-    routes.api.patch(HTTPROUTES, "shop", edit, routes.namespace)
-    routes.until_route("shop", "the HTTPRoute as it was", lambda route: bool(route["spec"] == made["spec"]))
+    stage.api.patch(resource, "shop", {"spec": edit}, stage.namespace)
+    stage.until_one(resource, "shop", "it as it was", lambda found: bool(found["spec"] == made["spec"]))
+    with pytest.raises(ApiError, match="what ingress-manager made can't lose its Service as an owner"):
+        stage.api.patch(resource, "shop", {"metadata": {"ownerReferences": None}}, stage.namespace)
 
-    routes.api.patch(SERVICES, "shop", {"spec": {"ports": [{"name": "http", "port": 8080}]}}, routes.namespace)
-    routes.until_route(
-        "shop", "the new port", lambda route: bool(route["spec"]["rules"][0]["backendRefs"][0]["port"] == 8080)
-    )
-    routes.annotate("shop", None)
-    routes.until("no HTTPRoute", lambda: routes.route("shop") is None)
-
-
-def test_hosts_with_other_paths_have_an_httproute_that_comes_and_goes_without_touching_the_first(
-    routes: Routes,
-) -> None:
-    routes.create_service("shop", ON)
-    first = routes.until_route("shop", "the HTTPRoute", lambda _: True)
-    annotate(routes, {"ingress/routes": TWO_PATHS})
-    routes.until("two HTTPRoutes", lambda: len(routes.names(HTTPROUTES)) == 2)
-    [_, second] = routes.names(HTTPROUTES)
-    assert hostnames(routes.until_route(second, "the second", lambda _: True)) == ["api.example.com"]
-    annotate(routes, {"ingress/routes": None})
-    routes.until("one HTTPRoute", lambda: routes.names(HTTPROUTES) == ["shop"])
-    now = routes.route("shop")
-    assert now is not None
-    assert (now["metadata"]["uid"], now["metadata"]["generation"]) == (first["metadata"]["uid"], 1)
+    stage.annotate("shop", None)
+    stage.until("neither", lambda: not stage.names(resource) and not stage.names(HTTPROUTES))
 
 
 @pytest.mark.gate
-def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(routes: Routes) -> None:
-    stranger = create(routes.api, HTTPROUTES, "blog", routes.namespace, spec={"hostnames": ["blog.example.com"]})
-    routes.create_service("blog", ON)
-    routes.until_event("blog", "HTTPRoute httproute/blog isn't there yet")
-    assert routes.route("blog") == stranger
-    routes.api.delete(HTTPROUTES, "blog", routes.namespace)
-    routes.until_route("blog", "the Service's own", lambda route: "ownerReferences" in route["metadata"])
+@in_namespace("httproute")
+def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(stage: Routes) -> None:
+    stranger = create(stage.api, HTTPROUTES, "blog", stage.namespace, spec={"hostnames": ["blog.example.com"]})
+    stage.create_service("blog", ON)
+    stage.until_event("blog", "HTTPRoute httproute/blog isn't there yet")
+    assert stage.api.get(HTTPROUTES, "blog", stage.namespace) == stranger
+    stage.api.delete(HTTPROUTES, "blog", stage.namespace)
+    stage.until_route("blog", "the Service's own", lambda route: "ownerReferences" in route["metadata"])
 
 
-def test_an_httproute_cannot_lose_its_owner(routes: Routes) -> None:
-    routes.create_service("shop", ON)
-    routes.until_route("shop", "the HTTPRoute", lambda _: True)
-    with pytest.raises(ApiError, match="what ingress-manager made can't lose its Service as an owner"):
-        routes.api.patch(HTTPROUTES, "shop", {"metadata": {"ownerReferences": None}}, routes.namespace)
-
-
-EVERYTHING = {"ingress/host": "*, a.example.com", "ingress/tls-secret": "one"}
-QUIET: dict[str, tuple[dict[str, str], int, int]] = {
-    "quiet": ({"ingress/routes": TWO_PATHS, "ingress/tls": "true", "ingress/tls-redirect": "true"}, 1, 4),
-    "quiet-rewritten": ({"ingress/profile": "rewritten"}, 0, 1),
-    "quiet-everything": ({**EVERYTHING, "b.ingress/http": "true", "b.ingress/host": "b.example.com"}, 2, 3),
-    "quiet-class": ({"ingress/profile": "by-annotation"}, 1, 1),
-}
-"""The annotations of Services, and how many Ingresses and HTTPRoutes each is given."""
-
-
-def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, both: Routes) -> None:
-    """The API server fills in defaults inside of lists. If the hook left one out, it would be written for ever."""
-    for name, (more, _, _) in QUIET.items():
-        annotations = {**ON, "ingress/host": f"{name}.example.com", **more}
-        both.create_service(name, {key: value for key, value in annotations.items() if value})
-    counts = [sum(some) for some in zip(*((made, routes) for _, made, routes in QUIET.values()), strict=True)]
-    both.until("all of them", lambda: [len(both.names(INGRESSES)), len(both.names(HTTPROUTES))] == counts)
-    for label in ("a", "b"):
-        # Each makes Metacontroller compare what is there with what is desired, before it sees what is created later.
-        for name in QUIET:
-            both.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": label}}}, both.namespace)
-        both.create_service(f"later-{label}", {**ON, "ingress/host": f"{label}.example.com"})
-        both.until_route(f"later-{label}", "the HTTPRoute of a Service created later", lambda _: True)
-    for kind, count in zip(("ingresses", "httproutes"), counts, strict=True):
-        made = [verb for verb, name in writes(serving, both, kind) if name.startswith("quiet")]
-        assert made == ["create"] * count
+@in_namespace("httproute")
+def test_hosts_with_other_paths_have_an_httproute_that_comes_and_goes_without_touching_the_first(
+    stage: Routes,
+) -> None:
+    stage.create_service("shop", ON)
+    first = stage.until_route("shop", "the HTTPRoute", lambda _: True)
+    annotate(stage, {"ingress/routes": TWO_PATHS})
+    stage.until("two HTTPRoutes", lambda: len(stage.names(HTTPROUTES)) == 2)
+    [_, second] = stage.names(HTTPROUTES)
+    made = stage.until_route(second, "the second", lambda _: True)
+    assert made["spec"]["hostnames"] == ["api.example.com"]
+    annotate(stage, {"ingress/routes": None})
+    stage.until("one HTTPRoute", lambda: stage.names(HTTPROUTES) == ["shop"])
+    now = stage.until_route("shop", "the first", lambda _: True)
+    assert (now["metadata"]["uid"], now["metadata"]["generation"]) == (first["metadata"]["uid"], 1)
 
 
 def annotate(stage: Stage, annotations: dict[str, str | None]) -> None:
     stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": annotations}}, stage.namespace)
+
+
+EVERYTHING = {"ingress/host": "*, a.example.com", "ingress/tls-secret": "one"}
+QUIET: dict[str, tuple[dict[str, str], int, int, int]] = {
+    "quiet": ({"ingress/routes": TWO_PATHS, "ingress/tls": "true", "ingress/tls-redirect": "true"}, 1, 4, 0),
+    "quiet-rewritten": ({"ingress/profile": "rewritten"}, 0, 1, 0),
+    "quiet-everything": ({**EVERYTHING, "b.ingress/http": "true", "b.ingress/host": "b.example.com"}, 2, 3, 0),
+    "quiet-class": ({"ingress/profile": "by-annotation"}, 1, 1, 0),
+    "quiet-certified": ({"ingress/profile": "certified", "ingress/tls-secret": "one"}, 0, 1, 1),
+}
+"""The annotations of Services, and how many Ingresses, HTTPRoutes and ListenerSets each is given."""
+
+
+@in_namespace("both")
+def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, stage: Routes) -> None:
+    """The API server fills in defaults inside of lists. If the hook left one out, it would be written for ever."""
+    for name, (more, *_) in QUIET.items():
+        stage.create_service(name, {**ON, "ingress/host": f"{name}.example.com", **more})
+    kinds = (INGRESSES, HTTPROUTES, LISTENERSETS)
+    counts = [sum(some) for some in zip(*(made for _, *made in QUIET.values()), strict=True)]
+    stage.until("all of them", lambda: [len(stage.names(kind)) for kind in kinds] == counts)
+    for label in ("a", "b"):
+        # Each makes Metacontroller compare what is there with what is desired, before it sees what is created later.
+        for name in QUIET:
+            stage.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": label}}}, stage.namespace)
+        stage.create_service(f"later-{label}", {**ON, "ingress/host": f"{label}.example.com"})
+        stage.until_route(f"later-{label}", "the HTTPRoute of a Service created later", lambda _: True)
+    for kind, count in zip(kinds, counts, strict=True):
+        made = [verb for verb, name in writes(serving, stage, kind.plural) if name.startswith("quiet")]
+        assert made == ["create"] * count
