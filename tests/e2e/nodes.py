@@ -3,7 +3,7 @@
 import contextlib
 import threading
 
-from devcluster.api import Api, ApiError, Object
+from devcluster.api import Api, ApiError
 from devcluster.deployments import DEPLOYMENTS, report
 
 
@@ -25,12 +25,7 @@ class Nodes(threading.Thread):
                 metadata = deployment["metadata"]
                 if deployment.get("status", {}).get("observedGeneration") != metadata["generation"]:
                     with contextlib.suppress(ApiError):  # it has just been deleted
-                        if self.start_pods(deployment):
-                            report(self._api, deployment, ready=True)
-
-    def start_pods(self, _deployment: Object) -> bool:
-        """Return whether the pods of a Deployment run."""
-        return True
+                        report(self._api, deployment, ready=True)
 
     def __enter__(self) -> "Nodes":
         self.start()
