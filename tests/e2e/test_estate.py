@@ -19,18 +19,20 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import trustme
+import yaml
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, ApiError, Object, path_of, wait_for
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of, wait_for
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.gateway import Gateway
+from devcluster.gateway import USER, Gateway, lacking
 from ingress_manager.commands.leaving.table import FIELDS, AtGateway, annotations_of, judge
-from tests.e2e.estate import ESTATE, NAMESPACE, PORT, Request, ingress
+from tests.e2e.estate import ESTATE, KEY, NAMESPACE, PORT, Request, ingress
 from tests.e2e.objects import CONFIG_MAPS, SECRETS, create, new
-from tests.e2e.test_gateway import ADDRESS, NGINX, class_nginx
+from tests.e2e.people import is_allowed, said
 
-__all__ = ["class_nginx"]
-
+NGINX = REPOSITORY / "gateway/ingress-nginx"
 POLICY = NGINX / "closed.yaml"
+ADDRESS = "127.0.0.9"
 PASSWORDS = b"ann:$apr1$somesalt$..ZeRvGlKotUj3Cak5iHh."
 """That of ann is `secret`."""
 TOLD = "application/json"
@@ -44,11 +46,13 @@ class Estate(NamedTuple):
     ingresses: dict[str, Object]
     authority: trustme.CA
 
-    def is_denied(self, api: Api, title: str) -> str | None:
+    def is_denied(
+        self, api: Api, title: str, name: str = "again", namespace: str = NAMESPACE, **more: str
+    ) -> str | None:
         """Return why another Ingress that is as this one is denied; None: it isn't."""
         like = self.ingresses[title]
-        made = new(INGRESSES, "again", NAMESPACE, {"annotations": annotations_of(like)}, spec=like["spec"])
-        return denied(api, "POST", path_of(INGRESSES, NAMESPACE), made)
+        made = new(INGRESSES, name, namespace, {"annotations": annotations_of(like) | more}, spec=like["spec"])
+        return denied(api, "POST", path_of(INGRESSES, namespace), made)
 
     def ask(self, host: str, request: Request) -> str:
         """Send a request, as often as it says, and return the last answer in the words of the estate's file."""
@@ -125,23 +129,44 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+@contextlib.contextmanager
+def class_nginx(cluster: DevCluster) -> Iterator[Gateway]:
+    """Have what the component applies, and one more Traefik, which has its configuration, at ADDRESS."""
+    if reason := lacking():
+        pytest.skip(reason)
+    assert cluster.gateway
+    applied = ("ingressclass", "rbac", "name-collisions")
+    files = [option for name in applied for option in ("-f", f"{NGINX}/{name}.yaml")]
+    cluster.kubectl("apply", *files)
+    wait_for(lambda: is_allowed(cluster.api, USER, "watch", "configmaps", ""), 30, what="the right to read ConfigMaps")
+
+    def change(static: Object) -> None:
+        static["providers"] |= yaml.safe_load((NGINX / "provider.yaml").read_text())
+
+    with cluster.gateway.beside(ADDRESS, change):
+        yield cluster.gateway
+    cluster.kubectl("delete", *files)
+
+
 @pytest.fixture(scope="module")
-def estate(cluster: DevCluster, class_nginx: None) -> Iterator[Estate]:  # noqa: ARG001 - a fixture
+def estate(cluster: DevCluster) -> Iterator[Estate]:
     """Yield the estate, as the gateway serves it: its Ingresses are from before the policy that denies some."""
     api = cluster.api
     create(api, NAMESPACES, NAMESPACE)
     with contextlib.ExitStack() as exits:
+        gateway = exits.enter_context(class_nginx(cluster))
         exits.callback(api.delete, NAMESPACES, NAMESPACE)
         authority = trustme.CA()
         of_authority = {"ca.crt": encoded(authority.cert_pem.bytes())}
-        create(api, SECRETS, "passwords", NAMESPACE, data={"auth": encoded(PASSWORDS)})
+        for namespace in (NAMESPACE, "kube-system"):
+            create(api, SECRETS, "passwords", namespace, data={"auth": encoded(PASSWORDS)})
+        exits.callback(api.delete, SECRETS, "passwords", "kube-system")
         create(api, SECRETS, "authority", NAMESPACE, data=of_authority)
         create(api, CONFIG_MAPS, "headers", NAMESPACE, data={"X-Group": "staff"})
         services = {row.to for row in ESTATE.values()} | {"auth", "other"}
         urls = {name: exits.enter_context(answering(api, name, authority)) for name in sorted(services)}
         ingresses = {title: api.create(INGRESSES, ingress(title, urls["auth"])) for title in ESTATE}
-        assert cluster.gateway
-        made = Estate(cluster.gateway, ingresses, authority)
+        made = Estate(gateway, ingresses, authority)
         last = ESTATE["the wildcard, with a longer path"].requests[0]
         wait_for(lambda: made.ask("", last) == last.answer, 30, what="the last one's answer")
         cluster.kubectl("apply", "-f", str(POLICY))
@@ -196,10 +221,20 @@ def test_what_would_be_open_is_denied_unless_it_stood_before(estate: Estate, clu
     assert bool(changed(plain, {"annotations": annotations_of(stands)})) == bool(opened)
 
 
+def test_an_ingress_whose_names_run_together_with_another_namespaces_is_denied(
+    estate: Estate, cluster: DevCluster
+) -> None:
+    api, other = cluster.api, f"{NAMESPACE}-blue"
+    create(api, NAMESPACES, other)
+    told = wait_for(lambda: estate.is_denied(api, "plain", "blue-shop"), 30, what="the policy to know the namespace")
+    assert f"could not tell a route of Ingress {NAMESPACE}/blue-shop from one of namespace {other}" in told
+    assert "give the Ingress a name that does not begin with blue-" in told
+    canary = estate.is_denied(api, "plain", "shop", other, **{f"{KEY}canary": "true"})
+    assert "could not tell a canary" in (canary or "")
+    assert estate.is_denied(api, "plain", "blueshop") is estate.is_denied(api, "plain", "shop", other) is None
+    api.delete(NAMESPACES, other)
+
+
 def denied(api: Api, method: str, path: str, body: Object) -> str | None:
     """Return why the gateway's policies would deny a write; None: they would not."""
-    try:
-        api.request(method, path, params={"dryRun": "All"}, body=body)
-    except ApiError as error:
-        return str(error)
-    return None
+    return said(lambda: api.request(method, path, params={"dryRun": "All"}, body=body))

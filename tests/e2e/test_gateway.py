@@ -1,23 +1,20 @@
-"""The gateway as it is shipped: what it serves, what it answers where nothing is, and what it may do on the cluster."""
+"""The gateway as it is shipped: nobody takes another's requests, and what it answers where nothing is."""
 
-import base64
 import itertools
-import json
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 from typing import Any
 
 import pytest
-import yaml
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, path_of, wait_for
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.gateway import USER, Answer, Gateway, lacking
+from devcluster.gateway import Gateway, lacking
 from devcluster.story import Stage, served_by
-from tests.e2e.objects import SECRETS, backend, by_hand, create, new
-from tests.e2e.people import is_allowed, said, tenant_of
+from tests.e2e.objects import by_hand, create
+from tests.e2e.people import said, tenant_of
 
 PORT = 8085
 """The port of a Service that is asked for something."""
@@ -163,110 +160,3 @@ def test_with_the_component_https_redirect_http_is_sent_to_https(
     finally:
         file.unlink()
     stage.until_answer(host, "an answer of the Service", lambda found: served_by(stage, shop, found))
-
-
-# The class nginx: what our configuration, our rights and our policy decide. All else is Traefik's.
-
-NGINX = REPOSITORY / "gateway/ingress-nginx"
-ADDRESS = "127.0.0.9"
-KEY = "nginx.ingress.kubernetes.io/"
-
-SAID: dict[str, tuple[dict[str, str], int | str]] = {
-    "nothing": ({}, 200),
-    "visitors from elsewhere alone": ({"whitelist-source-range": "192.0.2.0/24"}, 403),
-    "a password": ({"auth-type": "basic", "auth-secret": "passwords"}, 401),
-    "another namespace's passwords": ({"auth-type": "basic", "auth-secret": "kube-system/passwords"}, "page"),
-    "a snippet": ({"configuration-snippet": "return 418;"}, "page"),
-    "headers from a ConfigMap": ({"custom-headers": "kube-system/headers"}, 503),
-    "a wrong regular expression": ({"use-regex": "true"}, "page"),
-    "a Service elsewhere": ({}, 503),
-}
-"""The annotations of an Ingress, and the answer: the 404 page, or a status."""
-
-
-@pytest.fixture(scope="module")
-def class_nginx(cluster: DevCluster) -> Iterator[None]:
-    """Have what the component applies, and one more Traefik, which has its configuration, at ADDRESS."""
-    if reason := lacking():
-        pytest.skip(reason)
-    assert cluster.gateway
-    applied = ("ingressclass", "rbac", "name-collisions")
-    files = [option for name in applied for option in ("-f", f"{NGINX}/{name}.yaml")]
-    cluster.kubectl("apply", *files)
-    wait_for(lambda: is_allowed(cluster.api, USER, "watch", "configmaps", ""), 30, what="the right to read ConfigMaps")
-
-    def change(static: Object) -> None:
-        static["providers"] |= yaml.safe_load((NGINX / "provider.yaml").read_text())
-
-    with cluster.gateway.beside(ADDRESS, change):
-        yield
-    cluster.kubectl("delete", *files)
-
-
-@pytest.fixture
-def nginx(stage: Stage) -> Iterator[Stage]:
-    """Yield a namespace with a Service `shop`, and an ExternalName that leads to this machine."""
-    create(
-        stage.api, SERVICES, "elsewhere", stage.namespace, spec={"type": "ExternalName", "externalName": "localhost"}
-    )
-    users = {"auth": base64.b64encode(b"somebody:$apr1$x$y").decode()}
-    with ExitStack() as exits:
-        for namespace in (stage.namespace, "kube-system"):
-            create(stage.api, SECRETS, "passwords", namespace, data=users)
-            exits.callback(stage.api.delete, SECRETS, "passwords", namespace)
-        exits.enter_context(Backend(stage.create_service("shop", {}, PORT)))
-        yield stage
-
-
-def of_class_nginx(
-    stage: Stage, name: str, annotations: dict[str, str], service: str = "shop", path: str = "/"
-) -> Object:
-    """Return an Ingress of the class nginx with a host of its own. No Pod runs here: the Service's address is asked."""
-    metadata = {
-        "annotations": {f"{KEY}{key}": annotations[key] for key in annotations} | {f"{KEY}service-upstream": "true"}
-    }
-    paths = [{"path": path, "pathType": "ImplementationSpecific", "backend": backend(service, PORT)}]
-    rules = [{"host": f"{name}.{stage.namespace}.example.com", "http": {"paths": paths}}]
-    return new(INGRESSES, name, stage.namespace, metadata, spec={"ingressClassName": "nginx", "rules": rules})
-
-
-def ask_beside(stage: Stage, name: str, headers: dict[str, str] | None = None) -> Answer:
-    assert stage.gateway
-    return stage.gateway.ask(f"{name}.{stage.namespace}.example.com", "/x(", headers=headers, address=ADDRESS)
-
-
-@pytest.mark.usefixtures("class_nginx")
-def test_what_protects_is_served_closed_and_what_ingress_nginx_leaves_closed_stays_so(nginx: Stage) -> None:
-    for number, (what, (annotations, _)) in enumerate(SAID.items()):
-        service = "elsewhere" if what == "a Service elsewhere" else "shop"
-        path = "/x(" if "use-regex" in annotations else "/"
-        nginx.api.create(INGRESSES, of_class_nginx(nginx, f"said-{number}", annotations, service, path))
-    nginx.api.create(INGRESSES, of_class_nginx(nginx, "last", {}))
-    nginx.until("the last one's answer", lambda: ask_beside(nginx, "last").status == 200)
-    found = {what: ask_beside(nginx, f"said-{number}") for number, what in enumerate(SAID)}
-    assert {what: "page" if answer.is_the_404_page else answer.status for what, answer in found.items()} == {
-        what: becomes for what, (_, becomes) in SAID.items()
-    }
-    # What holds for each request holds here, too; and the status is ingress-nginx's to write.
-    assert "X-Original-Url" not in json.loads(ask_beside(nginx, "last", {"X-Original-Url": "/secret"}).body)["headers"]
-    assert ask_beside(nginx, "last", {"X-Large": "x" * 70000}).status == 431
-    assert (nginx.ingress("last") or {})["status"] == {"loadBalancer": {}}
-
-
-@pytest.mark.usefixtures("class_nginx")
-def test_an_ingress_whose_names_run_together_with_another_namespaces_is_denied(nginx: Stage) -> None:
-    other = Stage(nginx.api, f"{nginx.namespace}-blue")
-    create(nginx.api, NAMESPACES, other.namespace)
-
-    def refused(stage: Stage, name: str, annotations: dict[str, str]) -> str | None:
-        path, made = path_of(INGRESSES, stage.namespace), of_class_nginx(stage, name, annotations)
-        return said(lambda: nginx.api.request("POST", path, params={"dryRun": "All"}, body=made))
-
-    told = nginx.until("the policy to know the namespace", lambda: refused(nginx, "blue-shop", {}))
-    assert (
-        f"could not tell a route of Ingress {nginx.namespace}/blue-shop from one of namespace {other.namespace}" in told
-    )
-    assert "give the Ingress a name that does not begin with blue-" in told
-    assert "could not tell a canary" in (refused(other, "shop", {"canary": "true"}) or "")
-    assert (refused(nginx, "blueshop", {}), refused(other, "shop", {})) == (None, None)
-    nginx.api.delete(NAMESPACES, other.namespace)
