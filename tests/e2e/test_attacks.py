@@ -1,17 +1,15 @@
 """The attacks of attacks.yaml, which are sequences of steps, played on a real API server. Each step is one of these:
 
 settings: SETTINGS            the administrator changes the settings: the hook restarts with them
-without: POLICY               the administrator has left out an admission policy, until the attack is over
 others deny: EXPRESSION       somebody else's admission policy denies an Ingress for which this CEL expression is true
 create: {annotations, labels, spec, finalizers}   the tenant creates the Service shop; without a spec, it has a port
 patch: PATCH                  the tenant patches it (RFC 7396)
 delete: OPTIONS               the tenant deletes it
-manage fields: {depth, size}  the tenant writes a field of so many levels, or so many bytes, into its managedFields
+manage fields: BYTES          the tenant writes a field of so many bytes into its managedFields
 edit the ingress: PATCH       somebody who may edit Ingresses patches that one
 ingress: FIELDS               soon the Ingress has these fields, among others; null: there is none
 unchanged: true               after one more sync, the Ingress is the one last seen, with the same spec and annotations
 owned: true                   after a second, the Ingress still has its Service as an owner
-same: true                    the Ingress is the one first seen: it was never removed
 event: TEXT                   soon an Event on the Service says so
 
 `denied: TEXT` beside a write: the API server refuses it, and says so. The tenant may do everything to the Services of
@@ -25,14 +23,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import yaml
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, path_of, wait_for
-from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.policies import wait_for_policies
 from devcluster.story import Stage
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.objects import POLICIES, POLICY_BINDINGS, by_hand, create, new
@@ -62,9 +57,6 @@ class Attack:
         """The Service as it was created."""
 
         self.touches = 0
-        self.left_out = ""
-        """The admission policy that is left out."""
-
         self.made: list[Resource] = []
         """What others have made for the whole cluster, by the name of the namespace."""
 
@@ -81,14 +73,6 @@ class Attack:
     def settings(self, settings: Object) -> None:
         if yaml.safe_load(self.cluster.settings_file.read_text()) != settings:
             self.cluster.restart_hook(settings)
-
-    def without(self, policy: str) -> None:
-        # Deleted, it would stay out: once the last policy with Ingresses as parameters is gone, the API server looks at
-        # no new Ingress any more, also not for a policy that comes later.
-        self.left_out = policy
-        audited = '--patch={"spec": {"validationActions": ["Audit"]}}'
-        self.cluster.kubectl("patch", "validatingadmissionpolicybinding", policy, "--type=merge", audited)
-        time.sleep(1)  # until the API server has noticed
 
     def others_deny(self, expression: str) -> None:
         rule = {"apiGroups": ["networking.k8s.io"], "apiVersions": ["v1"], "resources": ["ingresses"]}
@@ -113,21 +97,16 @@ class Attack:
         self.tenant.create(SERVICES, self.service)
 
     def patch(self, patch: Object) -> None:
-        with as_deep_as_the_service():
-            self.tenant.patch(SERVICES, NAME, patch, self.stage.namespace)
+        self.tenant.patch(SERVICES, NAME, patch, self.stage.namespace)
 
-    def manage_fields(self, limits: Object) -> None:
-        depth, size = limits.get("depth", 1), limits.get("size", 0)
+    def manage_fields(self, size: int) -> None:
         # Go writes each < as six bytes when Metacontroller sends the Service to the hook.
-        field = '{"f:' + "<" * size + '":'
-        fields = field + '{"f:a":' * (depth - 1) + "{}" + "}" * depth
+        fields: Object = {f"f:{'<' * size}": {}}
         entry = {"manager": "tenant", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
         # The API server ignores an update that changes nothing else.
-        labels = {"managed": f"{depth}-{size}"}
-        managed = {"labels": labels, "managedFields": [{**entry, "fieldsV1": msgspec.Raw(fields.encode())}]}
+        managed = {"labels": {"managed": f"{size}"}, "managedFields": [{**entry, "fieldsV1": fields}]}
         service = self.service | {"metadata": self.service["metadata"] | managed}
-        with as_deep_as_the_service():
-            self.tenant.request("PUT", path_of(SERVICES, self.stage.namespace, NAME), body=service)
+        self.tenant.request("PUT", path_of(SERVICES, self.stage.namespace, NAME), body=service)
 
     def delete(self, options: Object) -> None:
         self.tenant.request("DELETE", path_of(SERVICES, self.stage.namespace, NAME), body=options)
@@ -166,16 +145,8 @@ class Attack:
         ingress = self.stage.ingress(NAME) or {"metadata": {}}
         assert [owner["name"] for owner in ingress["metadata"].get("ownerReferences", [])] == [NAME]
 
-    def same(self, _: bool) -> None:
-        assert len({ingress["metadata"]["uid"] for ingress in self.seen}) == 1
-
     def event(self, text: str) -> None:
         self.stage.until_event(NAME, text)
-
-
-def as_deep_as_the_service() -> contextlib.AbstractContextManager[None]:
-    """Return a context for a write that is done when its answer, which holds the Service, can't be read."""
-    return contextlib.suppress(RecursionError)
 
 
 @pytest.fixture(scope="module")
@@ -198,10 +169,6 @@ def attack(attacked: DevCluster, request: pytest.FixtureRequest) -> Iterator[Att
     for resource in made.made:
         api.delete(resource, namespace)
     api.delete(NAMESPACES, namespace)
-    if made.left_out:
-        file = f"metacontroller/controller/{made.left_out.removeprefix('ingress-manager-')}.yaml"
-        attacked.kubectl("apply", "--filename", str(REPOSITORY / file))
-        wait_for_policies(attacked.api)
 
 
 @pytest.mark.parametrize(
