@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks import gunicorn_conf, logs
-from not_found import conf
 from not_found.app import HEADERS, HTML, LONGEST, PROBES_PORT, create_app
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
@@ -91,18 +89,3 @@ def test_the_other_port_answers_probes_and_tells_the_metrics() -> None:
     before = counted()
     ask()
     assert counted() == before + 1
-
-
-def test_it_is_served_as_the_hook_is_except_for_its_ports_and_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    # gunicorn takes the names that are its settings, and no others.
-    names = {name for name in vars(gunicorn_conf) if not name.startswith("_")}
-    assert {name for name in names if getattr(conf, name) is not getattr(gunicorn_conf, name)} == {
-        "bind",
-        "on_starting",
-    }
-    assert conf.bind == gunicorn_conf.addresses(gunicorn_conf.PORT) + gunicorn_conf.addresses(PROBES_PORT)
-    room: list[int] = []
-    monkeypatch.setattr(logs, "log_everything", lambda: None)
-    monkeypatch.setattr(conf, "allow_open_files", room.append)
-    conf.on_starting(None)
-    assert room == [2500], "for the connections of both ports"
