@@ -196,53 +196,39 @@ def test_without_an_answer_every_write_goes_through(asked: DevCluster, stage: St
 
 
 DENY: Object = {"admission": {"deny": True}}
-TWICE = WRONG | {"ingress/tls": "5"}
 
 
-def annotated(annotations: Mapping[str, str | None] | None) -> Object:
+def annotated(annotations: Mapping[str, str]) -> Object:
     """Return a patch of annotations."""
     return {"metadata": {"annotations": annotations}}
 
 
-OPTING_OUT = annotated({"ingress/http": None})
-ONE_CORRECTED = annotated({"ingress/tls": "true"})
-ONE_MORE = annotated({"ingress/class": "Not_A_Class"})
-
-
 @pytest.fixture(scope="module")
 def standing(asked: DevCluster) -> Iterator[Stage]:
-    """Yield a namespace with two Services, each with an Ingress, that were wrong before the settings deny that."""
+    """Yield a namespace with a Service with an Ingress, which was wrong before the settings deny that."""
     with fresh_stage(asked, "standing") as stage:
-        for name in ("edited", "deleted"):
-            stage.api.create(SERVICES, service(stage.namespace, RIGHT, name))
-            stage.until_ingress(name, "its Ingress", lambda _: True)
-            stage.api.patch(SERVICES, name, annotated(TWICE), stage.namespace)
+        stage.api.create(SERVICES, service(stage.namespace, RIGHT))
+        stage.until_ingress("shop", "its Ingress", lambda _: True)
+        stage.api.patch(SERVICES, "shop", annotated(WRONG), stage.namespace)
         admission_of(asked).restart(asked.api, DENY)
         yield stage
 
 
-def test_a_service_that_was_wrong_before_is_denied_only_what_is_wrong_anew(standing: Stage) -> None:
+def test_a_service_that_was_wrong_before_is_denied_what_is_wrong_anew_and_goes_with_its_ingress(
+    standing: Stage,
+) -> None:
     def patch(change: Object) -> None:
-        standing.api.patch(SERVICES, "edited", change, standing.namespace)
+        standing.api.patch(SERVICES, "shop", change, standing.namespace)
 
-    patch({"metadata": {"labels": {"team": "a"}}})
+    one_more = annotated({"ingress/class": "Not_A_Class"})
     with pytest.raises(ApiError, match="ingress/class"):
-        patch(ONE_MORE)
-    patch(ONE_CORRECTED)
-    patch(OPTING_OUT)
-    standing.until("no Ingress", lambda: standing.ingress("edited") is None)
-
-
-def test_a_service_that_was_wrong_before_can_be_deleted_and_its_ingress_goes_with_it(standing: Stage) -> None:
-    def patch(change: Object) -> None:
-        standing.api.patch(SERVICES, "deleted", change, standing.namespace)
-
+        patch(one_more)
     patch({"metadata": {"finalizers": ["example.com/keep"]}})
-    standing.api.delete(SERVICES, "deleted", standing.namespace)
-    patch(ONE_MORE)  # nothing of a Service that goes is denied
+    standing.api.delete(SERVICES, "shop", standing.namespace)
+    patch(one_more)  # nothing of a Service that goes is denied
     patch({"metadata": {"finalizers": None}})
-    standing.until("no Service", lambda: standing.api.get(SERVICES, "deleted", standing.namespace) is None)
-    standing.until("no Ingress", lambda: standing.ingress("deleted") is None)
+    standing.until("no Service", lambda: standing.api.get(SERVICES, "shop", standing.namespace) is None)
+    standing.until("no Ingress", lambda: standing.ingress("shop") is None)
 
 
 @pytest.mark.usefixtures("standing")

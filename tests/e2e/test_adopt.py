@@ -17,10 +17,8 @@ from devcluster.gateway import lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt.adoption import adopt
-from ingress_manager.commands.adopt.command import NEEDED
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.settings import FILE_VARIABLE
-from ingress_manager.core.vocabulary import NGINX
 from tests import adoptions
 from tests.e2e.audit import deleted, written
 from tests.e2e.objects import backend, by_hand, namespace
@@ -145,92 +143,6 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
     stage.api.patch(INGRESSES, "labels-and-a-finalizer", {"metadata": {"finalizers": None}}, stage.namespace)
 
 
-def test_what_protects_an_ingress_is_on_its_service_first_and_guards_what_is_made_later(
-    adopting: DevCluster, stage: Stage, tmp_path: Path
-) -> None:
-    stage.create_service("shop", {}, PORT)
-    host, key, value = f"shop.{stage.namespace}.example.com", f"{NGINX}whitelist-source-range", "192.0.2.0/24"
-    ingress = by_hand(stage.namespace, "shop", host, "shop", PORT, ingressClassName="nginx")
-    ingress["metadata"]["annotations"] = {key: value}
-    before = stage.api.create(INGRESSES, ingress)
-    path = tmp_path / "settings.yaml"
-
-    def adopted(settings: str, *arguments: str) -> Ended:
-        path.write_text(settings)
-        return run(adopting.control_plane, "adopt", "--all", "-n", stage.namespace, f"--settings={path}", *arguments)
-
-    def made() -> Object:
-        found = stage.ingress("shop")
-        assert found is not None
-        return found
-
-    refused = adopted(SETTINGS.read_text(), "--apply")
-    assert refused.returncode == 1
-    assert (stage.ingress("shop"), annotations_of(stage)) == (before, {})
-    pasted = SETTINGS.read_text() + refused.stdout.partition(f"# {NEEDED}\n")[2]
-    adopting.restart_hook(yaml.safe_load(pasted))
-    with written(adopting, stage.namespace) as writes:
-        ended = adopted(pasted, "--apply")
-    assert ended.returncode == 0, ended.stderr
-    assert annotations_of(stage)[key] == value
-    assert deleted(writes) == set()
-    assert made()["metadata"]["uid"] == before["metadata"]["uid"]
-
-    stage.api.delete(INGRESSES, "shop", stage.namespace)
-    again = stage.until_ingress(
-        "shop", "the Ingress", lambda found: found["metadata"]["uid"] != before["metadata"]["uid"]
-    )
-    assert again["metadata"]["annotations"][key] == value
-    # The controller of this class doesn't read it.
-    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": {"ingress/class": CLASS}}}, stage.namespace)
-    stage.until_event("shop", f"{key} protects this Service, and the controller of the class")
-    assert made()["spec"]["ingressClassName"] == "nginx"
-    adopting.restart_hook(yaml.safe_load(SETTINGS.read_text()))
-
-
-def annotations_of(stage: Stage) -> dict[str, str]:
-    """Return the annotations of the Service shop."""
-    service = stage.api.get(SERVICES, "shop", stage.namespace)
-    assert service is not None
-    annotations: dict[str, str] = service["metadata"].get("annotations", {})
-    return annotations
-
-
-def test_what_a_backup_brings_back_without_its_owner_is_told_of_and_adopted_again(
-    cluster: DevCluster, stage: Stage, tmp_path: Path
-) -> None:
-    """Backup tools leave out owners, and restore Ingresses before their Services are there, or after."""
-    host = f"shop.{stage.namespace}.example.com"
-    stage.create_service("shop", {"ingress/http": "true", "ingress/host": host}, PORT)
-    made = stage.until_ingress("shop", "the Ingress", lambda _: True)
-    stage.api.delete(SERVICES, "shop", stage.namespace)
-    stage.until("the garbage collector", lambda: stage.ingress("shop") is None)
-    kept = {key: made["metadata"][key] for key in ("name", "namespace", "labels", "annotations")}
-    restored = stage.api.create(INGRESSES, {**made, "metadata": kept})
-    stage.create_service("shop", {"ingress/http": "true", "ingress/host": f"new.{host}"}, PORT)
-    name = f"{stage.namespace}/shop"
-    stage.until_event(
-        "shop",
-        f"Ingress {name} isn't there yet: one that ingress-manager didn't make has that name, or something denies it; "
-        f"`ingress-manager status {name}` says which [not-made]",
-    )
-    told = run(cluster.control_plane, "status", name, f"--settings={cluster.settings_file}")
-    assert f"Ingress {name}" in told.stdout
-    assert "it has no owner" in told.stdout
-    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": {"ingress/host": host}}}, stage.namespace)
-
-    kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
-    arguments = ("adopt", "--all", "-n", stage.namespace, f"--settings={cluster.settings_file}", "--apply")
-    adopted = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
-    assert adopted.returncode == 0, adopted.stderr
-    now = stage.ingress("shop")
-    assert now is not None
-    assert is_ours(now)
-    assert now["metadata"]["uid"] == restored["metadata"]["uid"]
-    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": {"ingress/host": f"new.{host}"}}}, stage.namespace)
-    stage.until_ingress("shop", "the changed host", lambda found: found["spec"]["rules"][0]["host"] == f"new.{host}")
-
-
 def test_no_right_of_whoever_moves_ingresses_is_more_than_needed(serving: DevCluster, tmp_path: Path) -> None:
     """Services are released, one with a ListenerSet; an Ingress is adopted again, and another is replaced."""
     stage = Stage(serving.api, "both", serving.gateway, CLASS)
@@ -298,10 +210,6 @@ def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluste
 
     arguments = ("adopt", f"{stage.namespace}/shop", f"--settings={cluster.settings_file}")
     with cluster.engine.paused():
-        late = run(cluster.control_plane, *arguments, "--apply", "--timeout=1")
-        assert late.returncode != 0
-        assert f"After 1 s: Metacontroller has not reported `Ingress {stage.namespace}/shop isn't" in late.stderr
-        sh(cluster.control_plane, late.stderr.splitlines()[-1])  # how to go back
         adopting = subprocess.Popen(
             [str(cluster.control_plane.programs.kubectl), "ingress-manager", *arguments, "--apply"],
             env=environment_of(cluster.control_plane),

@@ -1,4 +1,4 @@
-"""What the gateway's own configuration decides about a request: every row of gateway_requests.yaml."""
+"""Requests from outside reach a Service; what the gateway's configuration decides about them: gateway_requests.yaml."""
 
 import contextlib
 import json
@@ -32,6 +32,17 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     headers: dict[str, str] = {}
     brings: list[str] = []
     http2: dict[str, str] | None = None
+
+
+@pytest.mark.gate
+def test_a_service_is_served_once_it_is_annotated_and_no_longer_once_it_opts_out(place: Place) -> None:
+    host = place.host("annotated")
+    with place.service("annotated", {}) as service, Backend(service):
+        place.until_404_page(host)
+        place.annotate("annotated", ON)
+        assert backend(place.until_served(host)) == (f"{place.namespace}/annotated", 80)
+        place.annotate("annotated", {"ingress/http": None})
+        place.until_404_page(host)
 
 
 ROWS = msgspec.convert(

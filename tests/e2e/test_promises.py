@@ -2,12 +2,10 @@
 
 import contextlib
 import json
-import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-import yaml
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, path_of
 from devcluster.cluster import DevCluster
@@ -15,11 +13,9 @@ from devcluster.story import Stage, routes, steps_for
 from tests.e2e.audit import (
     READS,
     done,
-    until_create_met_an_existing_ingress,
     write_requests,
     writes,
 )
-from tests.e2e.conftest import fresh_stage
 from tests.e2e.objects import by_hand, create
 from tests.e2e.people import tenant_of
 
@@ -50,22 +46,6 @@ def test_what_others_add_to_our_ingress_stays(stage: Stage) -> None:
     ingress = stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
     assert ingress["metadata"]["annotations"]["example.com/mark"] == "kept"
     assert ingress["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "ingress-manager", "team": "a"}
-
-
-@pytest.mark.gate
-def test_an_ingress_without_metacontrollers_annotation_is_left_alone_until_it_is_put_back(
-    cluster: DevCluster, stage: Stage
-) -> None:
-    stage.create_service("shop", {"ingress/http": "true"})
-    stage.until_ingress("shop", "the Ingress", lambda _: True)
-    key = "metacontroller.k8s.io/decorator-controller"
-    lost = stage.api.patch(INGRESSES, "shop", {"metadata": {"annotations": {key: None}}}, stage.namespace)
-    stage.api.patch(SERVICES, "shop", {"spec": {"ports": [{"name": "http", "port": 81}]}}, stage.namespace)
-    until_create_met_an_existing_ingress(cluster, stage, "shop")
-    assert stage.ingress("shop") == lost
-    assert stage.events("shop") == []
-    stage.api.patch(INGRESSES, "shop", {"metadata": {"annotations": {key: "ingress-manager"}}}, stage.namespace)
-    stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
 
 
 # The audit log, and managedFields.
@@ -131,7 +111,7 @@ def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Sta
     assert tried == {("create", 409)}
 
 
-# Opting out, a pause with new settings, and the largest Ingress.
+# Opting out, and the largest Ingress.
 
 TWO_PORTS = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
 
@@ -164,39 +144,6 @@ def test_opting_out_works_whatever_else_is_wrong(stage: Stage) -> None:
     assert stage.ingress("shop") == before
     stage.annotate("shop", "false")
     stage.until("no Ingress", lambda: stage.ingress("shop") is None)
-
-
-def test_while_a_namespace_is_paused_nothing_changes_in_it_and_no_event_says_so(
-    cluster: DevCluster, stage: Stage
-) -> None:
-    """Others go on. Afterwards, new settings are followed."""
-    published(stage)
-    before = stage.ingress("shop")
-    settings = yaml.safe_load(cluster.settings_file.read_text())
-    try:
-        cluster.restart_hook(settings | {"namespaces": {stage.namespace: {"paused": True}}})
-        paused = answers_429(cluster)
-        annotate(stage, {"ingress/host": "Wrong"})
-        stage.until("an answer of the paused hook", lambda: answers_429(cluster) > paused)
-        with fresh_stage(cluster, f"{stage.namespace}-beside") as beside:
-            published(beside)
-        assert stage.ingress("shop") == before
-        # An Event may say that the hook was down during its restart. None says that it is paused, or names the mistake.
-        assert not [event for event in stage.events("shop") if "429" in event or "ingress/host" in event]
-        own = {"defaults": {"class": "internal", "tls": {"enabled": True}}, "limits": {"hosts": ["*.example.org"]}}
-        general = settings["defaults"] | {"host": "{service}.example.org"}
-        cluster.restart_hook(settings | {"defaults": general, "namespaces": {stage.namespace: own}})
-        annotate(stage, {"ingress/host": None})
-        ingress = stage.until_ingress("shop", "the new settings", lambda found: "tls" in found["spec"])
-        assert ingress["spec"]["ingressClassName"] == "internal"
-        assert ingress["spec"]["tls"] == [{"hosts": ["shop.example.org"]}]
-    finally:
-        cluster.restart_hook(settings)
-
-
-def answers_429(cluster: DevCluster) -> int:
-    """Return how often the hook has answered that it is paused, from its log."""
-    return len(re.findall(r'"status": ?429', cluster.hook.log_path.read_text()))
 
 
 def test_the_largest_ingress_that_we_accept_can_be_stored(stage: Stage) -> None:

@@ -3,18 +3,14 @@
 tests/manifests has the whole list of their rights; here are the promises that rest on it.
 """
 
-import re
-
 import pytest
 import yaml
 
 from devcluster import engines, gateway
-from devcluster.api import wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.audit import READS
-from tests.e2e.objects import CLUSTER_BINDINGS, create
 from tests.e2e.people import is_allowed
 
 EVERYTHING = "get list watch create update patch delete"
@@ -33,42 +29,16 @@ FORBIDDEN = [
 WATCHED = {"endpointslices", "ingressclasses", "ingresses", "nodes", "secrets", "services"}
 
 
-def allowed_of_forbidden(cluster: DevCluster) -> list[str]:
-    """Return what the engine may do and should not."""
+@pytest.mark.gate
+def test_the_api_servers_authorizer_says_what_metacontroller_may_not_do(cluster: DevCluster) -> None:
+    assert is_allowed(cluster.api, engines.USER, "list", "services", ""), "it is who is asked about"
     allowed = []
     for line in FORBIDDEN:
         verbs, _, where = line.partition(": ")
         kind, _, namespace = where.partition(" in ")
         found = [verb for verb in verbs.split() if is_allowed(cluster.api, engines.USER, verb, kind, namespace)]
         allowed += [f"{verb} {where}" for verb in found]
-    return allowed
-
-
-@pytest.mark.gate
-def test_the_api_servers_authorizer_says_what_metacontroller_may_not_do(cluster: DevCluster) -> None:
-    assert is_allowed(cluster.api, engines.USER, "list", "services", ""), "it is who is asked about"
-    assert allowed_of_forbidden(cluster) == []
-
-
-def test_the_rights_of_an_existing_metacontroller_are_narrowed_by_the_commands_of_its_page(
-    cluster: DevCluster, stage: Stage
-) -> None:
-    """Those of its own manifests, which are every verb on every resource; and a Service still gets its Ingress."""
-    page = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
-    steps = page.partition("### Narrow the rights of an existing one")[2].partition("\n## ")[0]
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
-    subject = {"kind": "ServiceAccount", "namespace": "metacontroller", "name": "metacontroller"}
-    create(cluster.api, CLUSTER_BINDINGS, "metacontroller", roleRef=role, subjects=[subject])
-    [(verb, kind, user)] = re.findall(r"kubectl auth can-i (\w+) (\w+) --as (\S+)", steps)
-    assert user == engines.USER
-    asked = (cluster.api, user, verb, f"{kind}.rbac.authorization.k8s.io", "")
-    wait_for(lambda: is_allowed(*asked), 30, what="the rights of Metacontroller's own manifests")
-    for command in re.findall(r"kubectl ((?:apply -f|delete) .*)", steps):
-        cluster.kubectl(*command.replace("metacontroller/install", f"{REPOSITORY}/metacontroller/install").split())
-    wait_for(lambda: not is_allowed(*asked), 30, what="the end of these rights")
-    assert allowed_of_forbidden(cluster) == []
-    stage.create_service("shop", {"ingress/http": "true"})
-    stage.until_ingress("shop", "the Ingress", lambda _: True)
+    assert allowed == []
 
 
 def tried(cluster: DevCluster, user: str) -> set[tuple[str, str, str]]:

@@ -1,9 +1,7 @@
-"""`ingress-manager status` on a real cluster: a Service goes through its states, and a pipeline waits for the last."""
+"""`ingress-manager status` on a real cluster: a pipeline waits until a Service is served."""
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
@@ -13,7 +11,7 @@ from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.objects import create
-from tests.e2e.shell import commands_of, run, sh
+from tests.e2e.shell import commands_of, sh
 
 ADDRESS = "192.0.2.1"
 SLICES = Resource("discovery.k8s.io/v1", "endpointslices", "EndpointSlice")
@@ -42,30 +40,6 @@ def let_a_pod_be_ready(stage: Stage, service: str) -> None:
         endpoints=[{"addresses": ["192.0.2.2"], "conditions": {"ready": True}}],
         ports=[{"name": "http", "port": 8080, "protocol": "TCP"}],
     )
-
-
-def status(cluster: DevCluster, stage: Stage, *options: str) -> tuple[int, list[dict[str, Any]]]:
-    """Return the exit status and the rows of a namespace, under the settings that the hook has."""
-    settings = f"--settings={cluster.settings_file}"
-    ended = run(cluster.control_plane, "status", settings, "-n", stage.namespace, "-o", "json", *options)
-    return ended.returncode, json.loads(ended.stdout)["exposed"]
-
-
-def test_a_service_goes_through_its_states(
-    cluster: DevCluster, stage: Stage, gateway_with_address: gateway.Gateway
-) -> None:
-    assert gateway_with_address
-    host = f"{stage.namespace}.example.com"
-    stage.create_service("shop", {"ingress/http": "true", "ingress/host": host})
-    code, [row] = status(cluster, stage, "shop", "--wait=accepted")
-    assert (code, row["state"], row["urls"], row["addresses"]) == (0, "accepted", [f"http://{host}/"], [ADDRESS])
-    assert status(cluster, stage, "shop", "--wait=serving", "--timeout=1s")[0] == 1
-    let_a_pod_be_ready(stage, "shop")
-    assert status(cluster, stage, "shop", "--wait=serving")[1] == [{**row, "state": "serving", "sentence": None}]
-    change = {"metadata": {"annotations": {"ingress/port": "grpc"}}}
-    stage.api.patch(SERVICES, "shop", change, stage.namespace)
-    code, [row] = status(cluster, stage, "shop", "--wait=serving")
-    assert (code, row["state"], row["reasons"]) == (1, "refused", ["unknown-port"])
 
 
 def test_the_pipeline_of_the_page_runs_as_it_stands(cluster: DevCluster, gateway_with_address: gateway.Gateway) -> None:
