@@ -45,6 +45,9 @@ EXAMPLES = DOCS / "commands/examples"
 OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 ALERTS = DOCS.parent / "monitoring/prometheusrule.yaml"
 
+LONGEST_EXAMPLE = 150
+"""Characters of a refusal's sentence that is shown as an example; a longer one explains itself."""
+
 SHOWN_INSIDE = {"Admission", "Tls", "Gateway"}
 """The settings' types whose fields stand in the table of the type that has them."""
 
@@ -67,7 +70,7 @@ def settings(
 def fields(
     types: dict[str, Any], name: str, built_in: dict[str, Any], left_out: Collection[str] = (), above: str = ""
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield each field of a type of a JSON Schema, its meaning, and what is built in; after a mapping, its fields."""
+    """Yield each field of a type of a JSON Schema, its meaning, and what is built in; for a mapping, its fields."""
     for field, described in types[name]["properties"].items():
         if field in left_out:
             continue
@@ -80,9 +83,11 @@ def fields(
             shown = "[the gateway's](#what-a-controller-reads)"
         else:
             shown = "" if "$ref" in described or "default" not in facts else f"`{yaml_of(facts['default'])}`"
-        yield f"`{above}{field}`", described["description"], shown
         named = [each.get("$ref", "").rpartition("/")[2] for each in (described, *described.get("anyOf", ()))]
-        for inside in SHOWN_INSIDE.intersection(named):
+        shown_inside = SHOWN_INSIDE.intersection(named)
+        if shown or not shown_inside:
+            yield f"`{above}{field}`", described["description"], shown
+        for inside in shown_inside:
             yield from fields(types, inside, built_in.get(field) or {}, (), f"{above}{field}.")
 
 
@@ -92,12 +97,9 @@ def yaml_of(value: Any) -> str:
 
 
 def known(by_default: bool) -> str:
-    """Return the list of the keys that we know, by what a value is: those that are copied by default, or the others."""
-    keys: dict[str, list[str]] = {}
-    for key, row in KNOWN.items():
-        if row.by_default == by_default:
-            keys.setdefault(row.right.removeprefix("must be "), []).append(f"`{key}`")
-    return "\n".join(item(f"- {value}: {', '.join(each)}") for value, each in keys.items())
+    """Return the keys that we know: those that are copied by default, or the others."""
+    keys = (f"`{key}`" for key, row in KNOWN.items() if row.by_default == by_default)
+    return textwrap.fill(", ".join(keys), 150, break_on_hyphens=False) + "\n"
 
 
 def item(text: str, indent: str = "") -> str:
@@ -143,7 +145,7 @@ def refusal(reason: Reason) -> str:
     """Return the section of one reason."""
     row = REASONS[reason]
     parts = [f"## `{reason}`\n", f"{row.meaning}\n", f"**Fix:** {row.remedy}\n"]
-    if said := sentences().get(reason):
+    if len(said := sentences().get(reason, "")) in range(1, LONGEST_EXAMPLE):
         parts.append(f"`{said}`\n")
     return "\n".join(parts)
 

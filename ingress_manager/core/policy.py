@@ -90,7 +90,7 @@ class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """TLS. Each field stands alone."""
     annotations: dict[str, str] | UnsetType = UNSET
     """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own annotation of the same
-    key is not copied."""
+    key isn't copied."""
     labels: dict[str, str] | UnsetType = UNSET
     """Added to every Ingress and HTTPRoute."""
     outputs: Annotated[tuple[_OutputName, ...], Meta(min_length=1)] | UnsetType = UNSET
@@ -114,15 +114,15 @@ class Profile(_Stated, rename="camel", frozen=True, forbid_unknown_fields=True):
     timeouts: Object | UnsetType = UNSET
     """Timeouts of the Gateway API, copied into each rule of its HTTPRoutes."""
     accepted_losses: tuple[str, ...] | UnsetType = UNSET
-    """Takes the place of `limits.acceptedLosses`: the annotations for which this profile has other means."""
+    """Takes the place of `limits.acceptedLosses`, where the profile has other means."""
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What a Service may ask for."""
 
     hosts: Limit | UnsetType = UNSET
-    """The hosts that a Service may claim; {namespace} is replaced. `*.suffix` is any depth below it. `*` is a rule
-    without a host, and no host. `any` is everything."""
+    """The hosts that a Service may claim; {namespace} is replaced. `*.suffix` allows every host below it, but not the
+    suffix itself. `*` allows only rules without a host. `any` allows all."""
     classes: Limit | UnsetType = UNSET
     """The allowed IngressClasses, or `any`."""
     path_types: Annotated[tuple[_PathType, ...], Meta(min_length=1)] | UnsetType = UNSET
@@ -132,8 +132,7 @@ class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     profiles: Limit | UnsetType = UNSET
     """The allowed profiles, or `any`."""
     accepted_losses: tuple[str, ...] | UnsetType = UNSET
-    """The full keys of annotations that may be lost. Else a Service is refused that would lose one which protects it or
-    changes its answer."""
+    """The full keys of annotations that may be lost, though they protect a Service or change its answer."""
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -189,8 +188,7 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     admission: Admission = Admission()
     """The answer to `kubectl apply` of a Service."""
     ingress_classes: dict[str, IngressClass] = {}
-    """What the controller of an IngressClass reads: in `reads`, how the keys of its annotations begin. A Service of
-    that class is refused if another annotation protects it."""
+    """What the controller of an IngressClass reads: in `reads`, how the keys of its annotations begin."""
 
     @cached_property
     def whole(self) -> "Policy":

@@ -14,11 +14,8 @@ from devcluster.api import SERVICES, WEBHOOKS, ApiError, Object, path_of, wait_f
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
-from tests.docs.test_docs import blocks
 from tests.e2e.conftest import fresh_stage
 from tests.e2e.objects import new
-from tests.e2e.shell import sh
-from tools import markdown
 
 WEBHOOK = REPOSITORY / "manifests/admission/webhook.yaml"
 
@@ -235,13 +232,3 @@ def test_a_service_that_was_wrong_before_is_denied_what_is_wrong_anew_and_goes_w
 def test_whoever_makes_a_mistake_is_denied(stage: Stage) -> None:
     with pytest.raises(ApiError, match=re.escape(SAID)):
         stage.api.create(SERVICES, service(stage.namespace, WRONG))
-
-
-def test_a_denial_is_told_as_the_page_shows_it(asked: DevCluster) -> None:
-    [settings] = [block for block in blocks("admission.md", "yaml") if "deny" in block]
-    admission_of(asked).restart(asked.api, yaml.safe_load(settings))
-    shown = markdown.typed((REPOSITORY / "docs/admission.md").read_text(encoding="utf-8"), "console denying")
-    assert shown
-    for each in shown:
-        printed = sh(asked.control_plane, f"{each.command} 2>&1", check=False).stdout
-        assert printed == each.shown
