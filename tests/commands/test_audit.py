@@ -349,12 +349,6 @@ def test_what_no_event_explains_is_put_down_to_metacontroller(cluster: Cluster) 
     assert found["command"].startswith("kubectl rollout restart ")
 
 
-def test_a_dump_with_events_says_what_is_in_the_way_and_of_what_they_do_not_explain_that() -> None:
-    [case] = (each for each in AUDITS if each.name == "missing-for-a-reason")
-    ended = run("audit", "-f", "-", "--current-settings", os.devnull, stdin=dumps.text(case))
-    assert ended[:2] == (1, case.stated["becomes"]["audit"])
-
-
 # The merge, by which `audit` knows what Metacontroller would change: it comes out as Metacontroller's does.
 
 

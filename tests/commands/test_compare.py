@@ -137,11 +137,6 @@ def test_every_difference_of_an_ingress_is_told_once_with_its_urls(controllers: 
     )
 
 
-def test_what_is_answered_alike_is_only_counted(controllers: list[Controller]) -> None:
-    ended = asked_with([controllers[0], controllers[0]], ingress("a", "a.example.com", "/"))
-    assert (ended.status, ended.out, ended.err) == (0, "2 requests, 0 differ\n", "")
-
-
 def test_what_is_not_answered_is_told_even_if_neither_answers(
     controllers: list[Controller], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,12 +101,6 @@ def test_one_that_is_named_is_not_looked_for(cluster: Cluster) -> None:
     assert (ended.status, ended.err) == (0, "With the settings of the ConfigMap tools/hook-settings.\n")
 
 
-@pytest.mark.parametrize("wanted", ["--all", "/hook"])
-def test_what_names_none_is_wrong_use(wanted: str) -> None:
-    ended = run("render", "--installation", wanted)
-    assert (ended.status, f"Invalid value for '--installation': \"{wanted}\" " in ended.err) == (2, True)
-
-
 def test_why_a_hook_is_looked_for_by_its_name_is_told(cluster: Cluster) -> None:
     cluster.answers = on_a_cluster(HOOK)
     del cluster.answers[BEHIND]

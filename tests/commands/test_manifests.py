@@ -46,7 +46,6 @@ def objects(found: Manifests) -> list[Any]:
         ("a: &a {kind: List, items: [b: 1]}\nkind: List\nitems: [*a, *a]\n", [{"b": 1}, {"b": 1}]),
         ("- 1\n- 2\n---\ntext\n---\n", []),
         ("{a: [b], c: 'd'}\n", [{"a": ["b"], "c": "d"}]),
-        ('{"a": "\\ud83d\\ude00"}', [{"a": "😀"}]),
         (f"a: [{FLAT}]\n", [{"a": [[]] * DEEPEST}]),
         (
             "a: &a {x: 1, z: 1}\nb: &b {<<: *a, z: 2}\nc: {<<: *b, z: 3}\n",
@@ -56,7 +55,7 @@ def objects(found: Manifests) -> list[Any]:
         ('{"kind": "ServiceList", "apiVersion": "v1", "items": [{"metadata": {"name": "shop"}}]}',
          [{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}}]),
     ],
-    ids=["a list in two places", "no object", "braces", "two halves", "brackets", "merge keys", "keys", "a typed list"],
+    ids=["a list in two places", "no object", "braces", "brackets", "merge keys", "keys", "a typed list"],
 )  # fmt: skip
 def test_what_is_read(text: str, found: list[Any]) -> None:
     assert objects(read(text, "f")) == found
@@ -100,23 +99,17 @@ def too_many(text: str) -> str:
     ("reason", "text", "line", "sentence"),
     [
         ("YAML that breaks off", "a: [\n", 1, "is not YAML: …"),
-        ("many brackets that break off", f"a: [{FLAT}\n", 1, "is not YAML: …"),
         ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, "states b twice"),
-        ("a deep key twice", "a:\n- x: 1\n  y: 1\n  x: 2\n", 4, "states x twice"),
         ("JSON with a word that it hasn't", '{"a": 1}\n{"b": nothing}', 2, "is not JSON: …"),
-        ("braces that break off", '{"a": [1,\n', 1, "is not YAML: …"),
         ("a control character", "a: 1\n---\nb: \x01\n", 2, "is not YAML: …"),
         ("a tag", "a: !!set x\n", 1, "must not use tags (!)"),
         ("a list as a key", "a: 1\n? [b]\n: c\n", 2, "must not use a list or a mapping as a key"),
         ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),
-        ("lists that would not yet", "a: " + "[" * DEEPEST + "]" * DEEPEST, 1, "is nested too deeply"),
-        ("dashes that would end the process", "- " * 100_000, 1, "is nested too deeply"),
         ("half of a character", '{"a": 1}\n{"b": "\\ud83d"}', 2, "holds half of a character"),
         ("fields that merge keys repeat without end", MERGED, 1, too_many(MERGED)),
         ("lists that make each other endless", ALIASED, 1, too_many(ALIASED)),
         ("a mapping in itself", "a: &a {b: *a}\n", 1, "is not YAML: …"),
         ("a number that no computer needs", f'{{"a": {"1" * 5000}}}', 1, "holds a value that can't be read"),
-        ("JSON that is nested too deeply", '{"a": ' * 100_000, 1, "is nested too deeply"),
         ("JSON that commands can't go through", '{"a": ' * DEEPEST + "[]" + "}" * DEEPEST, 1, "is nested too deeply"),
         ("the same in YAML", "a: " + "[" * DEEPEST + "]" * DEEPEST, 1, "is nested too deeply"),
     ],

@@ -13,8 +13,7 @@ from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import HTTPROUTE, LISTENERSET
 from ingress_manager.commands.reading.kinds import INGRESS as INGRESS_KIND
 from ingress_manager.commands.status import command
-from ingress_manager.commands.status.printing import HEAD
-from ingress_manager.commands.status.states import STATES, Judge, State
+from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.view.events import reports_in
 from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known
 from ingress_manager.commands.view.look import look
@@ -63,18 +62,6 @@ def states_without(case: Case, taken: str) -> dict[tuple[str, ...], State]:
         (row.service.full_name, row.entrance, *([row.kind, row.name] if row.kind else [])): row.judged.state
         for row in found
     }
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_narrow_terminal_breaks_lines_and_no_word(case: Case) -> None:
-    whole, *narrow = (cases.status_of(case, width).get("table", "") for width in (0, 80, 110, 160))
-    for width, text in zip((80, 110, 160), narrow, strict=True):
-        assert all(len(line) <= width or len(line.split()) == 1 for line in text.splitlines()), text
-        assert all(word in text for word in whole.split()[len(HEAD) :])
-
-
-def test_every_state_has_its_meaning() -> None:
-    assert set(STATES) == set(State)
 
 
 # The shell.
