@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,6 @@ from tools.markdown import played, table
 DOCS = REPOSITORY / "docs"
 EXAMPLES = DOCS / "commands/examples"
 OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
-ALERTS = DOCS.parent / "monitoring/prometheusrule.yaml"
 
 LONGEST_EXAMPLE = 150
 """Characters of a refusal's sentence that is shown as an example; a longer one explains itself."""
@@ -179,30 +178,42 @@ def pinned(path: str, pattern: str) -> str:
 
 
 def kinds() -> str:
-    """Return the table of the kinds of findings, and how much each matters that isn't an error."""
-    rows = ((f"`{kind}`", row.meaning, row.remedy) for kind, row in KINDS.items())
+    """Return a list of the kinds of findings, and how much each matters that isn't an error."""
     few = {each: [f"`{kind}`" for kind, row in KINDS.items() if row.severity is each] for each in Severity}
     warnings, hints = (", ".join(few[each]) for each in (Severity.WARNING, Severity.HINT))
-    head = ("kind", "what it means", "what to do")
-    return f"{table(head, rows)}\n\nWarnings are {warnings}.\nHints are {hints}. All others are errors."
+    rows = described((kind, f"{row.meaning} *{row.remedy}*") for kind, row in KINDS.items())
+    return f"{rows}\n\nWarnings are {warnings}.\nHints are {hints}. All others are errors."
 
 
 def states() -> str:
-    """Return the table of the states of what is exposed."""
-    return table(("state", "what it means"), ((f"`{state}`", meaning) for state, meaning in STATES.items()))
+    """Return a list of the states of what is exposed."""
+    return described(STATES.items())
+
+
+def described(rows: Iterable[tuple[str, str]]) -> str:
+    """Return a Markdown list of words and what they mean."""
+    return "\n".join(
+        textwrap.fill(f"- `{word}`: {text}", 150, subsequent_indent="  ", break_on_hyphens=False) for word, text in rows
+    )
 
 
 def outages() -> str:
-    """Return the table of what happens while a part is down, from what the end-to-end test of it plays."""
+    """Return the table of what happens while a part is down, from what the end-to-end test of it plays.
+
+    A part is left out if all Services follow as ever.
+    """
     columns = {
         ("create", "change", "opt out", "drift"): "a Service is made or changed, or its Ingress",
         ("delete",): "a Service is deleted",
-        ("visitors",): "visitors",
         ("heals",): "when it heals",
     }
-    rows = yaml.safe_load(OUTAGES.read_text(encoding="utf-8"))
-    if {row["lost"] for row in rows} != {"nothing"}:
-        raise ValueError(f"{OUTAGES} says that something is lost, and the page has no column for it")
+    rows = [
+        row
+        for row in yaml.safe_load(OUTAGES.read_text(encoding="utf-8"))
+        if {row[event] for events in columns for event in events if event != "heals"} != {"as ever"}
+    ]
+    if {(row["visitors"], row["lost"]) for row in rows} != {("served", "nothing")}:
+        raise ValueError(f"{OUTAGES} says what the page has no column for: visitors who aren't served, or a loss")
     return table(
         ("what is down", *columns.values()),
         ((f"{row['part']}: {' or '.join(row['ways'])}", *(common(row, each) for each in columns)) for row in rows),
@@ -213,22 +224,6 @@ def common(row: dict[str, str], columns: tuple[str, ...]) -> str:
     """Return what a row says in each of these columns. Raises ValueError if they differ."""
     [said] = {row[column] for column in columns}
     return said
-
-
-def alerts() -> str:
-    """Return the table of the alerts."""
-    groups = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["spec"]["groups"]
-    rules = [rule for group in groups for rule in group["rules"]]
-    rows = (
-        (
-            f"[{rule['alert']}](#{rule['alert'].lower()})",
-            rule["labels"]["severity"],
-            rule["annotations"]["summary"],
-            rule.get("for", "at once"),
-        )
-        for rule in rules
-    )
-    return table(("alert", "severity", "what it says", "fires after"), rows)
 
 
 PARTS: dict[str, Callable[[], str]] = {
@@ -246,7 +241,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "states": states,
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
     "outages": outages,
-    "alerts": alerts,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 

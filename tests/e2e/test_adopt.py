@@ -284,8 +284,9 @@ def test_an_ingress_moves_in_and_out_again(cluster: DevCluster) -> None:
     namespace(cluster.api, "team-a")
     stage = Stage(cluster.api, "team-a", ingress_class=cluster.ingress_class)
     before = create_pair(stage, stage.ingress_class or "nginx")
-    for name, moved_in in (("adopt", True), ("release", False)):
-        commands = commands_of(f"docs/commands/{name}.md")
+    page = commands_of("docs/commands/adopt.md")
+    out = page.index("ingress-manager release team-a/shop")
+    for commands, moved_in in ((page[:out], True), (page[out:], False)):
         assert len(commands) > 2
         for command in commands:
             ended = sh(cluster.control_plane, command, environment={FILE_VARIABLE: str(cluster.settings_file)})

@@ -93,10 +93,10 @@ def shown() -> dict[str, set[str]]:
     }
 
 
-def test_the_page_on_operating_lists_the_metrics_with_their_labels() -> None:
+def test_the_page_on_monitoring_lists_the_metrics_with_their_labels() -> None:
     listed = dict(
         re.findall(r"^\| `(ingress_manager_\w+)(?:\{(\w+)\})?`", row)[0]
-        for row in rows("operating.md", "| metric ")[:-1]
+        for row in rows("monitoring.md", "| metric ")[:-1]
     )
     own = {
         re.sub(r"_(bucket|count|sum)$", "", name): "".join(labels)

@@ -49,14 +49,14 @@ KINDS = {
     "refused": Kind(
         Severity.ERROR,
         "The hook refuses the Service: nothing new is made, and what stands stays.",
-        "Correct the annotation; docs/refusals.md tells more of each reason.",
+        "Correct the annotation; docs/refusals.md tells more.",
         (SERVICE,),
         asked.refused,
     ),
     "name-taken": Kind(
         Severity.ERROR,
-        "Somebody else's object has the name of an object that the Service asks for.",
-        "If that object leads to this Service, adopt it. If it leads elsewhere, use another entrance, such as "
+        "Somebody else's object has the name that the Service's object would have.",
+        "Adopt that object if it leads to this Service. If it leads elsewhere, use another entrance, such as "
         "web.ingress/http. Delete it only if it leads nowhere.",
         MADE,
         made.name_taken,
@@ -71,8 +71,8 @@ KINDS = {
     "missing": Kind(
         Severity.ERROR,
         "The Service asks for the object, and it isn't there.",
-        "Remove the obstacle that the sentence names. Metacontroller tries again within 1,000 seconds. If none is "
-        "named, look whether the hook and Metacontroller run.",
+        "Remove the obstacle that the sentence names; Metacontroller tries again. If none is named, look whether the "
+        "hook and Metacontroller run.",
         MADE,
         made.missing,
     ),
@@ -85,9 +85,8 @@ KINDS = {
     ),
     "unguarded": Kind(
         Severity.ERROR,
-        "An annotation that protects stands on the object alone, not on its Service: once the object is made anew, "
-        "it is open.",
-        "Put the annotation onto the Service, which is then refused wherever its protection would be lost.",
+        "An annotation that protects stands on the object alone: once it is made anew, it is open.",
+        "Put the annotation onto the Service, which is then refused if its protection would be lost.",
         MADE,
         made.unguarded,
     ),
@@ -100,49 +99,44 @@ KINDS = {
     ),
     "detached": Kind(
         Severity.ERROR,
-        "The object has ingress-manager's label or annotation, but lacks its owner, Metacontroller's annotation or "
-        "its Service.",
-        "If a Service asks for it, attach it again. If it only leads to a Service, take the label off: it serves "
-        "on. Delete it only if it leads to nothing.",
+        "The object has our label or annotation, but lacks its owner, Metacontroller's annotation or its Service.",
+        "Attach it again if a Service asks for it. Take the label off if it only leads to a Service: it serves on. "
+        "Delete it only if it leads to nothing.",
         (SERVICE, *OBJECTS),
         made.detached,
     ),
     "held": Kind(
         Severity.ERROR,
-        "Finalizers hold the object, which is being deleted, or it has one of Metacontroller's. It doesn't change "
-        "meanwhile.",
-        "Let their program take the finalizers off. Do it by hand only if that program is gone for good, or is "
-        "Metacontroller.",
+        "The object is being deleted, and finalizers hold it; or it has one of Metacontroller's. It doesn't change.",
+        "Let their program take them off. Do it by hand only if that program is gone for good, or is Metacontroller.",
         (SERVICE, *OBJECTS),
         made.held,
     ),
     "upstream-collision": Kind(
         Severity.ERROR,
-        "ingress-nginx or Traefik gives two Services, routes or certificates one name, such as namespace-service-"
-        "port. In ingress-nginx one may get the other's settings, in Traefik the other's requests; Traefik drops "
-        "one of two routes or certificates.",
+        "ingress-nginx or Traefik gives two Services, routes or certificates one name. A Service may get the other's "
+        "settings or requests; a route or a certificate may have no effect.",
         "Change the name or the port of one Service, or the host of one Ingress.",
         (SERVICE, INGRESS),
         upstream_collision,
     ),
     "no-class": Kind(
         Severity.ERROR,
-        "There is no IngressClass of the stated name; or the Ingress states none, and there is no default.",
+        "There is no IngressClass of that name, or no default one.",
         "State the class of a controller that runs, by ingress/class or defaults.class.",
         (SERVICE, INGRESS, CLASS),
         of_each(answers.no_class),
     ),
     "no-gateway": Kind(
         Severity.ERROR,
-        "The Gateway that the HTTPRoute or ListenerSet states isn't there.",
+        "The Gateway of the HTTPRoute or ListenerSet isn't there.",
         "The administrator states another, in defaults.gateway or in the profile.",
         (SERVICE, *ROUTED, GATEWAY),
         of_each(answers.no_gateway),
     ),
     "not-accepted": Kind(
         Severity.ERROR,
-        "The Gateway's controller rejects the HTTPRoute or ListenerSet, or one of its references, or has said nothing "
-        "for minutes.",
+        "The Gateway's controller rejects the HTTPRoute or ListenerSet, or has said nothing for minutes.",
         "Do as the controller's sentence says.",
         (SERVICE, *ROUTED, GATEWAY),
         of_each(answers.not_accepted),
@@ -156,30 +150,30 @@ KINDS = {
     ),
     "port-unserved": Kind(
         Severity.ERROR,
-        "Endpoints are ready, but none at the port to which the Ingress or HTTPRoute leads.",
+        "Endpoints are ready, but none at the port to which the object leads.",
         "Correct the targetPort or the container port's name, or state another ingress/port.",
         (SERVICE, *OBJECTS, SLICE),
         of_each(answers.port_unserved),
     ),
     "no-certificate": Kind(
         Severity.ERROR,
-        "The Secret of the Ingress or ListenerSet isn't there, or lacks tls.crt or tls.key.",
+        "The Secret isn't there, or lacks tls.crt or tls.key.",
         "Make a Secret of the type kubernetes.io/tls, or name another by ingress/tls-secret.",
         (SERVICE, INGRESS, LISTENERSET, SECRET),
         of_each(answers.no_certificate),
     ),
     "wrong-certificate": Kind(
         Severity.ERROR,
-        "The Secret's certificate isn't valid now, isn't for one of the hosts, or isn't one: browsers warn.",
-        "Renew the certificate, or get one for these hosts.",
+        "The certificate isn't valid now, isn't for one of the hosts, or isn't one: browsers warn.",
+        "Renew it, or get one for these hosts.",
         (SERVICE, INGRESS, LISTENERSET, SECRET, CERTIFICATES),
         of_each(answers.wrong_certificate),
     ),
     "claimed-twice": Kind(
         Severity.WARNING,
-        "Two Ingresses of one class or controller, or two HTTPRoutes of a listener, claim one host and path; or two "
-        "ListenerSets, or one and its Gateway, one host and port. One gets no requests: in ingress-nginx and the "
-        "Gateway API the younger, and a ListenerSet beside its Gateway.",
+        "Two Ingresses of one controller, or two HTTPRoutes of a listener, claim one host and path; or two "
+        "ListenerSets, or one and its Gateway, one host and port. One gets no requests: mostly the younger, and a "
+        "ListenerSet beside its Gateway.",
         "Give one of them another host or path; a host has one ListenerSet, whatever its paths.",
         OBJECTS,
         claimed_twice,
@@ -201,7 +195,7 @@ KINDS = {
     "no-http": Kind(
         Severity.HINT,
         "The Service has annotations of an entrance without its `ingress/http`: nothing is made for them.",
-        'State ingress/http: "true", if the Service should be published; else take the others off.',
+        'State ingress/http: "true" to publish the Service; else take the others off.',
         (SERVICE,),
         asked.no_http,
     ),

@@ -47,12 +47,11 @@ class State(StrEnum):
 STATES = {
     State.SERVING: (
         "The object is as the Service asks. A controller has taken it, its address is known, and a Pod of the Service "
-        "is ready; behind a ListenerSet or a redirect, none needs to be. Nothing is known to be in the way."
+        "is ready (behind a ListenerSet or a redirect, none needs to be)."
     ),
     State.ACCEPTED: (
-        "The object is as the Service asks. A controller has taken it: the Ingress has an address; each Gateway or "
-        "ListenerSet says of the HTTPRoute Accepted and ResolvedRefs; or the ListenerSet and its listener say so, and "
-        "Programmed. The sentence says what is missing or could not be looked at."
+        "The object is as the Service asks. A controller has taken it: an Ingress has an address, an HTTPRoute is "
+        "Accepted with ResolvedRefs, a ListenerSet is Programmed, too. The sentence says what is missing or unknown."
     ),
     State.WAITING: (
         "The object isn't as the Service asks, or no controller has taken it. The sentence says what it waits for."
