@@ -21,7 +21,6 @@ from devcluster.processes import Processes
 from devcluster.programs import find_metacontroller, find_programs, find_traefik
 from devcluster.story import Stage
 from tests.e2e.objects import create
-from tests.e2e.traffic import Place
 
 HERE = Path(__file__).parent
 SHARED = ("serving", "cluster", "empty_cluster")
@@ -132,12 +131,6 @@ def serving(engine: str) -> Iterator[DevCluster]:
         for name in SERVING_SETTINGS["namespaces"]:
             create(running.api, NAMESPACES, name)
         yield running
-
-
-@pytest.fixture(scope="module", params=("ingress", "httproute"))
-def place(serving: DevCluster, request: pytest.FixtureRequest) -> Place:
-    """Return each of the two namespaces in which a Service reaches visitors in one way."""
-    return Place(serving, str(request.param))
 
 
 @contextlib.contextmanager

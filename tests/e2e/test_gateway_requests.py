@@ -4,7 +4,8 @@ import contextlib
 import json
 import re
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -14,9 +15,12 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import Event, ResponseReceived
 
+from devcluster.api import SERVICES, Api, wait_for
 from devcluster.backend import Backend
-from devcluster.gateway import LOOPBACK
-from tests.e2e.traffic import ON, Place, backend
+from devcluster.cluster import DevCluster
+from devcluster.gateway import LOOPBACK, Answer, Gateway
+from tests.e2e.objects import create
+from tests.e2e.traffic import IN_A_ROW, ON
 
 ITS_OWN = {"X-Forwarded-For": LOOPBACK, "X-Real-Ip": LOOPBACK, "X-Forwarded-Proto": "http"}
 OF_EACH = {*ITS_OWN, "Accept-Encoding", "Host", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Server"}
@@ -34,33 +38,74 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     http2: dict[str, str] | None = None
 
 
-@pytest.mark.gate
-def test_a_service_is_served_once_it_is_annotated_and_no_longer_once_it_opts_out(place: Place) -> None:
-    host = place.host("annotated")
-    with place.service("annotated", {}) as service, Backend(service):
-        place.until_404_page(host)
-        place.annotate("annotated", ON)
-        assert backend(place.until_served(host)) == (f"{place.namespace}/annotated", 80)
-        place.annotate("annotated", {"ingress/http": None})
-        place.until_404_page(host)
-
-
 ROWS = msgspec.convert(
     yaml.safe_load(Path(__file__).with_name("gateway_requests.yaml").read_text(encoding="utf-8")), list[Row]
 )
 
 
+@dataclass(frozen=True)
+class Place:
+    """A namespace of the cluster `serving`, whose name says what exposes a Service there."""
+
+    api: Api
+    gateway: Gateway
+    namespace: str
+
+    @property
+    def host(self) -> str:
+        """Return the host of all Services here."""
+        return f"requests.{self.namespace}.example.com"
+
+    @contextlib.contextmanager
+    def service(self, name: str, annotations: dict[str, str]) -> Iterator[None]:
+        """Have a Service with the path of its name, and what answers for it."""
+        metadata = {"annotations": {"ingress/host": self.host, "ingress/path": f"/{name}"} | annotations}
+        with Backend(create(self.api, SERVICES, name, self.namespace, metadata, spec={"ports": [{"port": 80}]})):
+            yield
+        self.api.delete(SERVICES, name, self.namespace)
+
+    def until(self, path: str, wanted: Callable[[Answer], bool]) -> Answer:
+        """Return the answer once both Traefiks give one that is wanted."""
+
+        def check() -> Answer | None:
+            answers = (self.gateway.ask(self.host, path) for _ in range(IN_A_ROW))
+            answer = next(answers)
+            return answer if wanted(answer) and all(map(wanted, answers)) else None
+
+        return wait_for(check, 60, what=f"the answer of {self.host}{path}")
+
+
+def is_served(answer: Answer) -> bool:
+    return answer.status == 200
+
+
+def is_the_404_page(answer: Answer) -> bool:
+    return answer.is_the_404_page
+
+
+@pytest.fixture(scope="module", params=("ingress", "httproute"))
+def place(serving: DevCluster, request: pytest.FixtureRequest) -> Place:
+    """Return each of the two namespaces in which a Service reaches visitors in one way."""
+    assert serving.gateway
+    return Place(serving.api, serving.gateway, request.param)
+
+
+@pytest.mark.gate
+def test_a_service_is_served_once_it_is_annotated_and_no_longer_once_it_opts_out(place: Place) -> None:
+    with place.service("annotated", {}):
+        for asked, wanted in ((None, is_the_404_page), ("true", is_served), (None, is_the_404_page)):
+            patch = {"metadata": {"annotations": {"ingress/http": asked}}}
+            place.api.patch(SERVICES, "annotated", patch, place.namespace)
+            place.until("/annotated", wanted)
+
+
 @pytest.fixture(scope="module")
 def host(place: Place) -> Iterator[str]:
     """Yield the host whose paths /open and /secret two Services have."""
-    host = place.host("requests")
-    with contextlib.ExitStack() as exits:
-        for name in ("open", "secret"):
-            asked = {**ON, "ingress/host": host, "ingress/path": f"/{name}"}
-            exits.enter_context(Backend(exits.enter_context(place.service(name, asked))))
-        for name in ("open", "secret"):
-            place.until_served(host, f"/{name}")
-        yield host
+    with place.service("open", ON), place.service("secret", ON):
+        for path in ("/open", "/secret"):
+            place.until(path, is_served)
+        yield place.host
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.what)
@@ -75,7 +120,7 @@ def test_a_request_becomes_what_the_table_says(place: Place, host: str, row: Row
         assert ("page" if answer.is_the_404_page else answer.status) == row.becomes
         return
     arrived = json.loads(answer.body)
-    name = backend(answer)[0].removeprefix(f"{place.namespace}/")
+    name = arrived["service"].removeprefix(f"{place.namespace}/")
     assert f"{name} {arrived['path']}" == row.becomes
     assert set(arrived["headers"]) == OF_EACH | set(row.brings)
     assert {key: arrived["headers"][key] for key in ITS_OWN} == ITS_OWN
