@@ -104,11 +104,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} tests were left out. {reason}")
     show_flaky(terminalreporter)
-    if terminalreporter.config.getoption("--thorough"):
-        # What became of the requests that tests have sent at a steady rate.
-        show(terminalreporter, "requests")
-    # What was measured of the image, and on a node.
-    show(terminalreporter, "figures")
 
 
 def flaky(terminalreporter: pytest.TerminalReporter) -> dict[str, pytest.TestReport]:
@@ -132,17 +127,3 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     terminalreporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if terminalreporter and len(flaky(terminalreporter)) > MOST_FLAKY:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def show(terminalreporter: pytest.TerminalReporter, kind: str) -> None:
-    """Say what tests have recorded of a kind."""
-    told = [
-        (report.nodeid.rpartition("::")[2].partition("@")[0], value)  # without the group that xdist adds
-        for report in terminalreporter.getreports("passed")
-        for name, value in report.user_properties
-        if name == kind
-    ]
-    if told:
-        terminalreporter.section(kind.upper())
-    for test, value in told:
-        terminalreporter.write_line(f"{test}: {value}")
