@@ -35,14 +35,6 @@ def writes(cluster: DevCluster, stage: Stage, resource: str) -> list[tuple[str, 
     return [(verb, name) for verb, name, status in write_requests(cluster, stage, resource) if status < 400]
 
 
-def until_create_met_an_existing_ingress(cluster: DevCluster, stage: Stage, name: str) -> None:
-    """Return once the engine's create of that Ingress was answered with AlreadyExists."""
-    stage.until(
-        f"AlreadyExists for Ingress {name}",
-        lambda: ("create", name, 409) in write_requests(cluster, stage, "ingresses"),
-    )
-
-
 @contextlib.contextmanager
 def written(cluster: DevCluster, namespace: str) -> Iterator[list[tuple[str, str]]]:
     """Yield what holds, in the end, (verb, name) of all that anybody has done to a namespace's Ingresses meanwhile.

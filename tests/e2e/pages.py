@@ -63,12 +63,8 @@ def masked(text: str) -> str:
 class Shell:
     """A bash in which commands are run one after the other, as somebody types them."""
 
-    def __init__(self, patience: float, welcome: str, cluster: int) -> None:
+    def __init__(self, patience: float) -> None:
         self._patience = patience
-        self.welcome = welcome
-        """What the command that keeps the cluster has printed."""
-        self.cluster = cluster
-        """Its process id."""
         self._bash = subprocess.Popen(
             ["bash", "--norc"],  # noqa: S607
             cwd=REPOSITORY,
@@ -111,16 +107,11 @@ class Shell:
         return printed
 
 
-def cluster_shell(engine: str, patience: float = PATIENCE) -> contextlib.AbstractContextManager[Shell]:
-    """Return a context with a shell in which is typed what `make cluster` tells to; the cluster ends afterwards."""
-    return shell_beside("make", "cluster", f"ENGINE={engine}", patience=patience)
-
-
 @contextlib.contextmanager
-def shell_beside(*command: str, patience: float = PATIENCE) -> Iterator[Shell]:
-    """Yield a shell in which is typed what a command that keeps a cluster tells to; end the cluster afterwards."""
+def cluster_shell(engine: str, patience: float = PATIENCE) -> Iterator[Shell]:
+    """Yield a shell in which is typed what `make cluster` tells to; end the cluster afterwards."""
     cluster = subprocess.Popen(
-        command,
+        ["make", "cluster", f"ENGINE={engine}"],  # noqa: S607
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         text=True,
@@ -131,9 +122,9 @@ def shell_beside(*command: str, patience: float = PATIENCE) -> Iterator[Shell]:
         while "Ctrl-C ends it." not in welcome:
             line = screen.readline()
             if not line:
-                raise DevClusterError(f"`{' '.join(command)}` has ended, and printed: {welcome}")
+                raise DevClusterError(f"`make cluster` has ended, and printed: {welcome}")
             welcome += line
-        with Shell(patience, welcome, cluster.pid) as shell:
+        with Shell(patience) as shell:
             for export in re.findall(r"^ +(export .*)$", welcome, re.MULTILINE):
                 shell.run(export)
             yield shell

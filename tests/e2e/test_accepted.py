@@ -1,12 +1,9 @@
-"""A real API server, with strict validation, accepts every object that the hook can answer with.
-
-It also accepts the Service of each attack: one that it refuses would never reach the hook.
-"""
+"""A real API server, with strict validation, accepts every object that the hook can answer with."""
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, SERVICES, path_of
+from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, path_of
 from devcluster.control_plane import ControlPlane
 from devcluster.sync_requests import Object
 from ingress_manager.core.policy import Policy
@@ -15,9 +12,8 @@ from tests.core.test_attacks import ATTACKS
 from tests.core.test_cases import CASES
 from tests.core.test_properties import desired_for
 from tests.e2e.objects import create
-from tools.golden import Case
 
-RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "ListenerSet": LISTENERSETS, "Service": SERVICES}
+RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "ListenerSet": LISTENERSETS}
 GOLDEN = [
     pytest.param(made, id=f"{case.name}-{number}")
     for case in (*CASES, *ATTACKS)
@@ -40,12 +36,6 @@ def test_a_golden_object_comes_back_as_it_was_sent(sent: Object, empty_cluster: 
     assert stored["spec"] == sent["spec"], "no default is added: it would look like drift"
     kept = {key: stored["metadata"][key] for key in sent["metadata"]}
     assert kept == sent["metadata"]
-
-
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_the_service_of_an_attack_is_stored_as_it_was_sent(attack: Case, empty_cluster: ControlPlane) -> None:
-    sent = attack.service
-    assert accepted(empty_cluster, sent)["metadata"]["annotations"] == sent["metadata"]["annotations"]
 
 
 def test_ingresses_and_httproutes_made_up_at_random_are_accepted(

@@ -233,7 +233,6 @@ def test_while_a_part_is_down_what_the_table_says_is_what_happens(
                 earlier.until(event, after)
                 meanwhile.until(event, in_the_end(event, Effect(row[event])))
             site.stage.until("a Service that is served", lambda: site.visitors() == "served")
-        assert healed(row, down) == row["heals"]
         assert (", ".join(earlier.replaced() + meanwhile.replaced()) or "nothing") == row["lost"]
         assert site.stage.ingress(VISITED) == site.visited
         assert {event["verb"] for event in done(site.cluster, "services")} <= READS
@@ -281,14 +280,3 @@ def in_the_end(event: str, effect: Effect) -> Route | None:
     if effect != Effect.FAILS:
         return EVENTS[event].after
     return None if event == "create" else OLD
-
-
-def healed(row: dict[str, Any], down: list[Process]) -> str:
-    """Return how all became as it should be, in the table's words."""
-    if {row["visitors"], *(row[event] for event in EVENTS)} == {"served", Effect.AS_EVER}:
-        return "nothing to heal"
-    if not all(process.running for process in down):
-        return "the other replica leads within 20 s"
-    if Effect.WAITS_WITH_EVENT in row.values():
-        return "once it is back, with the next attempt"
-    return "once it is back"

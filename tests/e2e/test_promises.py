@@ -95,7 +95,9 @@ def test_an_ingress_is_written_once_and_an_event_that_changes_nothing_writes_not
 
 
 @pytest.mark.gate
-def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Stage) -> None:
+def test_a_strangers_ingress_is_never_written_to_and_the_service_has_the_name_once_it_is_free(
+    cluster: DevCluster, stage: Stage
+) -> None:
     stranger = stage.api.create(INGRESSES, by_hand(stage.namespace, "shop", "blog.example.com", "blog"))
     stage.create_service("shop", {"ingress/http": "true"})
     stage.until_event("shop", "isn't there yet")
@@ -109,6 +111,9 @@ def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Sta
     assert writes(cluster, stage, "ingresses") == [("create", "later"), ("create", "last")]
     tried = {(verb, status) for verb, name, status in write_requests(cluster, stage, "ingresses") if name == "shop"}
     assert tried == {("create", 409)}
+    stage.create_service("shop", {"ingress/http": "true"})
+    stage.api.delete(INGRESSES, "shop", stage.namespace)
+    stage.until_ingress("shop", "the Service's own", lambda found: "ownerReferences" in found["metadata"])
 
 
 # Opting out, and the largest Ingress.

@@ -13,7 +13,6 @@ from tests.manifests.objects import Build, Object, container, kustomizations, on
 
 FOLDER = REPOSITORY / "gateway"
 STATIC = yaml.safe_load((FOLDER / "traefik.yaml").read_text(encoding="utf-8"))
-OWN = yaml.safe_load((FOLDER / "own.yaml").read_text(encoding="utf-8"))
 NAME = "ingress-manager-gateway"
 
 
