@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from devcluster import gateway, gateway_api, overlay
+from devcluster import gateway, gateway_api
 from devcluster.api import NAMESPACES
 from devcluster.cluster import DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
@@ -81,41 +82,8 @@ def cluster(engine: str) -> Iterator[DevCluster]:
         yield running
 
 
-def with_listenersets() -> dict[str, Any]:
-    """Return a Gateway with ListenerSets; Traefik serves none. It is another one each time: no YAML has aliases."""
-    return {"name": overlay.CLASS, "namespace": gateway.NAME, "listenerSets": {"port": 443}}
-
-
-SERVING_SETTINGS: dict[str, Any] = {
-    "defaults": {"class": overlay.CLASS, "gateway": {"name": overlay.CLASS, "namespace": gateway.NAME}},
-    "profiles": {
-        "rewritten": {
-            "outputs": ["httproute"],
-            "filters": [
-                {
-                    "type": "RequestHeaderModifier",
-                    "requestHeaderModifier": {"add": [{"name": "X-Asked", "value": "1"}]},
-                },
-                {
-                    "type": "ResponseHeaderModifier",
-                    "responseHeaderModifier": {"set": [{"name": "X-Answered", "value": "2"}]},
-                },
-                {
-                    "type": "URLRewrite",
-                    "urlRewrite": {"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}},
-                },
-            ],
-        },
-        "certified": {"outputs": ["httproute"], "gateway": with_listenersets()},
-        "by-annotation": {"class": None, "annotations": {"kubernetes.io/ingress.class": overlay.CLASS}},
-    },
-    "namespaces": {
-        "ingress": {},
-        "httproute": {"defaults": {"outputs": ["httproute"]}},
-        "both": {"defaults": {"outputs": ["ingress", "httproute"]}},
-        "listenerset": {"defaults": {"outputs": ["httproute"], "gateway": with_listenersets()}},
-    },
-}
+SERVING_SETTINGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("serving.yaml").read_text(encoding="utf-8"))
+"""The settings of the cluster `serving`."""
 
 
 @pytest.fixture(scope="session")

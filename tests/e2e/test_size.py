@@ -3,10 +3,12 @@
 import contextlib
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from devcluster.api import (
     HTTPROUTES,
@@ -22,63 +24,14 @@ from devcluster.api import (
 )
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
-from tests.e2e.objects import backend, create
+from tests.e2e.objects import GATEWAYS, create
 from tests.e2e.people import said, tenant_of
 
 NAMESPACE = "deep"
-BACKEND_TLS_POLICIES, GATEWAYS, GRPCROUTES, REFERENCE_GRANTS, TLSROUTES = (
-    Resource(HTTPROUTES.api_version, plural, kind)
-    for plural, kind in (
-        ("backendtlspolicies", "BackendTLSPolicy"),
-        ("gateways", "Gateway"),
-        ("grpcroutes", "GRPCRoute"),
-        ("referencegrants", "ReferenceGrant"),
-        ("tlsroutes", "TLSRoute"),
-    )
-)
-AUTHORITY = {"validation": {"caCertificateRefs": [{"group": "", "kind": "ConfigMap", "name": "authority"}]}}
-BACKENDS = {"rules": [{"backendRefs": [{"name": "shop", "port": 80}]}]}
+KINDS = yaml.safe_load(Path(__file__).with_name("size.yaml").read_text(encoding="utf-8"))
 SPECS: dict[Resource, Object] = {
-    SERVICES: {
-        "ports": [{"name": "http", "port": 80}],
-        "sessionAffinity": "ClientIP",
-        "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10}},
-    },
-    INGRESSES: {"defaultBackend": backend("shop", 80), "rules": [{"host": "shop.example.com"}]},
-    HTTPROUTES: BACKENDS,
-    LISTENERSETS: {
-        "parentRef": {"name": "any"},
-        "listeners": [
-            {
-                "name": "https",
-                "port": 443,
-                "protocol": "HTTPS",
-                "tls": {"certificateRefs": [{"name": "shop"}], "options": {"example.com/option": "a"}},
-                "allowedRoutes": {
-                    "namespaces": {"from": "Selector", "selector": {"matchLabels": {"team": "a"}}},
-                    "kinds": [{"kind": "HTTPRoute"}],
-                },
-            }
-        ],
-    },
-    BACKEND_TLS_POLICIES: {
-        "targetRefs": [{"group": "", "kind": "Service", "name": "shop"}],
-        "validation": {"hostname": "shop.example.com", "wellKnownCACertificates": "System"},
-    },
-    GATEWAYS: {
-        "gatewayClassName": "any",
-        "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
-        "tls": {"frontend": {"default": AUTHORITY, "perPort": [{"port": 443, "tls": AUTHORITY}]}},
-    },
-    GRPCROUTES: BACKENDS,
-    REFERENCE_GRANTS: {
-        "from": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": "team-a"}],
-        "to": [{"group": "", "kind": "Service"}],
-    },
-    TLSROUTES: {"hostnames": ["shop.example.com"], **BACKENDS},
+    Resource(stated["apiVersion"], plural, stated["kind"]): stated["spec"] for plural, stated in KINDS.items()
 }
-"""Specs with the fields that have the most levels."""
-
 LISTED_BY_METACONTROLLER = (SERVICES, INGRESSES, HTTPROUTES, LISTENERSETS)
 OF_EACH_POLICY = (SERVICES, GATEWAYS)
 TOO_LARGE = "more than 200 labels"
