@@ -4,6 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,18 @@ def cases() -> dict[str, Case]:
 
 
 def changes(case: Case) -> str:
-    """Return how the objects with the values of a case differ from those without any, one after the other."""
+    """Return how the objects with the values of a case differ from those without any.
+
+    What changes alike in objects that follow each other is said once, below their names.
+    """
     before, after = by_name(by_default()), by_name(rendered(case.stated["values"]))
-    return "".join(line for name in sorted(before | after) for line in difference(name, before, after))
+    lines: list[str] = []
+    for changed, names in groupby(sorted(before | after), lambda name: difference(before.get(name), after.get(name))):
+        if changed in ("+", "-"):
+            lines += [f"{changed} {name}" for name in names]
+        elif changed:
+            lines += [*names, *changed]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def by_name(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -94,14 +104,10 @@ def version() -> str:
     return found
 
 
-def difference(name: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
-    """Yield what differs of one object, none when it is the same. Of one that comes or goes, the name is enough."""
-    one, other = before.get(name, {}), after.get(name, {})
-    if not one or not other:
-        yield f"{'+' if other else '-'} {name}\n"
-        return
-    changed = {place: value for place, value in other.items() if one.get(place, "") != value}
-    lines = [f"  {place}: {json.dumps(value)}\n" for place, value in changed.items()]
-    lines += [f"  {place} is gone\n" for place in one if place not in other]
-    if lines:
-        yield from (f"{name}\n", *lines)
+def difference(before: dict[str, Any] | None, after: dict[str, Any] | None) -> str | list[str]:
+    """Return what differs of one object, line by line; of one that comes or goes, + or -."""
+    if before is None or after is None:
+        return "+" if after else "-"
+    changed = {place: value for place, value in after.items() if before.get(place, "") != value}
+    lines = [f"  {place}: {json.dumps(value)}" for place, value in changed.items()]
+    return lines + [f"  {place} is gone" for place in before if place not in after]
