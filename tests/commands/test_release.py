@@ -18,6 +18,7 @@ from devcluster.sync_requests import as_created, service
 from ingress_manager.commands.plans.steps import as_printed
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.uninstall.plan import MOST_NAMES, POLICIES
+from ingress_manager.core.copying import COPIED
 from ingress_manager.core.text import one_line
 from tests import make_cases as cases
 from tests.commands.commands import HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, listing, run
@@ -177,6 +178,25 @@ def test_metacontroller_stays_where_that_is_asked_for() -> None:
     printed = run("uninstall", "--keep", "--keep-metacontroller", "-f", "-", stdin="").out
     assert printed.endswith("\n# Metacontroller stays, as --keep-metacontroller asks for.\n")
     assert {"crd", "metacontroller"}.isdisjoint(word for words in commands(printed) for word in words)
+
+
+def test_what_was_copied_goes_from_its_service_where_the_ingress_stays() -> None:
+    """As with release; nothing else of the Service does, and Metacontroller isn't known to work for it alone."""
+    key = "nginx.ingress.kubernetes.io/proxy-body-size"
+    own = {"ingress/http": "true", key: "8m", "nginx.ingress.kubernetes.io/proxy-read-timeout": "60"}
+    copied = managed()
+    copied["metadata"]["annotations"] |= {key: "8m", COPIED: key}
+    blog = service(own)
+    blog["metadata"] |= {"name": "blog", "uid": "2"}
+    objects = [service(own), blog, copied]
+    printed = run("uninstall", "--keep", "-f", "-", stdin=dump(*objects)).out
+    assert f"\nkubectl annotate --namespace=team-a -- service shop ingress/http- {key}-\n" in printed
+    assert "\nkubectl annotate --namespace=team-a -- service blog ingress/http-\n" in printed
+    assert '"path": "/metadata/annotations/ingress~1copied"' in printed
+    assert "\n# Metacontroller stays: none of its controllers was read, so" in printed
+    removed = run("uninstall", "--remove", "-f", "-", stdin=dump(*objects)).out
+    assert "\nkubectl annotate --namespace=team-a -- service shop blog ingress/http-\n" in removed
+    assert "crd" not in {word for words in commands(removed) for word in words}
 
 
 def test_the_whole_cluster_is_asked(cluster: Cluster) -> None:
