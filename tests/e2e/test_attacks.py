@@ -37,7 +37,7 @@ from tools import golden
 
 ATTACKS = {attack.name: attack.stated["steps"] for attack in golden.read(Path(__file__).with_name("attacks.yaml"))}
 AT_THE_GATE = {"entrance-kept-by-a-mistake-in-another", "host-kept-by-a-pause"}
-"""These are in `make test`, where no other test tries their kind: test_service_guard.py does."""
+"""These are in `make test`. There, test_service_guard.py tries the other kinds."""
 
 NAME = "shop"
 ADMISSION = "admissionregistration.k8s.io/v1"

@@ -1,4 +1,4 @@
-"""The table of outages: each part is taken down, and each word that outages.yaml says of it is checked."""
+"""The table of outages: each part is taken down, and what outages.yaml says of each event meanwhile is checked."""
 
 import contextlib
 from collections.abc import Callable, Iterator
