@@ -4,7 +4,8 @@ Metacontroller makes an Event of a refusal (422), and tries again. The failed at
 queue, which ten leave in a second, after a hundred at once. A 429 makes no Event, and waits outside of that queue. So:
 
 - A mistake is told once, in the minute after its Service was changed, as far as its namespace's bucket goes. So is one
-  for which something was removed, whenever the settings have changed.
+  for which something was removed, whenever the settings have changed: by the Pod that answered so. Another Pod doesn't
+  know, and tells it within the hour.
 - Each is told in a few seconds of each hour, spread over all Services: the API server forgets an Event that isn't
   repeated within an hour. In between, changed settings reach it after some minutes, as every other Service.
 - What a Service should have and hasn't, although it was asked for, is told in the same way, and asked for in between:

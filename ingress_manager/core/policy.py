@@ -159,7 +159,7 @@ class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is answered to who changes a Service."""
 
     deny: bool = False
-    """Whether the webhook of manifests/admission/ denies a new mistake; else it warns."""
+    """Whether the webhook of manifests/admission/ denies a change that adds a mistake; else it warns."""
 
 
 class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -18,13 +18,14 @@ EDIT_IN_PLACE = "acme.cert-manager.io/http01-edit-in-place"
 """Has cert-manager write the path of its challenge into an Ingress, where each sync takes it out again."""
 
 PROTECTING = re.compile(
-    r"auth(?!ors?$)|oidc|jwt|mtls|client-c(a|ert)|(white|allow|deny|black|block)-?list|allowed|source-range|cidr"
-    r"|security-group|(^|[-_])acl|waf|modsecurity|owasp|csrf|shield|app-?protect|snippet|config-backend|backend-config"
-    r"|middleware|plugin|polic|skipper-|tls\.options|entrypoints|methods|ssl-profile|private-ip|load-balancer-scheme"
+    r"auth(?!or(?!i[sz]))|oidc|jwt|mtls|client-c(a|ert)|(white|allow|deny|black|block)-?list|allowed|source-range|cidr"
+    r"|security-group|(^|[-_])acl|(^|[-_.])waf(v2)?([-_.]|$)|modsecurity|owasp|csrf|shield|app-?protect|snippet"
+    r"|config-backend|backend-config|middlewares?$|plugins$|plugin-config|skipper-|tls\.options|entrypoints|methods"
+    r"|(^|(access|auth|client|network|protect|security|traffic|waf)-)polic|ssl-profile|private-ip|load-balancer-scheme"
     r"|rate-?limit|limit-(req|rp|conn)|^(conditions|headers)\."
 )
 """What is in the name of an annotation that keeps requests out, or may: who comes from elsewhere, has no password, asks
-too often."""
+too often. But not what merely sounds so: authored-by, retention-policy, waffle."""
 
 BESIDE = re.compile(
     r"always-set-cookie|auth-(cache|keepalive|scope|session)|cert-header|cors-|error-page|global-auth"
@@ -54,10 +55,11 @@ OF_SERVICES = re.compile(
 """How domains end whose annotations are about Services themselves, or about tools: no ingress controller reads them."""
 
 CONTROLLERS = re.compile(
-    r"[^/]*(ingress[.-]|haproxy\.|nginx\.|higress\.|apisix\.|projectcontour\.|konghq\.|zalando\.|f5\.com|external-dns\."
+    r"(?!([^/]*\.)?ingress/)[^/]*(ingress[.-]|haproxy\.|nginx\.|higress\.|apisix\.|projectcontour\.|konghq\.|zalando\.|f5\.com|external-dns\."
     r"|cert-manager\.)[^/]*/(?!service\.)|kubernetes\.io/(ingress\.|tls-acme)"
 )
-"""How the keys begin that look meant for an Ingress. (Traefik reads `…/service.*` from the Service itself.)"""
+"""How the keys begin that look meant for an Ingress, and aren't ours. (Traefik reads `…/service.*` from the Service
+itself.)"""
 
 OF_HTTPROUTES = ("external-dns.", "konghq.com/")
 """How those begin that are read from an HTTPRoute as well."""

@@ -43,6 +43,12 @@ def test_a_folder_is_read_and_the_folders_in_it_when_that_is_asked_for(tmp_path:
     assert run("render", "-R", "-f", tmp_path, "-o", "name").out.count("ingress") == 2
 
 
+def test_a_mistyped_ingress_http_is_told() -> None:
+    ended = run("render", "--check", "-", stdin=as_yaml(service({"internal.ingress/htpp": "true"})))
+    assert (ended.status, ended.out) == (1, "")
+    assert 'internal.ingress/htpp has no effect without internal.ingress/http: "true"' in ended.err
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_formats_are_those_of_kubectl(form: str) -> None:
     ended = run("render", "-", "-o", form, stdin=f"{GOOD}---\n{GOOD}")

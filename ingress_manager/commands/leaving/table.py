@@ -29,7 +29,7 @@ class AtGateway(StrEnum):
     REFUSED = "refused"
     """It serves no request of the Ingress."""
     DIFFERS = "differs"
-    """It answers otherwise, but nothing that ingress-nginx keeps out."""
+    """It answers otherwise, but nothing that ingress-nginx keeps out; or that depends on more than the Ingress says."""
     IGNORED = "ignored"
     """It does nothing, and no visitor sees that."""
     ALIKE = "alike"

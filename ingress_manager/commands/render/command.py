@@ -21,9 +21,10 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
     """Print the Ingresses and HTTPRoutes that Services become.
 
     `render` skips objects of other kinds. It tells each refusal on standard error, as
-    `file:line: namespace/name: sentence`, and prints the rest.
+    `file:line: namespace/name: sentence`, and what has no effect because `ingress/http` lacks, and prints the rest.
 
-    Exit status: 0 if all is fine, 1 if something is refused or can't be read, 2 for wrong use or without any Service.
+    Exit status: 0 if all is fine, 1 if something is refused, has no effect or can't be read, 2 for wrong use or without
+    any Service.
 
     \b
     Examples:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item, about_refusal
+from ingress_manager.commands.reading.manifests import Item, about, about_refusal
 from ingress_manager.commands.view.typed import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
+from ingress_manager.core.entrances import no_effect, without_http
 from ingress_manager.core.kubernetes import NOTHING, Object
 from ingress_manager.core.policy import Policy
 
@@ -38,4 +39,6 @@ def render(items: Iterable[Item], policy: Policy) -> Rendered:
             rendered.objects.extend(decision.objects)
         if refused := refusal_of(decision):
             rendered.messages.extend(about_refusal(item, refused))
+        if keys := without_http(item.annotations):
+            rendered.messages.append(about(item, no_effect(keys), "metadata", "annotations", keys[0]))
     return rendered
