@@ -17,9 +17,9 @@ from typing import Any
 
 import yaml
 
-from ingress_manager.commands.audit.audit import audit, audit_of
+from ingress_manager.commands.audit.audit import audit, audit_of, look_at
 from ingress_manager.commands.audit.preview import preview
-from ingress_manager.commands.audit.reports import effects, findings
+from ingress_manager.commands.audit.reports import findings
 from ingress_manager.commands.audit.why import with_reasons
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing.objects import as_yaml
@@ -75,8 +75,9 @@ def audited(case: Case) -> dict[str, Any]:
     manifests = dumps.manifests(case)
     forms = ["table", *case.stated.get("forms", ())]
     if "new" in case.stated:
-        changed = preview(manifests.items, parse(new_settings(case)))
-        texts = {form: "".join(effects(changed, form)) for form in forms}
+        new = parse(new_settings(case))
+        changed = preview(look_at(manifests.items, new), new)
+        texts = {form: "".join(findings(changed, form)) for form in forms}
         return in_forms("changes", texts)
     audited = audit(manifests.items, case.policy, around=surroundings_in(manifests))
     audited.findings = with_reasons(audited.findings, reports_in(manifests.items))

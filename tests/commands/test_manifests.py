@@ -17,6 +17,7 @@ from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
 from ingress_manager.commands.reading.documents import DEEPEST, MOST_ALIASED
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.commands.render.rendering import render
+from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.typed import as_spec
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
@@ -175,7 +176,7 @@ def told(text: str) -> None:
     """Read the text, and do all that commands do with it; each finding is one line."""
     found = read(text, "f")
     rendered = render(found.items, Policy())
-    audited, changed = audit(found.items, Policy()), preview(found.items, Policy(paused=True))
+    audited, changed = audit(found.items, Policy()), preview(look(found.items, Policy()), Policy())
     findings = [*rendered.messages, *audited.invalid, *changed.invalid]
     for finding in [*found.unreadable, *findings]:
         assert str(finding).startswith("f:")
@@ -184,7 +185,7 @@ def told(text: str) -> None:
     for form in FORMATS:
         "".join(printed(rendered.objects, form)).encode()
     for form in reports.FORMATS:
-        for report in ("".join(reports.findings(audited, form)), "".join(reports.effects(changed, form))):
+        for report in ("".join(reports.findings(each, form)) for each in (audited, changed)):
             assert report.replace("\n", "").isprintable()
             report.encode()
 

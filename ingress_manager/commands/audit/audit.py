@@ -4,7 +4,7 @@ Each Service is decided on as the hook would, and what stands is compared with t
 found is what these two would do, or can't do. What was read is one look: a change that is a second old can be in it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -53,6 +53,9 @@ class Audit:
     scope: str = ""
     """What was not looked at because nobody asked for it, as a sentence; "" where all was."""
 
+    is_preview: bool = False
+    """Whether the findings are what other settings would do."""
+
     options: Sequence[str] = ()
     """kubectl's options that say which cluster; every command has them."""
 
@@ -69,8 +72,10 @@ def look_at(items: Iterable[Item], policy: Policy | Unknown, known: Known | None
     return look(items, policy.without_pause() if isinstance(policy, Policy) else policy, known)
 
 
-def audit_of(view: View, policy: Policy | Unknown, around: Surroundings | None = None) -> Audit:
-    """Return what needs a person in a view in which nothing is paused; `policy` says what is.
+def audit_of(
+    view: View, policy: Policy | Unknown, around: Surroundings | None = None, kinds: Collection[str] = KINDS.keys()
+) -> Audit:
+    """Return what needs a person in a view in which nothing is paused, of some kinds; `policy` says what is paused.
 
     What rests on something unknown isn't found. Of single objects the view says so.
     """
@@ -80,7 +85,7 @@ def audit_of(view: View, policy: Policy | Unknown, around: Surroundings | None =
     found = [
         each._replace(kind=kind)
         for kind, row in KINDS.items()
-        if unknown.isdisjoint(row.needs)
+        if kind in kinds and unknown.isdisjoint(row.needs)
         for each in sorted(row.find(seen), key=lambda each: (each.item.full_name, str(each.item)))
     ]
     pauses = policy.pauses if isinstance(policy, Policy) else ""

@@ -8,19 +8,15 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from ingress_manager.commands.audit.asked import PLACEHOLDER_HOST, has_placeholder
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.audit.sharing import Sharing, pairs
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at
 from ingress_manager.commands.view.ingresses import class_of, is_canary, places_of
-from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView
 from ingress_manager.commands.view.standing import addresses_of, gateway_of
 from ingress_manager.commands.view.surroundings import CLASS, GATEWAY
-from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ListenerSet, RouteMatch, RouteRule
-from ingress_manager.core.policy import Policy
 from ingress_manager.core.rules import as_prefix
 from ingress_manager.core.text import listed
 
@@ -92,12 +88,10 @@ def claimed_twice(seen: Seen) -> Found:
             claims = both.setdefault(key, (older, younger, []))[2]
             claims += [claim] if claim not in claims else []
     for older, younger, claims in both.values():
-        is_told = _may_have_placeholder(seen, younger)
-        told = [str(claim) for claim in claims if not (is_told and claim.host == PLACEHOLDER_HOST)]
-        if told:
-            age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
-            sentence = f"{older}{_class_beside(older, younger)} {age}, and claims {listed(told)}, too"
-            yield Finding(younger.item, sentence, seen.of_another_host(younger))
+        age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
+        claimed = listed([str(claim) for claim in claims])
+        sentence = f"{older}{_class_beside(older, younger)} {age}, and claims {claimed}, too"
+        yield Finding(younger.item, sentence, seen.of_another_host(younger))
     yield from _claimed_by_gateways(seen)
 
 
@@ -172,11 +166,3 @@ def _class_beside(older: ObjectView, younger: ObjectView) -> str:
     """Return the class of an older Ingress, if a younger one of another class is served by the same controller."""
     names = [class_of(each.item, each.typed.spec) for each in (older, younger) if isinstance(each.typed, Ingress)]
     return f" (class {names[0]}, of the same controller)" if len({*names}) > 1 else ""
-
-
-def _may_have_placeholder(seen: Seen, each: ObjectView) -> bool:
-    """Return whether the host of an object may be told as a placeholder: it is, or nobody can say."""
-    owner = seen.view.owner_of(each)
-    if isinstance(owner, ServiceView) and isinstance(seen.view.policy, Policy):
-        return has_placeholder(owner, entrance_for(owner.service, each.key), seen.view.policy)
-    return owner is not None

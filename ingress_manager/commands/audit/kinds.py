@@ -185,13 +185,6 @@ KINDS = {
         (SETTINGS, SERVICE),
         asked.not_copied,
     ),
-    "placeholder-host": Kind(
-        Severity.WARNING,
-        "The host is example.com, the built-in defaults.host: nobody reaches the Service.",
-        "State ingress/host; or the administrator states defaults.host, such as {service}.apps.example.com.",
-        (SETTINGS, SERVICE),
-        asked.placeholder_host,
-    ),
     "no-http": Kind(
         Severity.HINT,
         "The Service has annotations of an entrance without its `ingress/http`: nothing is made for them.",
@@ -201,12 +194,3 @@ KINDS = {
     ),
 }
 """What each kind means, in the order in which findings are reported."""
-
-
-class Effect(StrEnum):
-    """What other settings would do."""
-
-    REMOVED = "removed"
-    REFUSED = "refused"
-    CHANGED = "changed"
-    CREATED = "created"

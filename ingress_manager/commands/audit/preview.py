@@ -1,142 +1,96 @@
-"""Preview: what other settings would do to a cluster, before they are applied.
+"""Preview: what other settings would do to a cluster: what the hook answers by them, and what `audit` finds then."""
 
-Each Service is decided on as the hook would with these settings; what would be written is what Metacontroller would.
-"""
+from collections.abc import Iterator
+from enum import StrEnum
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from difflib import unified_diff
-
-from ingress_manager.commands.audit.kinds import Effect
-from ingress_manager.commands.audit.taken import Kept, Taken, taken
-from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.reading.kinds import SERVICE
+from ingress_manager.commands.audit.audit import Audit, Unseen, audit_of
+from ingress_manager.commands.audit.claims import claims_of
+from ingress_manager.commands.audit.seen import Finding
+from ingress_manager.commands.audit.why import is_unexplained
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.drift import merged, our_parts
-from ingress_manager.commands.view.known import Known, Unknown
-from ingress_manager.commands.view.look import ServiceView, View, look
-from ingress_manager.commands.view.merge import same
-from ingress_manager.commands.view.objects import ObjectView, is_being_deleted
+from ingress_manager.commands.view.drift import merged
+from ingress_manager.commands.view.known import Unknown
+from ingress_manager.commands.view.look import ServiceView, View
+from ingress_manager.commands.view.objects import ObjectView, as_object, is_being_deleted
 from ingress_manager.core.decide import RemovedFirst
-from ingress_manager.core.errors import Reason, Refused
-from ingress_manager.core.kubernetes import Key, Object
+from ingress_manager.core.errors import Refused
+from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import listed
 
 
-@dataclass(frozen=True, slots=True)
-class Affected:
-    """One thing that would happen."""
+class Effect(StrEnum):
+    """What other settings would do, in the order in which it is told."""
 
-    effect: Effect
-    kind: str
-    namespace: str
-    name: str
-    sentence: str
-    """Why, or what about it."""
+    REMOVED = "removed"
+    MOVED = "moved"
+    """Changed, so that the object no longer answers all that it answers now."""
 
-    diff: str = ""
-    """Of what is changed: a unified diff of the YAML of what the hook has a say in."""
-
-    @property
-    def about(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}"
+    REFUSED = "refused"
+    CHANGED = "changed"
+    CREATED = "created"
 
 
-@dataclass(slots=True)
-class Preview:
-    """All that would happen, by what it is and then by namespace and name."""
+OF_KIND = {"refused": Effect.REFUSED, "drifted": Effect.CHANGED, "missing": Effect.CREATED}
+"""What the hook or Metacontroller does about a kind of findings."""
 
-    affected: list[Affected] = field(default_factory=list)
-    invalid: list[Message] = field(default_factory=list)
-    taken: list[Taken] = field(default_factory=list)
-    """What answers now, and would not, or for another Service."""
-
-    kept: list[Kept] = field(default_factory=list)
-    """What keeps that, if it is done before."""
-
-    paused: str = ""
-    unseen: dict[str, str] = field(default_factory=dict)
-    options: Sequence[str] = ()
-
-    def by_namespace(self) -> dict[str, Counter[Effect]]:
-        """Return how often each would happen in each namespace in which any would."""
-        found: dict[str, Counter[Effect]] = {}
-        for each in sorted(self.affected, key=lambda each: each.namespace):
-            found.setdefault(each.namespace, Counter())[each.effect] += 1
-        return found
+TAKING = {Effect.REMOVED, Effect.MOVED}
+"""What takes away something that answers."""
 
 
-def preview(items: Iterable[Item], policy: Policy, known: Known | None = None) -> Preview:
-    """Return what would happen to the items with the settings `policy`; nothing of what is unknown."""
-    view = look(items, policy, known)
-    order = {effect: number for number, effect in enumerate(Effect)}
-    found = [
-        affected
-        for service in view.services.values()
-        for affected in of_service(view, service)
-        if affected.kind not in view.known.unread
-    ]
-    found.sort(key=lambda each: (order[each.effect], each.namespace, each.about))
-    return Preview(found, view.invalid, *taken(view, policy), policy.pauses, view.unseen())
+def preview(view: View, policy: Policy) -> Audit:
+    """Return what the settings `policy`, by which the view is decided, would do once nothing is paused."""
+    found = audit_of(view, policy.without_pause(), kinds=OF_KIND)
+    done = (each for each in found.findings if each.kind == "refused" or is_unexplained(each))
+    found.findings = [*_removed(view), *(_effect(view, each) for each in done)]
+    order = [*Effect]
+    found.findings.sort(key=lambda each: order.index(Effect(each.kind)))
+    found.unseen = [Unseen(each.what, each.sentence, []) for each in found.unseen]
+    found.paused, found.is_preview = policy.pauses, True
+    return found
 
 
-def of_service(view: View, service: ServiceView) -> Iterator[Affected]:
-    """Yield what would happen to a Service and to what was made for it."""
-    if is_being_deleted(service.item) or isinstance(service.decision, Unknown):
-        return  # Metacontroller doesn't look after it any more, or what becomes of it is unknown
-    observed = {key: each for key, each in service.observed.items() if not is_being_deleted(each.item)}
-    if not isinstance(service.decision, Refused):
-        why = reasons(view, service)
-        yield from (of_object(Effect.REMOVED, key, why(key)) for key in observed.keys() - service.desired.keys())
-    if service.refused:
-        if service.refused.problems[0].reason is not Reason.PAUSED:
-            sentence = service.refused.line()
-            yield Affected(Effect.REFUSED, SERVICE, service.item.namespace, service.item.name, sentence)
-        return
-    for key, desired in service.desired.items():
-        if key in observed:
-            yield from of_update(observed[key], desired)
-        elif view.object(key) is None:
-            yield of_object(Effect.CREATED, key, f"Service {service.item.full_name} asks for it")
+def _removed(view: View) -> Iterator[Finding]:
+    """Yield the objects that the hook would remove, and why. What is forbidden goes first, and may be made anew."""
+    for _, service in sorted(view.services.items()):
+        if is_being_deleted(service.item) or isinstance(service.decision, Refused | Unknown):
+            continue
+        forbidden = service.decision.forbidden if isinstance(service.decision, RemovedFirst) else {}
+        # If the Service is refused, all that was made for it goes.
+        why_all = next(iter(forbidden.values()), None) if service.refused else None
+        for key, each in sorted(service.observed.items()):
+            if key in service.desired or is_being_deleted(each.item):
+                continue
+            problem = forbidden.get(key, why_all)
+            sentence = problem.told() if problem else f"Service {service.item.full_name} doesn't ask for it"
+            again = "; it is then made anew" if key in view.anew(service) else ""
+            yield Finding(each.item, f"{sentence}{again}", kind=Effect.REMOVED.value)
 
 
-def reasons(view: View, service: ServiceView) -> Callable[[Key], str]:
-    """Return a function that says why an object of a Service would be removed."""
-    unasked = f"Service {service.item.full_name} doesn't ask for it with these settings"
-    if not isinstance(service.decision, RemovedFirst):
-        return lambda _: unasked
-    forbidden = service.decision.forbidden
-    first = next(iter(forbidden.values()), None)  # why all go, if the Service is refused
-    # What is forbidden goes first. It is made anew once it is gone.
-    anew = view.anew(service)
-
-    def why(key: Key) -> str:
-        problem = forbidden.get(key, first if service.refused else None)
-        if problem is None:
-            return unasked
-        sentence = problem.told()
-        return sentence if service.refused else f"{sentence}; it is then made anew" if key in anew else unasked
-
-    return why
+def _effect(view: View, finding: Finding) -> Finding:
+    """Return what would be done about a finding. No person has to do it."""
+    effect, sentence = OF_KIND[finding.kind], finding.sentence
+    if effect is Effect.CHANGED and (lost := _lost(view, finding.item)):
+        effect, sentence = Effect.MOVED, f"{listed(lost)} would answer no more: {sentence}"
+    return finding._replace(kind=effect.value, sentence=sentence, command=())
 
 
-def of_update(observed: ObjectView, desired: Object) -> Iterator[Affected]:
-    """Yield the change of an object that stays, if there is one."""
-    now = our_parts(observed.item.object)
+def _lost(view: View, item: Item) -> list[str]:
+    """Return the hosts and paths that an object would no longer answer, or not in the same class or Gateway."""
+    each = view.objects[item.object["kind"], item.full_name]
+    service = view.owner_of(each)
+    if not isinstance(service, ServiceView):
+        return []
+    then = {*claims_of(_changed(each, service.desired[each.key]))}
+    return list(dict.fromkeys(str(claim) for claim in claims_of(each) if claim not in then))
+
+
+def _changed(observed: ObjectView, desired: Object) -> ObjectView:
+    """Return an object as Metacontroller would make it; as it is where it can't."""
     try:
         then = merged(observed.item, desired)
     except ValueError:
-        return  # Metacontroller can't read its record, and does nothing
-    if not same(now, then):
-        before, after = (as_yaml(parts).splitlines(keepends=True) for parts in (now, then))
-        diff = unified_diff(before, after, f"{observed} as it is", f"{observed} as it would be")
-        yield of_object(Effect.CHANGED, observed.key, "", "".join(diff))
-
-
-def of_object(effect: Effect, key: Key, sentence: str, diff: str = "") -> Affected:
-    """Return the change of an object that is made for a Service."""
-    kind, label = key
-    namespace, _, name = label.partition("/")
-    return Affected(effect, kind, namespace, name, sentence, diff)
+        return observed
+    metadata = {**observed.item.metadata, **then["metadata"]}
+    found = as_object(Item({**observed.item.object, "metadata": metadata, "spec": then["spec"]}, observed.item.origin))
+    return found if isinstance(found, ObjectView) else observed
