@@ -107,12 +107,12 @@ def status_of(case: Case, width: int = 0) -> dict[str, Any]:
     around = surroundings_in(manifests)
     view = look(manifests.items, case.policy.without_pause())
     reports = reports_in(manifests.items)
-    judge = Judge(view, case.policy, around, reports)
+    wrong = with_reasons(audit_of(view, case.policy, around).findings, reports)
+    judge = Judge(view, wrong, around)
     found = list(judge.rows(view.services.values()))
     forms = ["table", *case.stated.get("forms", ())]
     texts = {form: "".join(printed(found, {}, around.now, form, width=width)) for form in forms if form != "service"}
     if "service" in forms:
-        wrong = with_reasons(audit_of(view, case.policy, around).findings, reports)
         texts["service"] = "\n".join(
             told(each, judge.rows([each]), view, wrong, manifests.items, [], width=width)
             for each in view.services.values()

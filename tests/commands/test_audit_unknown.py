@@ -4,7 +4,6 @@ import json
 from copy import deepcopy
 from typing import NamedTuple
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,14 +15,10 @@ from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERS
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.commands.view import surroundings
 from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known, Unknown
-from ingress_manager.commands.view.look import refused_by_all
 from ingress_manager.commands.view.surroundings import surroundings_in
-from ingress_manager.core.decide import decide, refusal_of
-from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
 from tests import dumps
 from tests import make_cases as cases
-from tests.core import made_up
 from tools import golden
 from tools.golden import Case
 
@@ -137,10 +132,3 @@ def test_without_one_kind_the_settings_or_any_one_object_of_a_case_nobody_is_tol
         NOTHING_LESS._replace(settings=True),
         *(NOTHING_LESS._replace(objects=each) for each in objects),
     )
-
-
-@given(st.one_of(made_up.services(), made_up.services_with_entrances()), made_up.policy())
-def test_a_service_that_all_settings_refuse_is_refused_by_any(parent: Object, policy: Policy) -> None:
-    service = msgspec.convert(parent, Service)
-    if refused_by_all(service):
-        assert refusal_of(decide(service, NOTHING, policy.without_pause()))

@@ -7,13 +7,12 @@ Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlic
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 
-from ingress_manager.commands.audit.seen import Finder, Finding, Found, Standing, standing
+from ingress_manager.commands.audit.seen import Finder, Finding, Found, Standing
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
 from ingress_manager.commands.view.ingresses import backends_in, class_of
-from ingress_manager.commands.view.look import View
 from ingress_manager.commands.view.objects import ObjectView, certificates_of
 from ingress_manager.commands.view.standing import BY_CAUSE, addresses_of, called, gateway_of, said_of
 from ingress_manager.commands.view.surroundings import (
@@ -50,13 +49,6 @@ Cause = Callable[[Standing], Found]
 def of_each(cause: Cause) -> Finder:
     """Return what finds a cause for each object that was made for a Service."""
     return lambda seen: (found for one in seen.standing for found in cause(one))
-
-
-def causes(each: ObjectView, view: View, around: Surroundings) -> Found:
-    """Yield why nothing answers where an object that was made for a Service says so, as far as that is known."""
-    if one := standing(each, view, around):
-        for cause in CAUSES:
-            yield from cause(one)
 
 
 def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
@@ -227,15 +219,3 @@ def _ports_of(each: ObjectView) -> list[str]:
         backends = (backend for rule in mappings(rules) for backend in mappings(rule.get("backendRefs")))
         found = [str(backend.get("port")) for backend in backends]
     return list(dict.fromkeys(found))
-
-
-CAUSES: tuple[Cause, ...] = (
-    no_class,
-    no_certificate,
-    wrong_certificate,
-    no_gateway,
-    not_accepted,
-    no_endpoints,
-    port_unserved,
-)
-"""All causes, in the order in which a person should look at them."""

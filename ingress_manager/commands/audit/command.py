@@ -37,7 +37,7 @@ paint = painter(
 COULD_NOT_LOOK = 2
 CURRENT_SETTINGS: Options = (
     INSTALLATION,
-    settings_option("the cluster's; with files, those of a Deployment and ConfigMap in them", "--current-settings"),
+    settings_option("the cluster's", "--current-settings"),
 )
 
 
@@ -137,7 +137,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
 
 def found_in(source: Source, manifests: Manifests, known: Known, kinds: Collection[str]) -> Audit:
     """Return what needs a person, of some kinds, with what Events say of it."""
-    policy = read_policy(source, manifests, known, "--current-settings")
+    policy = read_policy(source, known, "--current-settings")
     view = look_at(manifests.items, policy, known)
     audited = audit_of(view, policy, read_surroundings(source, manifests, view), kinds)
     if any(map(is_unexplained, audited.findings)):

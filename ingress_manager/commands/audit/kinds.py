@@ -50,7 +50,7 @@ KINDS = {
         Severity.ERROR,
         "The hook refuses the Service: nothing new is made, and what stands stays.",
         "Correct the annotation; docs/refusals.md tells more.",
-        (SERVICE,),
+        (SETTINGS, SERVICE),
         asked.refused,
     ),
     "name-taken": Kind(

@@ -30,7 +30,7 @@ from ingress_manager.core.vocabulary import protects
 
 
 def name_taken(seen: Seen) -> Found:
-    for service, _, other in seen.absent:
+    for service, key, other in seen.absent:
         if not isinstance(other, ObjectView) or is_being_deleted(other.item):
             continue
         # What is ours and belongs to no Service is told of as detached.
@@ -41,7 +41,7 @@ def name_taken(seen: Seen) -> Found:
             command = kubectl("edit", service.item) if does else kubectl("delete", other.item)
             if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_marked:
                 command = ("ingress-manager", "adopt", other.item.full_name)
-            yield Finding(service.item, sentence, command)
+            yield Finding(service.item, sentence, command, about=key)
 
 
 def forbidden(seen: Seen) -> Found:
@@ -51,9 +51,9 @@ def forbidden(seen: Seen) -> Found:
 
 
 def missing(seen: Seen) -> Found:
-    for service, (kind, label), other in seen.absent:
+    for service, key, other in seen.absent:
         if other is None:
-            yield seen.undone(service.item, f"its {kind} {label} isn't there")
+            yield seen.undone(service.item, f"its {' '.join(key)} isn't there", about=key)
 
 
 def drifted(seen: Seen) -> Found:

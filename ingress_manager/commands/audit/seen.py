@@ -14,6 +14,7 @@ from ingress_manager.commands.view.objects import ObjectView, finalizers_of, is_
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
+from ingress_manager.core.kubernetes import Key
 from ingress_manager.core.policy import Policy
 
 
@@ -30,6 +31,9 @@ class Finding(NamedTuple):
 
     kind: str = ""
     """A key of `kinds.KINDS`, which gives it."""
+
+    about: Key | None = None
+    """The object that it is about, if that isn't `item`."""
 
 
 Found = Iterator[Finding]
@@ -98,11 +102,11 @@ class Seen:
             return UNKNOWN
         return namesake if namesake.refused or is_held(namesake.item) else None
 
-    def undone(self, item: Item, sentence: str) -> Finding:
+    def undone(self, item: Item, sentence: str, about: Key | None = None) -> Finding:
         """Return the finding that Metacontroller has not done something, with the command that makes it do so."""
         if isinstance(self.policy, Policy) and self.policy.paused_in(item.namespace):
-            return Finding(item, f"{sentence}, because of the pause")
-        return Finding(item, sentence, remedies.SYNC_ALL)
+            return Finding(item, f"{sentence}, because of the pause", about=about)
+        return Finding(item, sentence, remedies.SYNC_ALL, about=about)
 
     def of_another_host(self, each: ObjectView) -> Command:
         """Return the command that gives another host to an object, or to the Service that controls it."""

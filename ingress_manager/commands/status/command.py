@@ -8,6 +8,8 @@ from time import monotonic, sleep
 import click
 
 from ingress_manager.commands.audit.audit import audit_of
+from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.audit.why import with_reasons
 from ingress_manager.commands.printing.console import note, painter, show, width
 from ingress_manager.commands.reading.kinds import SERVICES
@@ -16,12 +18,11 @@ from ingress_manager.commands.reading.names import named
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, timeout_option, with_source
 from ingress_manager.commands.status.printing import FORMATS, line_of, printed
 from ingress_manager.commands.status.service import told
-from ingress_manager.commands.status.states import Judge, Row, State, gateways_to_be_used, has_reached, is_over
+from ingress_manager.commands.status.states import IN_THE_WAY, WAITS_FOR, Judge, Row, State, has_reached, is_over
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_reports, read_surroundings
 from ingress_manager.commands.view.events import EVENT, Report
 from ingress_manager.commands.view.known import Known, Unknown
 from ingress_manager.commands.view.look import ServiceView, View, look
-from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
 
@@ -68,7 +69,7 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     `status` lists what it may not read, and then no state says more than is known.
 
     With one SERVICE, it tells all about it: what it asks for, what stands, its Events, and what to do. With several, or
-    another output, it lists only the URLs of these. With --wait, it ends when all of them are served, or accepted by a
+    as JSON, it lists only the URLs of these. With --wait, it ends when all of them are served, or accepted by a
     controller; a refusal ends it at once.
 
     Exit status: 0, whatever the states are; with --wait, 1 if the state wasn't reached in time or a Service is
@@ -114,8 +115,7 @@ class Seen:
 
     services: list[ServiceView]
     view: View
-    policy: Policy | Unknown
-    around: Surroundings
+    findings: list[Finding]
     said: Mapping[str, Report] | str
 
 
@@ -138,20 +138,23 @@ class Looker:
         source = self._source
         is_first = self._policy is None
         manifests, known = read_objects(source)
-        policy = self._settings(manifests, known)
+        policy = self._settings(known)
         view = look(manifests.items, policy.without_pause() if isinstance(policy, Policy) else policy, known)
         if is_first:
             show(view.invalid)
         unseen = view.unseen()
-        around = read_surroundings(source, manifests, view, gateways_to_be_used(view))
+        around = read_surroundings(source, manifests, view)
         said = read_reports(source, manifests)
         if isinstance(said, str) and not source.files:
             unseen[EVENT] = f"Events could not be looked at: {said}"
+            said = "Events may not be read"
         services = [view.services[label] for label in set(self._labels(manifests, view))]
-        rows = list(Judge(view, policy, around, said).rows(services))
+        kinds = KINDS.keys() if len(services) == 1 else {"refused", *WAITS_FOR, *IN_THE_WAY}
+        findings = with_reasons(audit_of(view, policy, around, kinds).findings, said)
+        rows = list(Judge(view, findings, around).rows(services))
         unseen |= {kind: sentence for kinds, sentence in around.unseen() for kind in kinds}
         could_not = any(row.judged.is_unseen for row in rows) or bool(view.unseen())
-        return Seen(rows, unseen, around.now, manifests, could_not, services, view, policy, around, said)
+        return Seen(rows, unseen, around.now, manifests, could_not, services, view, findings, said)
 
     def told(self, seen: Seen, columns: int) -> str:
         """Return all that is known of the one Service that was looked at."""
@@ -162,15 +165,13 @@ class Looker:
         elif not source.files:
             about = f"--field-selector=involvedObject.kind=Service,involvedObject.name={service.item.name}"
             events = source.kubectl.get("events", about, f"--namespace={service.item.namespace}").items
-        said = seen.said if source.files or not isinstance(seen.said, str) else "Events may not be read"
-        findings = with_reasons(audit_of(seen.view, seen.policy, seen.around).findings, said)
         unseen = [*dict.fromkeys(seen.unseen.values())]
-        return told(service, seen.rows, seen.view, findings, events, unseen, source.kubectl.options, columns)
+        return told(service, seen.rows, seen.view, seen.findings, events, unseen, source.kubectl.options, columns)
 
-    def _settings(self, manifests: Manifests, known: Known) -> Policy | Unknown:
+    def _settings(self, known: Known) -> Policy | Unknown:
         if self._policy is None:
             before = {*known.unread}
-            policy = read_policy(self._source, manifests, known, "--settings")
+            policy = read_policy(self._source, known, "--settings")
             self._policy = policy, {what: why for what, why in known.unread.items() if what not in before}
         policy, unknown = self._policy
         known.unread |= unknown

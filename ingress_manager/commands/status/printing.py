@@ -1,4 +1,4 @@
-"""How `status` is printed: as a table, as JSON or YAML, or as names. Pure."""
+"""How `status` is printed: as a table, or as JSON. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -6,15 +6,14 @@ from itertools import zip_longest
 from typing import Any
 
 from ingress_manager.commands.printing.columns import INDENT, wrapped
-from ingress_manager.commands.printing.objects import as_json, as_yaml, name_of
+from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import Paint, plain
 from ingress_manager.commands.status.states import Row
 from ingress_manager.commands.view.surroundings import time_of
 from ingress_manager.core.text import one_line
 
-FORMATS = ("table", "wide", "json", "yaml", "name")
+FORMATS = ("table", "json")
 HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "AGE", "STATE")
-ONLY_WIDE = ("OBJECT", "CREATED")
 ROOM = 40
 """The columns that a state needs beside the others; with fewer, each row is a block."""
 
@@ -26,23 +25,20 @@ def printed(  # noqa: PLR0913, PLR0917 - each has a say in it
 
     Lines of a table are broken at words to be no longer than a `width` over 0.
     """
-    if form in {"json", "yaml"}:
+    if form == "json":
         told = [{"what": what, "sentence": sentence} for what, sentence in unseen.items()]
-        yield (as_json if form == "json" else as_yaml)({"exposed": list(map(_as_json, rows)), "unseen": told})
-    elif form == "name":
-        yield from (f"{one_line(name_of(row.item.object))}\n" for row in rows if row.item)
+        yield as_json({"exposed": list(map(_as_json, rows)), "unseen": told})
     else:
-        yield from table(rows, now, paint, width, wide=form == "wide") if rows else ("Nothing is exposed.\n",)
+        yield from table(rows, now, paint, width) if rows else ("Nothing is exposed.\n",)
         for sentence in dict.fromkeys(unseen.values()):
             lines = wrapped(f"{one_line(sentence)}.", width, hanging=INDENT)
             yield from (f"{paint(line, 'unseen')}\n" for line in lines)
 
 
-def table(rows: Sequence[Row], now: datetime, paint: Paint, width: int, *, wide: bool) -> Iterator[str]:
+def table(rows: Sequence[Row], now: datetime, paint: Paint, width: int) -> Iterator[str]:
     """Yield a line for each row, and one for each further URL; where there is no room beside it, the state is below."""
-    lines = [(row, [one_line(cell) for cell in _cells(row, now, wide=wide)]) for row in rows]
-    head = list((*HEAD[:-1], *ONLY_WIDE, HEAD[-1]) if wide else HEAD)
-    longest = [max(map(len, column)) for column in zip(head, *(cells for _, cells in lines), strict=True)]
+    lines = [(row, [one_line(cell) for cell in _cells(row, now)]) for row in rows]
+    longest = [max(map(len, column)) for column in zip(HEAD, *(cells for _, cells in lines), strict=True)]
     url = HEAD.index("URL")
     longest[url] = max([longest[url], *(len(one_line(each)) for row in rows for each in row.urls)])
     widths = [*longest[:-1], 0]
@@ -51,7 +47,7 @@ def table(rows: Sequence[Row], now: datetime, paint: Paint, width: int, *, wide:
         for row, cells in lines:
             yield from _block(row, cells, paint, width)
         return
-    yield f"{paint(_line(head, widths), 'head')}\n"
+    yield f"{paint(_line(HEAD, widths), 'head')}\n"
     for row, cells in lines:
         *others, told = cells
         urls = [one_line(each) for each in row.urls] or [""]
@@ -78,14 +74,11 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False))
 
 
-def _cells(row: Row, now: datetime, *, wide: bool) -> Iterator[str]:
+def _cells(row: Row, now: datetime) -> Iterator[str]:
     yield from (row.service.namespace, row.about, row.urls[0] if row.urls else "", row.kind)
     yield ", ".join(row.gateways) or row.ingress_class
     yield ", ".join(row.addresses)
     yield age(row.item.metadata.get("creationTimestamp"), now) if row.item else ""
-    if wide:
-        yield row.name
-        yield str(row.item.metadata.get("creationTimestamp") or "") if row.item else ""
     yield row.told
 
 

@@ -4,32 +4,27 @@ Each object that is made for a Service is a row, and so is an entrance for which
 known, and nothing more: where something could not be looked at, it is UNKNOWN, or the last one that is sure.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
 
-from ingress_manager.commands.audit.answers import causes
-from ingress_manager.commands.reading.kinds import LISTENERSET, PLURAL
+from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.seen import Finding
+from ingress_manager.commands.reading.kinds import LISTENERSET, PLURAL, SERVICE
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.entrances import entrances_on
-from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.commands.view.known import Unknown
 from ingress_manager.commands.view.look import ServiceView, View
-from ingress_manager.commands.view.managed import FINALIZER
-from ingress_manager.commands.view.objects import TYPES, ObjectView, backends_of, finalizers_of, is_being_deleted
+from ingress_manager.commands.view.objects import TYPES, ObjectView, backends_of
 from ingress_manager.commands.view.standing import addresses_of, gateway_of, listenersets_of, not_taken, urls_of
-from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, Surroundings
-from ingress_manager.core.decide import RemovedFirst
+from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings
 from ingress_manager.core.entrances import entrance_for
-from ingress_manager.core.errors import Problem, Reason
+from ingress_manager.core.errors import Reason
 from ingress_manager.core.forbidden import parents_of
-from ingress_manager.core.kubernetes import LAST_APPLIED, Attachment, Ingress, Key, Object
-from ingress_manager.core.policy import Policy
-from ingress_manager.core.text import listed
+from ingress_manager.core.kubernetes import Attachment, Ingress, Key, Object
 
 TYPE_OF = dict(TYPES.values())
 
@@ -68,6 +63,20 @@ JOINED = {
     State.REFUSED: ": ",
     State.UNKNOWN: ": ",
 }
+
+
+WAITS_FOR = {
+    "held": "its finalizers",
+    "name-taken": "the name",
+    "missing": "Metacontroller",
+    "drifted": "Metacontroller",
+    "forbidden": "Metacontroller",
+    "unwanted": "Metacontroller",
+}
+"""What an object waits for of which `audit` finds such a thing."""
+
+IN_THE_WAY = [kind for kind, row in KINDS.items() if not {CLASS, GATEWAY, SLICE, SECRET}.isdisjoint(row.needs)]
+"""The kinds of findings about what an object has around it. They say why nothing answers."""
 
 
 class Judged(NamedTuple):
@@ -124,30 +133,16 @@ def is_over(row: Row, wanted: State) -> bool:
     return row.judged.state is State.REFUSED or (row.judged.is_unseen and not has_reached(row, wanted))
 
 
-def gateways_to_be_used(view: View) -> set[tuple[str, str]]:
-    """Return GATEWAY with each namespace of a Gateway that is to be attached to: the URLs depend on it."""
-    return {
-        (GATEWAY, parent.namespace or service.item.namespace)
-        for service in view.services.values()
-        for (kind, _), each in service.desired.items()
-        for parent in parents_of(msgspec.convert(each, TYPE_OF[kind]))
-        if parent.kind != LISTENERSET
-    }
-
-
 class Judge:
-    """Judges a view in which nothing is paused, and its surroundings.
+    """Judges a view in which nothing is paused: by what `audit` finds in it, and by what controllers say."""
 
-    `policy` says what is paused. `said` are Metacontroller's reports, or why they can't be looked at.
-    """
-
-    def __init__(
-        self, view: View, policy: Policy | Unknown, around: Surroundings, said: Mapping[str, Report] | str
-    ) -> None:
+    def __init__(self, view: View, findings: Iterable[Finding], around: Surroundings) -> None:
         self._view = view
-        self._policy = policy
         self._around = around
-        self._said = said
+        self._findings: dict[Key, list[Finding]] = {}
+        for finding in findings:
+            about = finding.about or (finding.item.object["kind"], finding.item.full_name)
+            self._findings.setdefault(about, []).append(finding)
 
     def rows(self, services: Iterable[ServiceView]) -> Iterator[Row]:
         """Yield what the Services expose, or ask to have exposed, sorted by their names."""
@@ -156,24 +151,20 @@ class Judge:
                 yield from self._of_service(service)
 
     def _of_service(self, service: ServiceView) -> Iterator[Row]:
-        wanted, forbidden = service.desired, {}
-        if isinstance(service.decision, RemovedFirst):
-            # What goes first is made anew afterwards, unless the Service is refused then.
-            wanted = wanted if service.refused else {**self._view.anew(service), **wanted}
-            forbidden = self._view.forbidden(service)
+        # What goes first is made anew afterwards, unless the Service is refused then.
+        wanted = service.desired if service.refused else {**self._view.anew(service), **service.desired}
         reasons = [problem.reason for problem in service.refused.problems] if service.refused else []
         of_entrance: dict[str, list[Key]] = {entrance: [] for entrance in entrances_on(service.item.annotations)}
         for key in sorted({**wanted, **service.observed}):
             of_entrance.setdefault(entrance_for(service.service, key), []).append(key)
+        of_all = self._of_all(service)
         for entrance, keys in of_entrance.items():
-            without = Row(service.item, entrance, Judged(State.UNKNOWN), list(dict.fromkeys(reasons)))
+            without = Row(service.item, entrance, of_all or Judged(State.UNKNOWN), list(dict.fromkeys(reasons)))
             for key in keys:
-                judged = self._judged(service, key, wanted, forbidden.get(key))
-                yield self._with_object(
-                    without._replace(judged=judged), key, wanted.get(key), service.observed.get(key)
-                )
-            if not keys and (of_all := self._of_all(service)):
-                yield without._replace(judged=of_all)
+                row = without._replace(judged=of_all or self._judged(service, key))
+                yield self._with_object(row, key, wanted.get(key), service.observed.get(key))
+            if not keys and of_all:
+                yield without
 
     def _with_object(self, row: Row, key: Key, desired: Object | None, each: ObjectView | None) -> Row:
         """Return the row with what an object says; one that doesn't stand is shown as it would be."""
@@ -201,77 +192,34 @@ class Judge:
                 found |= self._gateways(between.item, between.typed)
         return found
 
-    def _judged(
-        self, service: ServiceView, key: Key, wanted: Mapping[Key, Object], forbidden: Problem | None
-    ) -> Judged:
-        if found := self._of_all(service):
-            return found
-        each = service.observed.get(key)
-        if each is None:
-            return self._of_absent(service, key)
-        if is_being_deleted(each.item):
-            return _held(each.item)
-        wrong = self._wrong_with(each, wanted.get(key), forbidden)
-        return self._undone(service, wrong) if wrong else self._of_standing(service, each)
-
-    @staticmethod
-    def _wrong_with(each: ObjectView, desired: Object | None, forbidden: Problem | None) -> str:
-        """Return what Metacontroller has to change about an object; empty where it is as the Service asks."""
-        if forbidden:
-            return f"it is forbidden, and goes first: {forbidden.told()}"
-        if desired is None:
-            return "the Service doesn't ask for it any more"
-        try:
-            return listed(differences(each.item, desired))
-        except ValueError:
-            return f"the annotation {LAST_APPLIED} can't be read, so that it changes nothing"
-
     def _of_all(self, service: ServiceView) -> Judged | None:
         """Return the state of all that a Service asks for, None where each object has its own."""
-        if is_being_deleted(service.item):
-            return _held(service.item)
-        if FINALIZER in finalizers_of(service.item):
-            return Judged(State.WAITING, f"the finalizer {FINALIZER} to go, with which Metacontroller does nothing")
-        if service.refused:
-            return Judged(State.REFUSED, service.refused.line())
+        found = {each.kind: each.sentence for each in self._findings.get((SERVICE, service.item.full_name), ())}
+        if "held" in found:
+            return Judged(State.WAITING, f"{WAITS_FOR['held']}: {service.item}: {found['held']}")
+        if "refused" in found:
+            return Judged(State.REFUSED, found["refused"])
         if isinstance(service.decision, Unknown):
-            said = self._report_of(service)
-            kinds = [PLURAL[kind] for kind in sorted(service.awaited)]
-            what = "the settings" if isinstance(self._policy, Unknown) else listed(kinds)
-            return Judged(State.UNKNOWN, f"{what} could not be looked at{said}", is_unseen=True)
+            return Judged(State.UNKNOWN, "the settings could not be looked at", is_unseen=True)
         return None
 
-    def _of_absent(self, service: ServiceView, key: Key) -> Judged:
-        """Return the state of an object that isn't among those that were made for the Service."""
-        other = self._view.object(key)
-        if isinstance(other, Unknown):
+    def _judged(self, service: ServiceView, key: Key) -> Judged:
+        """Return the state of an object, which need not be there."""
+        found = self._findings.get(key, [])
+        if undone := next((each for each in found if each.kind in WAITS_FOR), None):
+            return Judged(State.WAITING, f"{WAITS_FOR[undone.kind]}: {undone.sentence}")
+        each = service.observed.get(key)
+        if each is None:
             sentence = f"whether {key[0]} {key[1]} is there: not all {PLURAL[key[0]]} could be looked at"
             return Judged(State.UNKNOWN, sentence, is_unseen=True)
-        if other is None:
-            return self._undone(service, f"its {key[0]} {key[1]} isn't there")
-        if is_being_deleted(other.item):
-            return _held(other.item)
-        return Judged(State.WAITING, f"the name: {other} is in the way, and was not made for this Service")
+        return self._of_standing(service, each, "; ".join(one.sentence for one in found if one.kind in IN_THE_WAY))
 
-    def _undone(self, service: ServiceView, what: str) -> Judged:
-        """Return the state of what Metacontroller has still to do."""
-        if isinstance(self._policy, Policy) and self._policy.paused_in(service.item.namespace):
-            return Judged(State.WAITING, f"the end of the pause: {what}")
-        return Judged(State.WAITING, f"Metacontroller: {what}{self._report_of(service)}")
-
-    def _report_of(self, service: ServiceView) -> str:
-        """Return what Metacontroller said last of a Service, as the end of a sentence."""
-        report = None if isinstance(self._said, str) else self._said.get(service.service.metadata.uid)
-        return f"; Metacontroller said at {report.time}: {report.sentence}" if report else ""
-
-    def _of_standing(self, service: ServiceView, each: ObjectView) -> Judged:
-        """Return the state of an object that is as it should be: who has taken it, and whether anything answers."""
-        between = [(key, self._view.objects.get(key)) for key in listenersets_of(each.item, each.typed)]
-        judged = [self._of_standing(service, one) if one else self._of_absent(service, key) for key, one in between]
-        late = [one for one in judged if one.state is not State.SERVING]
+    def _of_standing(self, service: ServiceView, each: ObjectView, why: str) -> Judged:
+        """Return the state of an object that is as it should be; `why` is what is known to be in the way."""
+        between = [self._judged(service, one) for one in listenersets_of(each.item, each.typed)]
+        late = [one for one in between if one.state is not State.SERVING]
         if lacking := [one for one in late if one.state is not State.ACCEPTED]:
             return lacking[0]
-        why = "; ".join(cause.sentence for cause in causes(each, self._view, self._around))
         if isinstance(each.typed, Ingress):
             if not addresses_of(each.item):
                 name = class_of(each.item, each.typed.spec)
@@ -299,9 +247,3 @@ class Judge:
         if not self._around.knows(SLICE, service.item.namespace):
             return Judged(State.ACCEPTED, "and not all EndpointSlices could be looked at", is_unseen=True)
         return Judged(State.ACCEPTED, f"waiting for a ready endpoint of Service {service.item.full_name}")
-
-
-def _held(item: Item) -> Judged:
-    names = listed(finalizers_of(item))
-    since = item.metadata["deletionTimestamp"]
-    return Judged(State.WAITING, f"{item} to go: its deletion began at {since}; held by {names or 'nothing'}")

@@ -3,13 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-from ingress_manager.commands.printing.console import note
-from ingress_manager.commands.reading.installations import DEPLOYMENTS, Installation
 from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, PLURAL, RESOURCES, SERVICE, SERVICES
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.reading.options import Source
-from ingress_manager.commands.reading.settings import SettingsText, configmap_of, policy_of, text_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.view.events import OF_SERVICES, Report, reports, reports_in
 from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known, Unknown
@@ -82,33 +79,18 @@ def scope_of(source: Source) -> str:
     return "kubectl's current namespace" if source.namespace is None else f"the namespace {source.namespace}"
 
 
-def read_policy(source: Source, manifests: Manifests, known: Known, option: str) -> Policy | Unknown:
-    """Return the settings: those that `option` names, else those of the hook, in the files or in the cluster.
+def read_policy(source: Source, known: Known, option: str) -> Policy | Unknown:
+    """Return the settings: those that `option` names, else those of the hook in the cluster.
 
     Those that can't be read are noted as unknown. Raises click.UsageError when what was read can't be used.
     """
     try:
         if source.files and source.settings is None:
-            return policy_in(manifests, source.by_name)
+            raise KubectlFailed("they are not in the files")
         return source.stated_policy(option)
     except KubectlFailed as failed:
-        known.unread[SETTINGS] = (
-            f"The settings could not be looked at: {failed.message}; {option} FILE names them. Refusals are told that "
-            "no settings would lift"
-        )
+        known.unread[SETTINGS] = f"The settings could not be looked at: {failed.message}; {option} FILE names them"
         return UNKNOWN
-
-
-def policy_in(manifests: Manifests, installation: Installation) -> Policy:
-    """Return the settings of an installation whose Deployment and ConfigMap were read. Raises KubectlFailed."""
-    objects: dict[tuple[str, str], Item] = {(item.kind, item.full_name): item for item in manifests.items}
-    deployment = objects.get((DEPLOYMENTS, str(installation)))
-    label = f"{installation.namespace}/{configmap_of(deployment) if deployment else None}"
-    configmap = objects.get(("v1/ConfigMap", label))
-    if configmap is None:
-        raise KubectlFailed("they are not in the files")
-    note(f"With the settings of the ConfigMap {label}, which is in the files.")
-    return policy_of(SettingsText(text_of(configmap) or "", f"ConfigMap {label}"))
 
 
 _SECRETS = (

@@ -17,27 +17,9 @@ from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, 
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, judge, refusal_of
 from ingress_manager.core.entrances import read_entrances
-from ingress_manager.core.errors import Problem, Reason, Refused
-from ingress_manager.core.kubernetes import NOTHING, Key, Object, Observed, Service, key_of
-from ingress_manager.core.policy import Limits, Policy, Profile
-
-ALL_ALLOWED = Limits(
-    hosts="any",
-    classes="any",
-    path_types=("Prefix", "Exact", "ImplementationSpecific"),
-    copy_annotations={},
-    profiles="any",
-)
-"""The limits by which nothing is refused. An annotation that isn't copied isn't, either."""
-
-OPEN = {
-    Reason.ANNOTATION_NOT_ALLOWED,
-    Reason.DUPLICATE_ROUTE,
-    Reason.NOT_IN_INGRESS,
-    Reason.PROTECTION_LOST,
-    Reason.TOO_LARGE,
-}
-"""Reasons for which the default host, the outputs, or what is copied, added or accepted decide, too."""
+from ingress_manager.core.errors import Problem, Refused
+from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
+from ingress_manager.core.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -50,10 +32,7 @@ class ServiceView:
     """What Metacontroller takes for made for it."""
 
     decision: Decision | Unknown
-    """UNKNOWN where it depends on what could not be read. It is a refusal if that is one whatever was not read."""
-
-    awaited: Collection[str] = ()
-    """The kinds of which it isn't known whether the cluster knows them, and on which the decision depends."""
+    """UNKNOWN where the settings could not be read."""
 
     @cached_property
     def entrances(self) -> dict[str, Stated]:
@@ -116,7 +95,7 @@ class View:
 
     def unseen(self) -> dict[str, str]:
         """Return what of the unread matters here: a kind that may not be there doesn't where no Service asks for it."""
-        skipped = self.known.open - {kind for each in self.services.values() for kind in each.awaited}
+        skipped = self.known.open - {kind for each in self.services.values() for kind, _ in each.desired}
         return {what: sentence for what, sentence in self.known.unread.items() if what not in skipped}
 
     def has_all(self, kind: str, namespace: str) -> bool:
@@ -172,26 +151,11 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
             made_for.setdefault(each.owner_uid, {})[each.key] = each
     for label, (item, service) in services.items():
         observed = made_for.get(service.metadata.uid, {})
-        decision = decided(service, observed, policy, known)
-        awaited = known.open & kinds_in(decision)
-        view.services[label] = ServiceView(item, service, observed, UNKNOWN if awaited else decision, awaited)
+        decision = (
+            UNKNOWN if isinstance(policy, Unknown) else decide(service, as_observed(observed, known.lacking), policy)
+        )
+        view.services[label] = ServiceView(item, service, observed, decision)
     return view
-
-
-def decided(
-    service: Service, observed: Mapping[Key, ObjectView], policy: Policy | Unknown, known: Known
-) -> Decision | Unknown:
-    """Return what becomes of a Service, as far as that is known."""
-    if isinstance(policy, Unknown):
-        return refused_by_all(service) or UNKNOWN
-    return decide(service, as_observed(observed, known.lacking), policy)
-
-
-def kinds_in(decision: Decision | Unknown) -> set[str]:
-    """Return the kinds that a cluster has to know: one without them makes such a Service a refused one."""
-    if isinstance(decision, Refused | Unknown) or refusal_of(decision):
-        return set()
-    return {key_of(each)[0] for each in decision.objects}
 
 
 def as_observed(objects: Mapping[Key, ObjectView], lacking: Collection[str] = ()) -> Observed:
@@ -201,12 +165,3 @@ def as_observed(objects: Mapping[Key, ObjectView], lacking: Collection[str] = ()
         found[kind][label] = each.typed
     ingresses, *others = (None if kind in lacking else each for kind, each in found.items())
     return Observed(ingresses or {}, *others)
-
-
-def refused_by_all(service: Service) -> Refused | None:
-    """Return why a Service is refused whatever the settings are; None where some settings may allow it."""
-    entrances = read_entrances(service.metadata.annotations or {})
-    profiles = {stated.profile: Profile() for stated in entrances.values() if stated.profile is not None}
-    refused = refusal_of(decide(service, NOTHING, Policy(limits=ALL_ALLOWED, profiles=profiles)))
-    problems = [each for each in refused.problems if each.reason not in OPEN] if refused else []
-    return Refused(refused.status, problems, refused.more) if refused and problems else None
