@@ -111,7 +111,7 @@ def status_of(case: Case, width: int = 0) -> dict[str, Any]:
     judge = Judge(view, wrong, around)
     found = list(judge.rows(view.services.values()))
     forms = ["table", *case.stated.get("forms", ())]
-    texts = {form: "".join(printed(found, {}, around.now, form, width=width)) for form in forms if form != "service"}
+    texts = {form: "".join(printed(found, {}, form, width=width)) for form in forms if form != "service"}
     if "service" in forms:
         texts["service"] = "\n".join(
             told(each, judge.rows([each]), view, wrong, manifests.items, [], width=width)

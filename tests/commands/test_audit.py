@@ -152,7 +152,7 @@ def with_defaults(*objects: Object, options: tuple[str, ...]) -> Ended:
 def test_a_cluster_of_which_nothing_is_found_is_told_in_a_line_with_what_was_not_looked_at() -> None:
     around = (
         "IngressClasses, EndpointSlices could not be looked at: there is none in what was read. Not "
-        "looked for, or not everywhere: no-class, no-endpoints, port-unserved."
+        "looked for, or not everywhere: no-class, no-endpoints."
     )
     said = "Nothing was found in 1 Service (1 to be exposed), 1 Ingress (1 made by ingress-manager).\n"
     assert audited(GOOD, INGRESS) == (0, f"{said}{around}\n", "")
@@ -201,13 +201,10 @@ def test_a_dump_without_services_or_without_ingresses_is_told_of() -> None:
     first = "Nothing was found in 0 Services (0 to be exposed), 1 Ingress (1 made by ingress-manager)."
     assert (ended.status, ended.out.splitlines()[0]) == (2, first)
     assert f"Services could not be looked at: {where.format('services')} {skipped}refused, " in ended.out
-    hint = "There is nothing to look at, hence exit status 2; if that is right, add --allow-empty.\n"
-    assert ended.err == hint
     ended = audited(GOOD)
-    assert (ended.status, ended.err) == (2, hint)
+    assert (ended.status, ended.err) == (2, "")
     assert f"Ingresses could not be looked at: {where.format('ingresses')} {skipped}name-taken" in ended.out
     assert "HTTPRoutes" not in ended.out, "no Service asks for one"
-    assert with_defaults(GOOD, options=("--allow-empty",)) == (0, ended.out, "")
 
 
 def test_an_object_of_another_version_is_not_missing_and_nor_is_one_that_is_not_valid() -> None:
@@ -296,7 +293,6 @@ def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
     cluster.says({"services": listing(GOOD)}, no)
     found = run("audit", "-o", "json").json
     assert (found["findings"], len(found["unseen"])) == ([], 3), "no Ingress is missing that nobody may look at"
-    assert run("audit", "--allow-empty").status == 2, "what may not be read is not empty"
     ended = run("audit", "--settings", settings("defaults: {class: internal}\n"))
     assert (ended.status, ended.out.splitlines()[0].startswith("Nothing would change in 1 Service")) == (2, True)
     cluster.says({}, no)
@@ -308,7 +304,6 @@ def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
     ended = run("audit", "-n", "nope")
     assert ended.status == 2
     assert "There is nothing to look at in the namespace nope, if it is there at all.\n" in ended.out
-    assert run("audit", "-n", "nope", "--allow-empty").status == 0
     assert "There is nothing to look at in the cluster" in run("audit", "-A").out
 
 

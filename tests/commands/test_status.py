@@ -103,14 +103,13 @@ def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> Non
     ended = run("status", *NO_SETTINGS)
     assert (ended.status, ended.err) == (0, "")
     head, line = ended.out.splitlines()
-    assert head.split() == ["NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "AGE", "STATE"]
+    assert head.split() == ["NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "STATE"]
     assert line.split() == ["team-a", "shop", "http://shop.example.com/", "Ingress", "nginx", "203.0.113.7", "serving"]
     told = json.loads(run("status", *NO_SETTINGS, "-o", "json").out)
     assert [row["state"] for row in told["exposed"]] == ["serving"]
     assert "--namespace=team-a" not in cluster.calls[0]
-    for options in (("--all-namespaces",), ("-n", "team-a"), ("team-a/shop",), ("-l", "app=shop")):
+    for options in (("--all-namespaces",), ("-n", "team-a"), ("team-a/shop",)):
         assert "serving" in run("status", *NO_SETTINGS, *options).out
-    assert "get --output=json --selector=app=shop -- services" in "\n".join(cluster.calls)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +186,7 @@ def test_a_part_of_a_file_that_cannot_be_read_is_exit_status_1_and_an_invalid_se
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-f", "-", "-l", "a=b"), "--wait and --selector are for the cluster, not for files"),
+        (("-f", "-", "shop", "--wait=serving"), "--wait is for the cluster, not for files"),
         (("--wait=serving",), "--wait is for Services that are named"),
         (("a/shop", "b/shop"), "the Services that are named have to be in one namespace"),
         (("shop", "--wait=serving", "--timeout=soon"), '"soon" is no time such as 90s, 2m or 1h30m'),

@@ -121,19 +121,8 @@ def _secrets_of(one: Standing) -> Iterator[tuple[str, Secret | None, Sequence[st
         yield name, one.around.typed.get((SECRET, f"{namespace}/{name}")), hosts
 
 
-def no_gateway(one: Standing) -> Found:
-    each, around = one.each, one.around
-    for ref in parents_of(each.typed):
-        label = gateway_of(each.item, ref)
-        is_known = ref.kind != LISTENERSET and around.knows(GATEWAY, label.partition("/")[0])
-        if is_known and (GATEWAY, label) not in around.typed:
-            field = "parentRefs" if isinstance(each.typed, HTTPRoute) else "parentRef"
-            sentence = f"spec.{field} names Gateway {label}, which isn't there"
-            yield Finding(each.item, sentence, _kubectl("get", "--all-namespaces", names=["gateways"]))
-
-
 def not_accepted(one: Standing) -> Found:
-    """Yield what the controllers of Gateways say against an object as it is now."""
+    """Yield what the controllers of Gateways say against an object as it is now, or why none says anything."""
     each, item = one.each, one.each.item
     command = _kubectl("describe", f"--namespace={item.namespace}", names=[each.kind.lower(), item.name])
     is_awaited = any(key in item.annotations for key in ISSUERS)
@@ -148,9 +137,14 @@ def not_accepted(one: Standing) -> Found:
                 told = f"{condition.message} [{condition.reason}]"
                 sentence = f"{by.controller_name} {SAID[condition.type]} ({at_parent}): {told}"
                 yield Finding(item, sentence, command)
-        # Of a ListenerSet that isn't looked after, it itself says so.
-        is_there = ref.kind != LISTENERSET and (GATEWAY, gateway_of(item, ref)) in one.around.typed
-        if not said and is_there and _is_minutes_old(each, one.around):
+        if said or ref.kind == LISTENERSET:
+            continue  # a ListenerSet that isn't looked after says so itself
+        label = gateway_of(item, ref)
+        if (GATEWAY, label) not in one.around.typed:
+            if one.around.knows(GATEWAY, label.partition("/")[0]):
+                everywhere = _kubectl("get", "--all-namespaces", names=["gateways"])
+                yield Finding(item, f"it names Gateway {label}, which isn't there", everywhere)
+        elif _is_minutes_old(each, one.around):
             sentence = (
                 f"no controller has said whether {at_parent} accepts it, though it was made at "
                 f"{item.metadata['creationTimestamp']}: perhaps none looks after the Gateway"
@@ -159,8 +153,12 @@ def not_accepted(one: Standing) -> Found:
 
 
 def no_endpoints(one: Standing) -> Found:
+    """Yield why no Pod answers behind an object, or none at the port to which it leads."""
     slices, service = _slices_of(one), one.service.item
-    if slices is None or any(map(_is_ready, slices)):
+    if slices is None:
+        return
+    if any(map(_is_ready, slices)):
+        yield from _port_unserved(one, [each for each in slices if _is_ready(each)])
         return
     where, selector = f"--namespace={service.namespace}", _selector_of(service)
     command = _kubectl("describe", where, names=["service", service.name])
@@ -175,11 +173,10 @@ def no_endpoints(one: Standing) -> Found:
     yield Finding(one.each.item, f"{service} has {why}", command)
 
 
-def port_unserved(one: Standing) -> Found:
+def _port_unserved(one: Standing, ready: Sequence[EndpointSlice]) -> Found:
     service = one.service.item
-    ready = [each for each in _slices_of(one) or () if _is_ready(each)]
     served = {port.name or "" for each in ready for port in each.ports or ()}
-    for port in _ports_of(one.each) if ready else ():
+    for port in _ports_of(one.each):
         stated = next((each for each in one.service.service.ports if port in {each.name, str(each.port)}), None)
         if stated and (stated.name or "") not in served:
             sentence = f"port {port} of {service} is on none of its EndpointSlices"

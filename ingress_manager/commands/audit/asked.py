@@ -1,8 +1,9 @@
 """What Services ask for: finders of what is wrong with their annotations, or does nothing."""
 
 from ingress_manager.commands.audit import remedies
-from ingress_manager.commands.audit.seen import Finding, Found, Seen, is_held
+from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans.steps import kubectl
+from ingress_manager.commands.view.objects import is_being_deleted
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.entrances import no_effect, without_http
 from ingress_manager.core.policy import Policy
@@ -12,7 +13,7 @@ from ingress_manager.core.vocabulary import is_read_from_services, protects
 
 def refused(seen: Seen) -> Found:
     for service in seen.exposed:
-        if service.refused and not is_held(service.item):
+        if service.refused and not is_being_deleted(service.item):
             command = remedies.correct(service.item, service.refused)
             reasons = list(dict.fromkeys(problem.reason for problem in service.refused.problems))
             yield Finding(service.item, service.refused.line(), command, reasons)

@@ -69,7 +69,6 @@ def kinds_in(_context: click.Context, _option: click.Parameter, value: str | Non
     help=f"Only findings of this kind. Can be repeated. With --settings: {', '.join(Effect)}.",
 )
 @click.option("--ignore", metavar="KIND[,...]", callback=kinds_in, help="Leave out findings of these kinds.")
-@click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is nothing to look at.")
 @click.pass_context
 def audit(  # noqa: PLR0913, PLR0917 - each is an option
     context: click.Context,
@@ -78,8 +77,6 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
     output: str,
     only: tuple[str, ...],
     ignore: Collection[str] | None,
-    *,
-    allow_empty: bool,
 ) -> None:
     """Find the problems of a cluster, each with the kubectl command that fixes it.
 
@@ -128,10 +125,6 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
             click.echo(text, nl=False)
     wrong += show(audited.invalid) + show(manifests.unreadable)
     unseen = {each.what for each in audited.unseen} & {EVENT, *known.unread}
-    if allow_empty:
-        unseen -= known.empty
-    elif unseen and unseen <= known.empty:
-        note("There is nothing to look at, hence exit status 2; if that is right, add --allow-empty.")
     context.exit(COULD_NOT_LOOK if unseen else 1 if wrong else 0)
 
 

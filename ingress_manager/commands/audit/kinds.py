@@ -70,7 +70,7 @@ KINDS = {
     ),
     "missing": Kind(
         Severity.ERROR,
-        "The Service asks for the object, and it isn't there.",
+        "The Service asks for the object, and it isn't there, or is being deleted.",
         "Remove the obstacle that the sentence names; Metacontroller tries again. If none is named, look whether the "
         "hook and Metacontroller run.",
         MADE,
@@ -105,13 +105,6 @@ KINDS = {
         (SERVICE, *OBJECTS),
         made.detached,
     ),
-    "held": Kind(
-        Severity.ERROR,
-        "The object is being deleted, and finalizers hold it; or it has one of Metacontroller's. It doesn't change.",
-        "Let their program take them off. Do it by hand only if that program is gone for good, or is Metacontroller.",
-        (SERVICE, *OBJECTS),
-        made.held,
-    ),
     "upstream-collision": Kind(
         Severity.ERROR,
         "ingress-nginx or Traefik gives two Services, routes or certificates one name. A Service may get the other's "
@@ -127,33 +120,22 @@ KINDS = {
         (SERVICE, INGRESS, CLASS),
         of_each(answers.no_class),
     ),
-    "no-gateway": Kind(
-        Severity.ERROR,
-        "The Gateway of the HTTPRoute or ListenerSet isn't there.",
-        "The administrator states another, in defaults.gateway or in the profile.",
-        (SERVICE, *ROUTED, GATEWAY),
-        of_each(answers.no_gateway),
-    ),
     "not-accepted": Kind(
         Severity.ERROR,
-        "The Gateway's controller rejects the HTTPRoute or ListenerSet, or has said nothing for minutes.",
-        "Do as the controller's sentence says.",
+        "The Gateway's controller rejects the HTTPRoute or ListenerSet, or has said nothing for minutes; or the "
+        "Gateway isn't there.",
+        "Do as the controller's sentence says. For a Gateway that isn't there, the administrator states another, in "
+        "defaults.gateway or in the profile.",
         (SERVICE, *ROUTED, GATEWAY),
         of_each(answers.not_accepted),
     ),
     "no-endpoints": Kind(
         Severity.ERROR,
-        "The Service has no ready endpoint: its host answers 502 or 503.",
-        "Correct the Service's selector, or the Pods. A Service without a selector needs an EndpointSlice.",
+        "The Service has no ready endpoint, or none at the port of the object. Its host answers 502 or 503.",
+        "Correct the Service's selector or targetPort, or the Pods, or state another ingress/port. A Service without a "
+        "selector needs an EndpointSlice.",
         (SERVICE, *OBJECTS, SLICE),
         of_each(answers.no_endpoints),
-    ),
-    "port-unserved": Kind(
-        Severity.ERROR,
-        "Endpoints are ready, but none at the port to which the object leads.",
-        "Correct the targetPort or the container port's name, or state another ingress/port.",
-        (SERVICE, *OBJECTS, SLICE),
-        of_each(answers.port_unserved),
     ),
     "no-certificate": Kind(
         Severity.ERROR,

@@ -1,7 +1,7 @@
 """What was made for Services: finders of what Metacontroller has not done, can't do, or doesn't know of.
 
-A Service is held, or refused, or else is given something. What was made for one is being deleted, forbidden, unwanted,
-or else as it should be, or drifted. So no two kinds tell of the same.
+A Service is being deleted, or refused, or else is given something. What was made for one is being deleted, forbidden,
+unwanted, or else as it should be, or drifted. So no two kinds tell of the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,6 @@ from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.managed import FINALIZER
 from ingress_manager.commands.view.merge import last_applied
 from ingress_manager.commands.view.objects import (
     Backend,
@@ -54,6 +53,11 @@ def missing(seen: Seen) -> Found:
     for service, key, other in seen.absent:
         if other is None:
             yield seen.undone(service.item, f"its {' '.join(key)} isn't there", about=key)
+        elif isinstance(other, ObjectView) and is_being_deleted(other.item):
+            names = listed(finalizers_of(other.item)) or "nothing"
+            since = other.item.metadata["deletionTimestamp"]
+            sentence = f"its {other} is being deleted since {since}; held by {names}"
+            yield Finding(service.item, sentence, kubectl("describe", other.item), about=key)
 
 
 def drifted(seen: Seen) -> Found:
@@ -146,19 +150,3 @@ def _what_it_does(each: ObjectView, backends: Sequence[Backend]) -> str:
         return f", and leads to {listed(backends, ' '.join)}"
     filters = (found for rule in mappings(at(each.item, "spec", "rules")) for found in mappings(at(rule, "filters")))
     return ", and redirects" if any(found.get("type") == "RequestRedirect" for found in filters) else ""
-
-
-def held(seen: Seen) -> Found:
-    others = [other.item for _, _, other in seen.absent if isinstance(other, ObjectView)]
-    objects = [*(each.item for _, each, _ in seen.made), *(each.item for each, _ in seen.alone), *others]
-    services = [service.item for service in seen.exposed]
-    for item in {(item.kind, item.full_name): item for item in (*services, *objects)}.values():
-        if is_being_deleted(item):
-            since, names = item.metadata["deletionTimestamp"], listed(finalizers_of(item))
-            sentence = f"its deletion began at {since}; held by {names or 'nothing'}"
-            yield Finding(item, sentence, remedies.let_go(item))
-    for item in services:
-        if FINALIZER in finalizers_of(item) and not is_being_deleted(item):
-            sentence = f"Metacontroller does nothing for it while it has the finalizer {FINALIZER}"
-            keep = [name for name in finalizers_of(item) if name != FINALIZER]
-            yield Finding(item, sentence, remedies.let_go(item, keep))

@@ -1,6 +1,6 @@
 """Remedies: the kubectl commands that fix what `audit` finds. A word in capitals is for a person to fill in."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.steps import kubectl
@@ -44,11 +44,6 @@ def state(service: Item, annotations: Mapping[str, str]) -> Command:
     if not all(text.isprintable() for text in annotations.values()):
         return kubectl("edit", service)
     return steps.annotating(service, annotations).command
-
-
-def let_go(item: Item, keep: Sequence[str] = ()) -> Command:
-    """Return the command that takes off the finalizers of an object, but for those to `keep`."""
-    return steps.patch(item, {"metadata": {"finalizers": list(keep) or None}})
 
 
 def attach(observed: ObjectView, service: ServiceView) -> Command:

@@ -9,8 +9,7 @@ from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.known import UNKNOWN, Unknown
 from ingress_manager.commands.view.look import ServiceView, View
-from ingress_manager.commands.view.managed import FINALIZER
-from ingress_manager.commands.view.objects import ObjectView, finalizers_of, is_being_deleted
+from ingress_manager.commands.view.objects import ObjectView, is_being_deleted
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
@@ -53,15 +52,17 @@ class Seen:
     def __init__(self, view: View, policy: Policy | Unknown, around: Surroundings) -> None:
         self.view, self.policy, self.around = view, policy, around
         self.exposed = [each for each in view.services.values() if each.is_exposed or each.observed]
-        self.accepted = [each for each in self.exposed if not (each.refused or is_held(each.item))]
+        self.accepted = [each for each in self.exposed if not (each.refused or is_being_deleted(each.item))]
         """The Services whose desired objects Metacontroller makes."""
 
-        self._desired_by = {key: service for service in self.accepted for key in service.desired}
         missing = [
-            (service, key) for service in self.accepted for key in service.desired if key not in service.observed
+            (service, key)
+            for service in self.accepted
+            for key in service.desired
+            if key not in service.observed or is_being_deleted(service.observed[key].item)
         ]
         self.absent = [(service, key, view.object(key)) for service, key in missing]
-        """What Services ask for and Metacontroller doesn't have, with what has its name."""
+        """What Services ask for and Metacontroller doesn't have, or not for long, with what has its name."""
 
         self.made = [
             (service, each, forbidden.get(key))
@@ -85,14 +86,12 @@ class Seen:
         ]
         """What says that it is ours, and Metacontroller takes for no Service's; with the Service that controls it."""
 
-        found = (standing(each, view, around) for each in view.objects.values())
-        self.standing = [one for one in found if one]
+        standing = [(each, owner) for each, owner in ours if each.is_marked and not is_being_deleted(each.item)]
+        self.standing = [Standing(each, owner, around) for each, owner in standing if isinstance(owner, ServiceView)]
 
     def asking_for(self, each: ObjectView) -> ServiceView | Unknown | None:
-        """Return the Service that asks for an object, or that may ask for it once it is not refused, or not held."""
-        if found := self._desired_by.get(each.key):
-            return found
-        # No Service's name has a dot: what is behind it tells one of its HTTPRoutes from the others.
+        """Return the Service that asks for an object, or that may ask for it once it is not refused."""
+        # No Service's name has a dot: what is behind it tells one of its objects from the others.
         namesake = self.view.service(each.item.full_name.partition(".")[0])
         if isinstance(namesake, Unknown) or not namesake:
             return namesake
@@ -100,7 +99,7 @@ class Seen:
             return None
         if isinstance(namesake.decision, Unknown):
             return UNKNOWN
-        return namesake if namesake.refused or is_held(namesake.item) else None
+        return namesake if namesake.refused or each.key in namesake.desired else None
 
     def undone(self, item: Item, sentence: str, about: Key | None = None) -> Finding:
         """Return the finding that Metacontroller has not done something, with the command that makes it do so."""
@@ -117,14 +116,3 @@ class Seen:
 
 
 Finder = Callable[[Seen], Found]
-
-
-def standing(each: ObjectView, view: View, around: Surroundings) -> Standing | None:
-    """Return an object with its Service and what is around it; None if it wasn't made for one, or is being deleted."""
-    service = view.owner_of(each) if each.is_marked and not is_being_deleted(each.item) else None
-    return Standing(each, service, around) if isinstance(service, ServiceView) else None
-
-
-def is_held(item: Item) -> bool:
-    """Return whether Metacontroller does nothing for a Service: it is being deleted, or has a finalizer of its own."""
-    return is_being_deleted(item) or FINALIZER in finalizers_of(item)

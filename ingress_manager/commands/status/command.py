@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from time import monotonic, sleep
 
 import click
@@ -45,7 +44,6 @@ BETWEEN_LOOKS = 2.0
 @click.command(short_help="List the exposed URLs, and whether they are served.")
 @click.argument("names", metavar="[[NAMESPACE/]SERVICE]...", nargs=-1)
 @with_source(*ALL_OBJECTS, *SETTINGS)
-@click.option("-l", "--selector", metavar="SELECTOR", help="Only Services with these labels, as for kubectl.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
 @click.option(
     "--wait",
@@ -59,7 +57,6 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     context: click.Context,
     source: Source,
     names: tuple[str, ...],
-    selector: str | None,
     output: str,
     wanted: str | None,
     seconds: int,
@@ -79,20 +76,20 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     Examples:
       ingress-manager status
       ingress-manager status --all-namespaces
-      ingress-manager status -n team-a -l app=shop -o json
+      ingress-manager status -n team-a -o json
       ingress-manager status team-a/shop
       ingress-manager status team-a/shop --wait=serving --timeout=2m
     """  # noqa: D301 - \b keeps click from joining lines
-    if source.files and (wanted or selector):
-        raise click.UsageError("--wait and --selector are for the cluster, not for files")
+    if source.files and wanted:
+        raise click.UsageError("--wait is for the cluster, not for files")
     if wanted and not names:
         raise click.UsageError("--wait is for Services that are named")
-    looker = Looker(source, names, selector)
+    looker = Looker(source, names)
     seen = wait_for(looker, State(wanted), seconds) if wanted else looker.look()
-    if len(names) == 1 and output == "table" and not wanted and selector is None:
+    if len(names) == 1 and output == "table" and not wanted:
         click.echo(looker.told(seen, width()), nl=False)
     else:
-        for text in printed(seen.rows, seen.unseen, seen.now, output, paint, width()):
+        for text in printed(seen.rows, seen.unseen, output, paint, width()):
             click.echo(text, nl=False)
     unreadable = show(seen.manifests.unreadable)
     if wanted and (late := [row for row in seen.rows if not has_reached(row, State(wanted))]):
@@ -108,7 +105,6 @@ class Seen:
 
     rows: list[Row]
     unseen: dict[str, str]
-    now: datetime
     manifests: Manifests
     could_not_look: bool
     """Whether a state may be another one for what could not be looked at."""
@@ -122,7 +118,7 @@ class Seen:
 class Looker:
     """Looks at what is exposed, once or again and again. The settings are read once."""
 
-    def __init__(self, source: Source, names: tuple[str, ...], selector: str | None) -> None:
+    def __init__(self, source: Source, names: tuple[str, ...]) -> None:
         namespaces = {name.rpartition("/")[0] or source.namespace or "" for name in names}
         if len(namespaces) > 1:
             raise click.UsageError("the Services that are named have to be in one namespace")
@@ -130,7 +126,6 @@ class Looker:
             source = replace(source, namespace=namespaces.pop())
         self._source = source
         self._names = names
-        self._selector = selector
         self._policy: tuple[Policy | Unknown, dict[str, str]] | None = None
 
     def look(self) -> Seen:
@@ -154,7 +149,7 @@ class Looker:
         rows = list(Judge(view, findings, around).rows(services))
         unseen |= {kind: sentence for kinds, sentence in around.unseen() for kind in kinds}
         could_not = any(row.judged.is_unseen for row in rows) or bool(view.unseen())
-        return Seen(rows, unseen, around.now, manifests, could_not, services, view, findings, said)
+        return Seen(rows, unseen, manifests, could_not, services, view, findings, said)
 
     def told(self, seen: Seen, columns: int) -> str:
         """Return all that is known of the one Service that was looked at."""
@@ -179,10 +174,7 @@ class Looker:
 
     def _labels(self, manifests: Manifests, view: View) -> Iterator[str]:
         """Yield the Services that are looked at, as namespace/name."""
-        if self._selector is not None:
-            chosen = {item.full_name for item in self._source.read("services", f"--selector={self._selector}").items}
-            yield from (label for label in view.services if label in chosen)
-        elif not self._names:
+        if not self._names:
             yield from view.services
         for name in self._names:
             label = named(manifests, SERVICES, name, self._source.namespace).full_name

@@ -1,7 +1,6 @@
 """How `status` is printed: as a table, or as JSON. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import zip_longest
 from typing import Any
 
@@ -9,17 +8,16 @@ from ingress_manager.commands.printing.columns import INDENT, wrapped
 from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import Paint, plain
 from ingress_manager.commands.status.states import Row
-from ingress_manager.commands.view.surroundings import time_of
 from ingress_manager.core.text import one_line
 
 FORMATS = ("table", "json")
-HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "AGE", "STATE")
+HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "STATE")
 ROOM = 40
 """The columns that a state needs beside the others; with fewer, each row is a block."""
 
 
-def printed(  # noqa: PLR0913, PLR0917 - each has a say in it
-    rows: Sequence[Row], unseen: Mapping[str, str], now: datetime, form: str, paint: Paint = plain, width: int = 0
+def printed(
+    rows: Sequence[Row], unseen: Mapping[str, str], form: str, paint: Paint = plain, width: int = 0
 ) -> Iterator[str]:
     """Yield what is exposed, in pieces; `unseen` is what could not be looked at, with the sentences that say why.
 
@@ -29,15 +27,15 @@ def printed(  # noqa: PLR0913, PLR0917 - each has a say in it
         told = [{"what": what, "sentence": sentence} for what, sentence in unseen.items()]
         yield as_json({"exposed": list(map(_as_json, rows)), "unseen": told})
     else:
-        yield from table(rows, now, paint, width) if rows else ("Nothing is exposed.\n",)
+        yield from table(rows, paint, width) if rows else ("Nothing is exposed.\n",)
         for sentence in dict.fromkeys(unseen.values()):
             lines = wrapped(f"{one_line(sentence)}.", width, hanging=INDENT)
             yield from (f"{paint(line, 'unseen')}\n" for line in lines)
 
 
-def table(rows: Sequence[Row], now: datetime, paint: Paint, width: int) -> Iterator[str]:
+def table(rows: Sequence[Row], paint: Paint, width: int) -> Iterator[str]:
     """Yield a line for each row, and one for each further URL; where there is no room beside it, the state is below."""
-    lines = [(row, [one_line(cell) for cell in _cells(row, now)]) for row in rows]
+    lines = [(row, [one_line(cell) for cell in _cells(row)]) for row in rows]
     longest = [max(map(len, column)) for column in zip(HEAD, *(cells for _, cells in lines), strict=True)]
     url = HEAD.index("URL")
     longest[url] = max([longest[url], *(len(one_line(each)) for row in rows for each in row.urls)])
@@ -74,24 +72,11 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False))
 
 
-def _cells(row: Row, now: datetime) -> Iterator[str]:
+def _cells(row: Row) -> Iterator[str]:
     yield from (row.service.namespace, row.about, row.urls[0] if row.urls else "", row.kind)
     yield ", ".join(row.gateways) or row.ingress_class
     yield ", ".join(row.addresses)
-    yield age(row.item.metadata.get("creationTimestamp"), now) if row.item else ""
     yield row.told
-
-
-def age(since: object, now: datetime) -> str:
-    """Return for how long something has been there, in its largest unit; empty where nobody says since when."""
-    began = time_of(since)
-    if began is None:
-        return ""
-    seconds = max(int((now - began).total_seconds()), 0)
-    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds // length}{unit}"
-    return f"{seconds}s"
 
 
 def _as_json(row: Row) -> dict[str, Any]:
@@ -105,7 +90,6 @@ def _as_json(row: Row) -> dict[str, Any]:
         "class": row.ingress_class or None,
         "gateways": [*row.gateways],
         "addresses": [*row.addresses],
-        "created": row.item.metadata.get("creationTimestamp") if row.item else None,
         "state": str(row.judged.state),
         "sentence": row.judged.sentence or None,
         "reasons": [*map(str, row.reasons)],

@@ -18,13 +18,14 @@ from ingress_manager.commands.view.entrances import entrances_on
 from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.commands.view.known import Unknown
 from ingress_manager.commands.view.look import ServiceView, View
-from ingress_manager.commands.view.objects import TYPES, ObjectView, backends_of
+from ingress_manager.commands.view.objects import TYPES, ObjectView, backends_of, finalizers_of, is_being_deleted
 from ingress_manager.commands.view.standing import addresses_of, gateway_of, listenersets_of, not_taken, urls_of
 from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import Attachment, Ingress, Key, Object
+from ingress_manager.core.text import listed
 
 TYPE_OF = dict(TYPES.values())
 
@@ -66,7 +67,6 @@ JOINED = {
 
 
 WAITS_FOR = {
-    "held": "its finalizers",
     "name-taken": "the name",
     "missing": "Metacontroller",
     "drifted": "Metacontroller",
@@ -195,8 +195,9 @@ class Judge:
     def _of_all(self, service: ServiceView) -> Judged | None:
         """Return the state of all that a Service asks for, None where each object has its own."""
         found = {each.kind: each.sentence for each in self._findings.get((SERVICE, service.item.full_name), ())}
-        if "held" in found:
-            return Judged(State.WAITING, f"{WAITS_FOR['held']}: {service.item}: {found['held']}")
+        if is_being_deleted(service.item):
+            names = listed(finalizers_of(service.item)) or "nothing"
+            return Judged(State.WAITING, f"{service.item} to go, which is being deleted; held by {names}")
         if "refused" in found:
             return Judged(State.REFUSED, found["refused"])
         if isinstance(service.decision, Unknown):

@@ -42,7 +42,6 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
             if version not in versions and kind not in there:
                 prints = f"`kubectl get {PLURAL[kind].lower()}` prints them"
                 known.unread[kind] = f"{PLURAL[kind]} could not be looked at: there is none in what was read; {prints}"
-                known.empty.add(kind)
         known.open = {*known.unread} - {SERVICE, INGRESS}
         return manifests, known
     manifests = Manifests()
@@ -58,7 +57,6 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
     manifests.extend(source.read("services"))
     if not manifests.items:
         known.unread["namespace"] = f"There is nothing to look at in {scope_of(source)}, if it is there at all"
-        known.empty.add("namespace")
     return manifests, known
 
 

@@ -27,16 +27,13 @@ UNKNOWN: Final = Unknown.UNKNOWN
 class Known:
     """How far one could look.
 
-    A kind is unread, and not empty, when its objects could not be read, or when what was read need not hold them. The
+    A kind is unread when its objects could not be read, or when what was read need not hold them. The
     API server's answer holds all there are. A dump in files may have been made without a kind, so that one of which it
     holds no object is unread.
     """
 
     unread: dict[str, str] = field(default_factory=dict)
     """What could not be read, SERVICE, one of TYPES or SETTINGS, with the sentence that says why."""
-
-    empty: set[str] = field(default_factory=set)
-    """What of the unread is so only because nothing of it was read. Somebody may have meant that."""
 
     lacking: set[str] = field(default_factory=set)
     """The kinds that the cluster doesn't know, so that Metacontroller can't look after any."""

@@ -20,9 +20,6 @@ CONTROLLER = installations.CONTROLLER
 RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, COPIED, PROFILE, FINGERPRINT)
 """The annotations that Metacontroller and ingress-manager write on what they have made."""
 
-FINALIZER = f"metacontroller.io/decoratorcontroller-{CONTROLLER}"
-"""Metacontroller's own. It tries to take it off, may not write Services, and so never asks the hook."""
-
 
 def owners(item: Item) -> list[Object]:
     return mappings(item.metadata.get("ownerReferences"))
