@@ -4,7 +4,6 @@ import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any, NamedTuple
 
 import pytest
@@ -92,8 +91,7 @@ def settings_on_a_cluster(text: str) -> dict[str, Object]:
 
 
 def installed(namespace: str, name: str, controller: str = "ingress-manager") -> list[Object]:
-    """Return what makes an installation: its DecoratorController, its hook's Service, and that one's Deployment."""
-    pods = {"app.kubernetes.io/name": name}
+    """Return what makes an installation: its DecoratorController, and its hook's Deployment."""
     volumes = [{"name": "settings", "configMap": {"name": f"{name}-settings"}}]
     about = {"name": name, "namespace": namespace}
     spec = {
@@ -101,11 +99,9 @@ def installed(namespace: str, name: str, controller: str = "ingress-manager") ->
         "attachments": [{"apiVersion": "networking.k8s.io/v1", "resource": "ingresses"}],
         "hooks": {"sync": {"webhook": {"service": about}}},
     }
-    template = {"metadata": {"labels": {**pods, "more": "1"}}, "spec": {"volumes": volumes}}
     made = (
         ("metacontroller.k8s.io/v1alpha1", "DecoratorController", {"name": controller}, spec),
-        ("v1", "Service", about, {"selector": pods}),
-        ("apps/v1", "Deployment", about, {"template": template}),
+        ("apps/v1", "Deployment", about, {"template": {"spec": {"volumes": volumes}}}),
     )
     return [dict(zip(("apiVersion", "kind", "metadata", "spec"), each, strict=True)) for each in made]
 
@@ -139,7 +135,7 @@ class Cluster:
         self.asked: list[str] = []
         """The verb of each call, and the first name behind its `--`."""
         # A bound method would not be told which kubectl.
-        monkeypatch.setattr(Kubectl, "_ended", lambda *call: self._ended(*call))  # noqa: PLW0108
+        monkeypatch.setattr(Kubectl, "run", lambda kubectl, *words, stdin="": self.run(kubectl, words, stdin))
         monkeypatch.setattr(carrying_out, "sleep", float)
         monkeypatch.setattr(carrying_out, "monotonic", itertools.count().__next__)
 
@@ -149,7 +145,8 @@ class Cluster:
         self.calls.clear()
         self.asked.clear()
 
-    def _ended(self, kubectl: Kubectl, words: Sequence[str], stdin: str) -> CompletedProcess[str]:
+    def run(self, kubectl: Kubectl, words: Sequence[str], stdin: str) -> str:
+        """Return what kubectl prints, and note the call."""
         words = by_name(words)
         self.calls.append(" ".join(with_options(words, kubectl.options)))
         name = words[words.index("--") + 1] if "--" in words else ""
@@ -157,8 +154,7 @@ class Cluster:
         for begin, error in self.fails.items():
             if self.asked[-1].startswith(begin):
                 raise error
-        printed, warned = self.answer(words, stdin), self.warned(words, stdin)
-        return CompletedProcess([*words], 0, printed, "".join(f"Warning: {each}\n" for each in warned))
+        return self.answer(words, stdin)
 
     def answer(self, words: Sequence[str], stdin: str) -> str:
         """Return what kubectl prints."""
@@ -176,7 +172,3 @@ class Cluster:
         if isinstance(found, list):
             found = found.pop(0) if len(found) > 1 else found[0]
         return found if isinstance(found, str) else json.dumps(found)
-
-    def warned(self, _words: Sequence[str], _stdin: str) -> list[str]:
-        """Return what the API server warns of."""
-        return []

@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import json
 from base64 import b64encode
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -17,16 +16,15 @@ from cryptography.x509.oid import NameOID
 
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.check import admission
-from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.view import certificates
 from ingress_manager.core.kubernetes import Object
 from tests.commands.commands import run
-from tests.commands.test_check import HERE, Cluster, changed, said, seen_of
+from tests.commands.test_check import HERE, Cluster, said, seen_of
 
 CASES = yaml.safe_load((HERE / "admission.yaml").read_text(encoding="utf-8"))
 HOST = "ingress-manager-admission.ingress-manager.svc"
 BEGINS, ENDS = datetime(2020, 1, 1), datetime(2099, 1, 1)
-TOLD = ["ingress/unknown is not an annotation of ingress-manager"]
 
 
 class Signer(NamedTuple):
@@ -83,14 +81,12 @@ def installed(crt: str = "good") -> list[Object]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_each_thing_about_the_webhook_that_is_otherwise_is_named(case: dict[str, Any]) -> None:
-    case = {"warned": TOLD, **case}
     assert said(case, seen_of(case, installed(case.get("crt", "good")))) == case["says"]
 
 
 def test_without_the_library_no_certificate_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "can_be_read", lambda: False)
-    case = {"warned": TOLD}
-    [line] = said(case, seen_of(case, installed("expired"))).splitlines()
+    [line] = said({}, seen_of({}, installed("expired"))).splitlines()
     assert line.endswith(f"tls could not be looked at: {certificates.NOT_INSTALLED}")
 
 
@@ -103,9 +99,6 @@ class WithWebhook(Cluster):
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(monkeypatch)
         self.objects += installed()
-        self.refuses = ""
-        self.late = 0
-        monkeypatch.setattr(Kubectl, "warnings", lambda _, *arguments, stdin="": self.warn(arguments, stdin))
 
     def run(self, arguments: tuple[str, ...], stdin: str) -> str:
         if arguments[-1] == "secret/ingress-manager-admission-tls":
@@ -114,16 +107,6 @@ class WithWebhook(Cluster):
                 raise KubectlFailed("forbidden")
             return CERTIFICATES["good"]
         return super().run(arguments, stdin)
-
-    def warn(self, arguments: tuple[str, ...], stdin: str) -> list[str]:
-        assert arguments == ("create", "--dry-run=server", "--filename=-")
-        asked = json.loads(stdin)
-        assert (asked["kind"], asked["metadata"]["namespace"]) == ("Service", "default")
-        self.calls.append(" ".join(arguments))
-        if self.refuses:
-            raise KubectlFailed(self.refuses)
-        self.late -= 1
-        return [] if self.late >= 0 else TOLD
 
 
 @pytest.fixture
@@ -136,7 +119,7 @@ def unwell() -> list[str]:
     return [line for line in run("check").out.splitlines() if line[:2] in {"! ", "✗ ", "? "}]
 
 
-def test_the_webhook_is_tried_in_a_dry_run_and_no_private_key_is_printed(cluster: WithWebhook) -> None:
+def test_no_private_key_is_printed(cluster: WithWebhook) -> None:
     cluster.objects[-1]["metadata"]["name"] = "not read as JSON"
     assert unwell() == []
     [read] = [call for call in cluster.calls if "secret" in call]
@@ -144,45 +127,9 @@ def test_the_webhook_is_tried_in_a_dry_run_and_no_private_key_is_printed(cluster
     assert read == (
         f"get --namespace=ingress-manager --ignore-not-found {jsonpath} -- secret/ingress-manager-admission-tls"
     )
-    assert cluster.calls.count("create --dry-run=server --filename=-") == 1
 
 
-@pytest.mark.parametrize(("late", "found"), [(2, 0), (3, 1)])
-def test_an_answer_that_comes_late_is_waited_for_twice(cluster: WithWebhook, late: int, found: int) -> None:
-    cluster.late = late
-    assert len(unwell()) == found
-    assert cluster.calls.count("create --dry-run=server --filename=-") == 3
-
-
-def test_what_is_denied_is_answered(cluster: WithWebhook) -> None:
-    cluster.refuses = f'The Service "" is invalid: metadata.annotations: {TOLD[0]}'
-    assert unwell() == []
-
-
-def test_where_the_api_server_lets_nobody_through_without_it_that_is_no_answer(cluster: WithWebhook) -> None:
-    cluster.refuses = f'Internal error occurred: failed calling webhook "{admission.NAME}": connection refused'
-    assert unwell() == ["✗ nothing was told of a Service with a mistake, in a dry run in the namespace default"]
-
-
-def test_what_may_not_be_read_or_tried_is_said(cluster: WithWebhook) -> None:
+def test_a_secret_that_may_not_be_read_is_named(cluster: WithWebhook) -> None:
     cluster.forbidden = {"secrets"}
-    cluster.refuses = "services is forbidden"
     where = "ingress-manager/ingress-manager-admission-tls"
-    assert unwell() == [
-        f"? the certificate in the Secret {where} could not be looked at: forbidden",
-        "? whether it answers could not be looked at: services is forbidden",
-    ]
-
-
-def test_it_is_tried_where_the_labels_of_the_namespace_ask_for_it(cluster: WithWebhook) -> None:
-    selector = f"{admission.KIND} ingress-manager webhooks.0.namespaceSelector"
-    changed(cluster.objects, selector, {"matchLabels": {"team": "a"}})
-    assert unwell() == ["? whether it answers could not be looked at: it leaves out the namespace default"]
-    cluster.objects.append({"kind": "Namespace", "metadata": {"name": "default", "labels": {"team": "a"}}})
-    assert unwell() == []
-
-
-def test_it_is_not_tried_where_namespaces_may_not_be_read(cluster: WithWebhook) -> None:
-    cluster.forbidden = {"namespaces"}
-    why = "whether it is for the namespace default isn't known: forbidden"
-    assert f"? whether it answers could not be looked at: {why}" in unwell()
+    assert unwell() == [f"? the certificate in the Secret {where} could not be looked at: forbidden"]

@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 
-from ingress_manager.commands.reading.installations import (
-    RESOURCE,
-    Installation,
-    installation_behind,
-    service_of_hook,
-)
+from ingress_manager.commands.reading.installations import RESOURCE, Installation, named_by
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.uninstall.plan import HOOK as HOOK_OBJECTS
 from ingress_manager.core.kubernetes import Object
@@ -23,44 +18,26 @@ HOOK = installed("tools", "hook")
 
 
 def found_in(objects: Iterable[Object]) -> Installation | None:
-    items = read(json.dumps(listing(*objects))).items
-    controllers = [item for item in items if item.kind.endswith("/DecoratorController")]
-    return installation_behind(service_of_hook(controllers), items)
+    return named_by(read(json.dumps(listing(*objects))).items)
 
 
-def test_an_installation_of_any_name_is_found_by_what_it_is() -> None:
-    other = [*installed("tools", "other")[1:], installed("tools", "hook", "acme")[0]]
-    assert found_in([*other, *HOOK]) == Installation("tools", "hook", "hook-settings")
+def test_an_installation_of_any_name_is_found_by_the_service_of_its_hook() -> None:
+    assert found_in([installed("tools", "other", "acme")[0], HOOK[0]]) == Installation("tools", "hook")
 
 
 WEBHOOK = ("spec", "hooks", "sync", "webhook")
 
 
-@pytest.mark.parametrize("url", ["http://hook.tools:8080", "https://hook.tools.svc.cluster.local:80/a/b"])
-def test_the_service_of_a_hook_may_be_named_by_its_url(url: str) -> None:
-    controller, *others = HOOK
-    assert found_in([put(controller, WEBHOOK, {"url": url}), *others]) == found_in(HOOK)
-
-
 @pytest.mark.parametrize(
-    ("number", "path", "value"),
+    ("path", "value"),
     [
-        (0, WEBHOOK, {"url": "http://127.0.0.1:8080/sync"}),
-        (0, WEBHOOK, {"url": "https://hook.tools.example.com/sync"}),
-        (0, (*WEBHOOK, "service", "name"), "--all"),
-        (0, ("metadata", "name"), "acme"),
-        (1, ("metadata", "namespace"), "elsewhere"),
-        (1, ("spec",), {"externalName": "example.com"}),
-        (1, ("spec", "selector"), {}),
-        (1, ("spec", "selector"), {"app.kubernetes.io/name": "hook", "tier": "back"}),
-        (2, ("metadata", "namespace"), "elsewhere"),
-        (2, ("metadata", "name"), "--all"),
-        (2, ("spec", "template", "spec"), {}),
+        (WEBHOOK, {"url": "http://127.0.0.1:8080/sync"}),
+        ((*WEBHOOK, "service", "name"), "--all"),
+        (("metadata", "name"), "acme"),
     ],
 )
-def test_another_controller_and_another_deployment_are_none(number: int, path: tuple[str, ...], value: Any) -> None:
-    objects = [put(each, path, value) if place == number else each for place, each in enumerate(HOOK)]
-    assert found_in(objects) is None
+def test_another_controller_names_none(path: tuple[str, ...], value: Any) -> None:
+    assert found_in([put(HOOK[0], path, value)]) is None
 
 
 # The commands.
@@ -68,7 +45,6 @@ def test_another_controller_and_another_deployment_are_none(number: int, path: t
 SHOP = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop", "annotations": {"ingress/http": "true"}}}
 SHOP |= {"spec": {"ports": [{"port": 80}]}}
 CONFIGMAP = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": "defaults: {class: internal}\n"}}
-BEHIND = "services,deployments.apps"
 
 
 def on_a_cluster(installation: list[Object]) -> dict[str, Object]:
@@ -78,7 +54,7 @@ def on_a_cluster(installation: list[Object]) -> dict[str, Object]:
         **dict.fromkeys(("services", "services,ingresses"), listing(SHOP)),
         **dict.fromkeys((INGRESSES, HTTPROUTES, LISTENERSETS, "compositecontrollers.metacontroller.k8s.io"), listing()),
         RESOURCE: listing(*installation[:1]),
-        BEHIND: listing(*installation[1:]),
+        **({"deployment/hook": installation[1]} if installation[1:] else {}),
         "configmap/hook-settings": CONFIGMAP,
     }
 
@@ -90,26 +66,21 @@ def test_the_settings_are_those_of_the_installation(cluster: Cluster) -> None:
     assert "ingressClassName: internal" in ended.out
     assert cluster.calls[1:] == [
         f"get --output=json -- {RESOURCE}",
-        f"get --output=json --namespace=tools -- {BEHIND}",
+        "get --output=json --namespace=tools -- deployment/hook",
         "get --output=json --namespace=tools -- configmap/hook-settings",
     ]
 
 
 def test_one_that_is_named_is_not_looked_for(cluster: Cluster) -> None:
-    cluster.answers = {"services": listing(SHOP), "deployment/hook": HOOK[2], "configmap/hook-settings": CONFIGMAP}
+    cluster.answers = {"services": listing(SHOP), "deployment/hook": HOOK[1], "configmap/hook-settings": CONFIGMAP}
     ended = run("render", "--installation", "tools/hook")
     assert (ended.status, ended.err) == (0, "With the settings of the ConfigMap tools/hook-settings.\n")
 
 
 def test_why_a_hook_is_looked_for_by_its_name_is_told(cluster: Cluster) -> None:
-    cluster.answers = on_a_cluster(HOOK)
-    del cluster.answers[BEHIND]
-    by_name = (
-        "The installation is looked for as ingress-manager/ingress-manager, because {}; --installation names another."
-    )
-    assert by_name.format("Error from server: no") in run("render").err
-    cluster.answers = on_a_cluster(HOOK[:2])
-    assert by_name.format("no Deployment is behind the Service tools/hook") in run("render").err
+    cluster.answers = on_a_cluster(HOOK[:1])
+    why = "because Error from server: no; --installation names another."
+    assert f"The installation is looked for as ingress-manager/ingress-manager, {why}" in run("render").err
 
 
 @pytest.mark.parametrize(

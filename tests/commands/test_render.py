@@ -200,5 +200,3 @@ def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, mo
         program.chmod(0o755)
         ended = run("render", "--settings", "/dev/null")
         assert (ended.status, ended.out, ended.err) == (2, "", told)
-    program.write_text("#!/bin/sh\necho 'Warning: one' >&2; echo 'I0101 two' >&2; echo 'Warning: three'\n")
-    assert Kubectl().warnings("create") == ["one"]

@@ -29,7 +29,7 @@ TEAM, HOOK = "team-a", "ingress-manager"
 READERS = "readers"
 """The namespace of those who run the commands: the audit log has all that they ask for."""
 
-IN = {Where.READ: TEAM, Where.GATEWAYS: "web", Where.HOOK: HOOK, Where.DEFAULT: "default", Where.ALL: None}
+IN = {Where.READ: TEAM, Where.GATEWAYS: "web", Where.HOOK: HOOK, Where.ALL: None}
 ARGUMENTS = {
     "adopt": [f"{TEAM}/theirs"],
     "audit": ["-n", TEAM],

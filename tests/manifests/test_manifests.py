@@ -277,8 +277,7 @@ def test_who_looks_gets_what_the_commands_need_and_may_write_nothing_and_see_no_
     lists = {("get", resource) for verb, resource in cluster_wide if verb == "list"}
     assert cluster_wide == (needed(LOOKING, Where.READ, Where.GATEWAYS, Where.ALL) - LEFT_OUT) | lists
     beside_the_hook = granted(find("manifests", "Role")["rules"])
-    # `get` of a Deployment: who may not read DecoratorControllers looks for the hook by its name.
-    assert beside_the_hook == (needed(LOOKING, Where.HOOK) - LEFT_OUT) | {("get", "deployments.apps")}
+    assert beside_the_hook == needed(LOOKING, Where.HOOK) - LEFT_OUT
     to_view = granted(find("manifests", "ClusterRole", "ingress-manager-aggregate-to-view")["rules"])
     everything = cluster_wide | beside_the_hook | to_view
     assert {verb for verb, _ in everything - {QUESTION}} == {"get", "list", "watch"}

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import deepcopy
 from datetime import UTC, datetime
 from functools import reduce
@@ -16,13 +16,13 @@ import yaml
 
 from ingress_manager.commands.check import admission
 from ingress_manager.commands.check.engine import account_of, asked_rights
-from ingress_manager.commands.check.gateways import CRDS as GATEWAY_API
+from ingress_manager.commands.check.gateways import CRDS, GATEWAYS
 from ingress_manager.commands.check.hook import failure
-from ingress_manager.commands.check.lines import FORMATS, Line, State, exit_status, report, summary, table
+from ingress_manager.commands.check.lines import Line, State, exit_status, summary, table
 from ingress_manager.commands.check.seen import BASE, CRD, OVERLAYS, RIGHTS, VERSION, Seen
 from ingress_manager.commands.check.table import check as lines_of
 from ingress_manager.commands.printing.console import note, painter
-from ingress_manager.commands.reading.installations import RESOURCE, service_of_hook
+from ingress_manager.commands.reading.installations import RESOURCE
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin, at
 from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, timeout_option, with_source
@@ -48,11 +48,10 @@ PAUSE = 2.0
 
 @click.command(short_help="Check the installation, part by part.")
 @with_source(*CLUSTER, INSTALLATION)
-@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
 @click.option("--wait", is_flag=True, help="Check again until nothing is wrong, at most for --timeout.")
 @timeout_option("2m", "How long to wait with --wait")
 @click.pass_context
-def check(context: click.Context, source: Source, output: str, *, wait: bool, seconds: int) -> None:
+def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -> None:
     """Check the installation, part by part, and say how to fix what is wrong.
 
     `check` only reads. It lists what it may not read.
@@ -64,7 +63,6 @@ def check(context: click.Context, source: Source, output: str, *, wait: bool, se
     Examples:
       ingress-manager check
       ingress-manager check --wait --timeout 5m
-      ingress-manager check -o json
     """  # noqa: D301 - \b keeps click from joining lines
     until = monotonic() + seconds
     found, told = lines(source), ""
@@ -74,17 +72,13 @@ def check(context: click.Context, source: Source, output: str, *, wait: bool, se
             note(f"… waiting until nothing is wrong: {told}")
         sleep(PAUSE)
         found = lines(source)
-    if output == "json":
-        click.echo(report(found, source.kubectl.options), nl=False)
-    else:
-        for text in table(found, paint, source.kubectl.options):
-            click.echo(text, nl=False)
-        click.echo(f"\n{summary(found)}")
+    click.echo("".join(table(found, paint, source.kubectl.options)))
+    click.echo(summary(found))
     context.exit(exit_status(found))
 
 
 def lines(source: Source) -> list[Line]:
-    """Return a line for each thing that was looked at, or could not be. Raises click.UsageError."""
+    """Return a line for each thing that was looked at, or could not be."""
     return list(lines_of(look(source.kubectl, Seen(expected(), wanted=source.installation))))
 
 
@@ -116,51 +110,38 @@ def objects(folder: str) -> list[Object]:
     return [each for file in files for each in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
 
 
-CLUSTER_WIDE = {
+ADMISSION = "admissionregistration.k8s.io"
+KINDS = {
     "DecoratorController": RESOURCE,
-    "ValidatingAdmissionPolicy": "validatingadmissionpolicies.admissionregistration.k8s.io",
-    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings.admissionregistration.k8s.io",
-    admission.KIND: "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    "ValidatingAdmissionPolicy": f"validatingadmissionpolicies.{ADMISSION}",
+    "ValidatingAdmissionPolicyBinding": f"validatingadmissionpolicybindings.{ADMISSION}",
+    admission.KIND: f"validatingwebhookconfigurations.{ADMISSION}",
     "IngressClass": "ingressclasses.networking.k8s.io",
-    "Namespace": "namespaces",
+    "Gateway": GATEWAYS,
     "Deployment": "deployments.apps",
     "StatefulSet": "statefulsets.apps",
 }
 """What is read of the whole cluster, by the kind, as kubectl is asked for it."""
-
-BESIDE_THE_HOOK = {"Service": "services", "Pod": "pods", "NetworkPolicy": "networkpolicies.networking.k8s.io"}
-
-OF_GATEWAYS = {"Gateway": GATEWAY_API[0]}
 
 BRIEFLY = "--request-timeout=5s"
 """The API server would wait for long for a hook that a NetworkPolicy keeps from it."""
 
 
 def look(kubectl: Kubectl, seen: Seen) -> Seen:
-    """Return what can be read of the installation. Raises click.UsageError where it can't be said which one is meant.
-
-    What can be read together is. Where that fails, each kind is read by itself, so that it is known which may not be.
-    """
+    """Return what can be read of the installation, and why the rest can't."""
     with noting(seen, VERSION):
         stated = json.loads(kubectl.run("version", "--output=json"))
         seen.kubernetes = str(at(stated, "serverVersion", "gitVersion"))
-    read_kinds(kubectl, seen, CLUSTER_WIDE, "--all-namespaces")
-    with noting(seen, CRD):
-        names = " ".join(f"customresourcedefinitions/{name}" for name in (RESOURCE, *GATEWAY_API))
-        seen.items += kubectl.get(names, IGNORE_NOT_FOUND).items
-    hook = service_of_hook(seen.of_kind("DecoratorController"))
-    answering = [namespace for each in admission.webhooks(seen) if (namespace := admission.service_of(each)[0])]
-    for namespace in dict.fromkeys([*(hook or ())[:1], seen.installation.namespace, *answering]):
-        read_kinds(kubectl, seen, BESIDE_THE_HOOK, f"--namespace={namespace}")
+    for kind, resource in KINDS.items():
+        read(kubectl, seen, kind, resource, "--all-namespaces")
+    read(kubectl, seen, "Event", "events", "--all-namespaces", OF_SERVICES)
+    read(kubectl, seen, CRD, " ".join(f"customresourcedefinitions/{name}" for name in CRDS.values()), IGNORE_NOT_FOUND)
+    where = f"--namespace={seen.installation.namespace}"
+    read(kubectl, seen, "NetworkPolicy", "networkpolicies.networking.k8s.io", where)
     if seen.hook and (configmap := configmap_of(seen.hook)):
-        with noting(seen, "ConfigMap"):
-            where = f"--namespace={seen.installation.namespace}"
-            seen.items += kubectl.get(f"configmaps/{configmap}", where, IGNORE_NOT_FOUND).items
-    if seen.one(CRD, GATEWAY_API[0]) or CRD in seen.unread:
-        read_kinds(kubectl, seen, OF_GATEWAYS, "--all-namespaces")
-    read_kinds(kubectl, seen, {"Event": "events"}, "--all-namespaces", OF_SERVICES)
+        read(kubectl, seen, "ConfigMap", f"configmaps/{configmap}", where, IGNORE_NOT_FOUND)
     read_rights(kubectl, seen)
-    read_admission(kubectl, seen)
+    read_certificates(kubectl, seen)
     service = f"{seen.installation.namespace}/services/http:{seen.installation.name}:http"
     with contextlib.suppress(KubectlFailed):
         seen.metrics = kubectl.run("get", "--raw", f"/api/v1/namespaces/{service}/proxy/metrics", BRIEFLY)
@@ -168,6 +149,12 @@ def look(kubectl: Kubectl, seen: Seen) -> Seen:
     if failure(seen):
         seen.made = newest_made(kubectl)
     return seen
+
+
+def read(kubectl: Kubectl, seen: Seen, what: str, resources: str, *options: str) -> None:
+    """Read some objects. Nothing is there of a kind that the cluster doesn't know."""
+    with noting(seen, what):
+        seen.items += (kubectl.get_if_known(resources, *options) or Manifests()).items
 
 
 def newest_made(kubectl: Kubectl) -> str:
@@ -178,17 +165,6 @@ def newest_made(kubectl: Kubectl) -> str:
         return max(kubectl.run("get", "--all-namespaces", ours, times, "--", INGRESSES).split(), default="")
     except KubectlFailed:
         return ""
-
-
-def read_kinds(kubectl: Kubectl, seen: Seen, kinds: Mapping[str, str], *options: str) -> None:
-    """Read the objects of some kinds, all at once or else each by itself."""
-    try:
-        seen.items += kubectl.get(",".join(kinds.values()), *options).items
-    except KubectlFailed:
-        for kind, resource in kinds.items():
-            with noting(seen, kind):
-                # Nothing is there of a kind that the cluster doesn't know.
-                seen.items += (kubectl.get_if_known(resource, *options) or Manifests()).items
 
 
 def read_rights(kubectl: Kubectl, seen: Seen) -> None:
@@ -218,34 +194,19 @@ def read_rights(kubectl: Kubectl, seen: Seen) -> None:
         seen.rights = {right: answer == "true" for right, answer in zip(asked, answers, strict=True)}
 
 
-def read_admission(kubectl: Kubectl, seen: Seen) -> None:
-    """Read the certificate of the webhook, and try it, where it is installed: nothing is stored in a dry run."""
-    if not any(admission.webhooks(seen)):
-        return
+def read_certificates(kubectl: Kubectl, seen: Seen) -> None:
+    """Read the certificate of the webhook, where it is installed."""
     crt = "--output=jsonpath={.data.tls\\.crt}"  # all that is printed of the Secret: no private key
     for namespace, name in admission.secrets(seen):
         with noting(seen, "Secret"):
             printed = kubectl.run("get", f"--namespace={namespace}", IGNORE_NOT_FOUND, crt, "--", f"secret/{name}")
             about = {"name": name, "namespace": namespace}
             seen.items += [Item({"kind": "Secret", "metadata": about, "data": {"tls.crt": printed}}, Origin("", ""))]
-    if why := admission.why_not_tried(seen):
-        seen.unread["trial"] = why
-        return
-    try:
-        mistaken = json.dumps(admission.MISTAKEN)
-        for _ in range(admission.TRIALS):
-            seen.warned = kubectl.warnings("create", "--dry-run=server", "--filename=-", stdin=mistaken)
-            if admission.is_answered(seen):
-                break
-    except KubectlFailed as failed:
-        if admission.is_of_webhook(failed.message):
-            seen.warned = [failed.message]
-        else:
-            seen.unread["trial"] = failed.message
 
 
 @contextlib.contextmanager
 def noting(seen: Seen, what: str) -> Iterator[None]:
+    """Note why something could not be read."""
     try:
         yield
     except KubectlFailed as failed:

@@ -7,10 +7,8 @@ from itertools import pairwise, product
 from ingress_manager.commands.check.differences import differences
 from ingress_manager.commands.check.lines import Line, ok, unknown, warning, wrong
 from ingress_manager.commands.check.seen import (
-    CRD,
     Right,
     Seen,
-    condition,
     containers,
     images,
     name_of_image,
@@ -18,7 +16,7 @@ from ingress_manager.commands.check.seen import (
 )
 from ingress_manager.commands.check.versions import METACONTROLLER, by_version
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.installations import CONTROLLER, RESOURCE
+from ingress_manager.commands.reading.installations import CONTROLLER
 from ingress_manager.commands.reading.manifests import Item, at
 
 BREAKING = (
@@ -44,11 +42,8 @@ OWN_RIGHTS = (
 )
 """What Metacontroller needs for itself: metacontroller/install/rbac.yaml."""
 
-EVERYTHING = Right("*", "*", "*")
-"""What Metacontroller's own manifests grant: every verb on every resource."""
-
-NEVER = (EVERYTHING, *(Right(verb, "", "services") for verb in ("create", "update", "patch", "delete")))
-"""The rights that Metacontroller must not have: a Service is never written to, and what a hook answers is made."""
+NEVER = tuple(Right(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
+"""The rights that Metacontroller must not have: a Service is never written to."""
 
 _REQUIREMENT = re.compile(r"\s*(?P<key>[\w./-]+)\s*(?P<sign>==?|!=)\s*(?P<value>[\w.-]*)\s*")
 
@@ -69,22 +64,13 @@ def runs(seen: Seen) -> Iterator[Line]:
 
 def replicas(item: Item) -> Line:
     """Return how many replicas of a Deployment or StatefulSet are ready."""
-    wanted, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
-    wanted = 1 if wanted is None else wanted
-    target = (f"--namespace={item.namespace}", "--", str(item.object["kind"]), item.name)
-    if wanted == 0:
-        return wrong(
-            f"{item} is scaled to 0 replicas",
-            "Scale it up.",
-            ("kubectl", "scale", target[0], "--replicas=2", *target[1:]),
-        )
-    why = condition(item, "ReplicaFailure").get("message")
-    told = f"{item} has {ready} of {wanted} replicas ready{f': {why}' if why else ''}"
+    stated, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
+    wanted = 1 if stated is None else stated
+    told = f"{item} has {ready} of {wanted} replicas ready"
+    look = ("kubectl", "describe", f"--namespace={item.namespace}", "--", str(item.object["kind"]), item.name)
     if ready == 0:
-        return wrong(told, "See why its Pods don't start.", ("kubectl", "describe", *target))
-    if ready < wanted:
-        return warning(told, "See why the others don't start.", ("kubectl", "describe", *target))
-    return ok(told)
+        return wrong(told, "See why its Pods don't start.", look)
+    return warning(told, "See why the others don't start.", look) if ready < wanted else ok(told)
 
 
 def arguments(engine: Item, controller: Item | None) -> Iterator[Line]:
@@ -130,19 +116,6 @@ def fits(selector: str, labels: Mapping[str, str]) -> bool | None:
     return all((labels.get(each["key"]) == each["value"]) is (each["sign"] != "!=") for each in found if each)
 
 
-def crd(seen: Seen) -> Iterator[Line]:
-    """Yield whether Metacontroller's CRD is there."""
-    found = seen.one(CRD, RESOURCE)
-    established = condition(found, "Established")
-    if found is None:
-        yield wrong(f"the CRD {RESOURCE} isn't there")
-    elif established.get("status") != "True":
-        why = established.get("message") or "its status doesn't say why"
-        yield wrong(f"the CRD {RESOURCE} is not established: {why}")
-    else:
-        yield ok(f"the CRD {RESOURCE} is established")
-
-
 def decorator(seen: Seen) -> Iterator[Line]:
     """Yield whether the DecoratorController is as this version has it, but for where the hook is."""
     controller = seen.controller
@@ -159,19 +132,19 @@ def decorator(seen: Seen) -> Iterator[Line]:
         yield ok(f"the DecoratorController {CONTROLLER} is as this version has it")
 
 
-def needed(seen: Seen) -> Iterator[tuple[str, tuple[Right, ...]]]:
-    """Yield the rights that Metacontroller has to have, with what each group of them is for."""
-    for rule in (rule for role in seen.expected_of("ClusterRole", seen.folder) for rule in role["rules"]):
-        verbs = [verb for verb in rule["verbs"] if verb != "get"]
-        kinds = product(rule["apiGroups"], rule["resources"])
-        what = f"{', '.join(verbs)} {', '.join(rule['resources'])}"
-        yield what, tuple(Right(verb, *kind) for kind in kinds for verb in verbs)
-    yield "read its own kinds and write Events", OWN_RIGHTS
-
-
 def asked_rights(seen: Seen) -> list[Right]:
     """Return all rights that the API server is asked about."""
-    return list(dict.fromkeys([*(right for _, group in needed(seen) for right in group), *NEVER]))
+    return [*dict.fromkeys((*needed(seen), *NEVER))]
+
+
+def needed(seen: Seen) -> Iterator[Right]:
+    """Yield the rights that Metacontroller has to have. It doesn't use get."""
+    for role in seen.expected_of("ClusterRole", seen.folder):
+        for rule in role["rules"]:
+            for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"]):
+                if verb != "get":
+                    yield Right(verb, group, resource)
+    yield from OWN_RIGHTS
 
 
 def account_of(seen: Seen) -> tuple[str, str] | None:
@@ -183,34 +156,21 @@ def account_of(seen: Seen) -> tuple[str, str] | None:
     return engines[0].namespace, name if isinstance(name, str) else "default"
 
 
-def needed_rights(seen: Seen) -> Iterator[Line]:
-    """Yield whether Metacontroller's ServiceAccount has the rights that it needs."""
-    for sentence, group in needed(seen):
-        lacking = [right for right in group if not seen.rights[right]]
-        if lacking:
-            yield wrong(f"the {named(seen)} may not {told_of(lacking)}")
-        else:
-            yield ok(f"the {named(seen)} may {sentence}")
-
-
-def other_rights(seen: Seen) -> Iterator[Line]:
-    """Yield which rights Metacontroller's ServiceAccount has that it must not have."""
+def rights(seen: Seen) -> Iterator[Line]:
+    """Yield whether Metacontroller's ServiceAccount has the rights that it needs, and none on Services."""
+    account = "ServiceAccount " + "/".join(account_of(seen) or ())
+    lacking = [right for right in needed(seen) if not seen.rights[right]]
     more = [right for right in NEVER if seen.rights[right]]
-    if EVERYTHING in more:
-        told = f"the {named(seen)} may do everything: whatever a hook answers by mistake is made"
-        yield warning(told, "Narrow its rights: docs/security.md says how.")
-    elif more:
-        remedy = (
-            "ingress-manager doesn't need it. Metacontroller's own manifests grant it; metacontroller/install doesn't."
-        )
-        yield warning(f"the {named(seen)} may {told_of(more)}", remedy)
+    if lacking:
+        remedy = "Bind the ClusterRole to it: metacontroller/README.md says how."
+        yield wrong(f"the {account} may not {told_of(lacking)}", remedy)
     else:
-        yield ok(f"the {named(seen)} may not write Services")
-
-
-def named(seen: Seen) -> str:
-    """Return what to call Metacontroller's ServiceAccount."""
-    return "ServiceAccount " + "/".join(account_of(seen) or ())
+        yield ok(f"the {account} may do what it needs")
+    if more:
+        remedy = "Metacontroller's own manifests grant it; metacontroller/install doesn't, as nothing needs it."
+        yield warning(f"the {account} may {told_of(more)}", remedy)
+    else:
+        yield ok(f"the {account} may not write Services")
 
 
 def told_of(rights: Iterable[Right]) -> str:

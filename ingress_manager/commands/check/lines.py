@@ -1,4 +1,4 @@
-"""The lines of a check: one for each thing that was looked at, as a table or as JSON. The pure part."""
+"""The lines of a check: one for each thing that was looked at, and how they are printed. The pure part."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,11 +6,8 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import Command, Paint, plain, shown
 from ingress_manager.core.text import one_line
-
-FORMATS = ("table", "json")
 
 INDENT = "    "
 
@@ -44,7 +41,7 @@ ok, warning, wrong, unknown = (partial(Line, state) for state in State)
 
 
 def table(lines: Iterable[Line], paint: Paint = plain, options: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the report as text, each line as soon as it is there. `options` of kubectl say which cluster."""
+    """Yield the report as text. `options` of kubectl say which cluster."""
     part = ""
     for line in lines:
         if line.part != part:
@@ -70,26 +67,6 @@ def summary(lines: Iterable[Line]) -> str:
     elif count[State.UNKNOWN]:
         head = "Nothing wrong was found, and not everything could be looked at"
     return f"{head}: {', '.join(worse)}, {count[State.OK]} ok."
-
-
-def report(lines: Iterable[Line], options: Sequence[str] = ()) -> str:
-    found = list(lines)
-    count = Counter(line.state for line in found)
-    return as_json(
-        {
-            "checks": [
-                {
-                    "part": line.part,
-                    "state": line.state,
-                    "sentence": line.sentence,
-                    "remedy": line.remedy or None,
-                    "command": shown(line.command, options) or None,
-                }
-                for line in found
-            ],
-            "states": {state: count[state] for state in State},
-        }
-    )
 
 
 def exit_status(lines: Iterable[Line]) -> int:

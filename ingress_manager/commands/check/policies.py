@@ -1,4 +1,4 @@
-"""`check`: the admission policies and their bindings, and leftovers of older versions. The pure part."""
+"""`check`: the admission policies and their bindings. The pure part."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding
 
 
 def policies(seen: Seen) -> Iterator[Line]:
-    """Yield whether each admission policy and its binding is there, as this version has it."""
+    """Yield whether each admission policy and its binding is there, as this version has it, and no older one."""
     # Those for more kinds guard the others as well. Which are needed isn't known without the DecoratorController.
     folders = [BASE, *OVERLAYS]
     folders = folders[folders.index(seen.folder) :]
@@ -22,6 +22,12 @@ def policies(seen: Seen) -> Iterator[Line]:
         name = str(policy["metadata"]["name"])
         if seen.one(POLICY, name) or seen.one(BINDING, name):
             yield judged(seen, name, ["gateway"])
+    known = {each["metadata"]["name"] for each in seen.expected_of(POLICY, *seen.expected)}
+    for item in (*seen.of_kind(BINDING), *seen.of_kind(POLICY)):
+        if item.name.startswith("ingress-manager-") and item.name not in known:
+            kind = str(item.object["kind"])
+            delete = ("kubectl", "delete", "--", kind.lower(), item.name)
+            yield warning(f"this version has no {kind} {item.name}", "Delete it.", delete)
 
 
 def judged(seen: Seen, name: str, folders: Sequence[str]) -> Line:
@@ -36,16 +42,3 @@ def judged(seen: Seen, name: str, folders: Sequence[str]) -> Line:
             path, what = other[0][0]
             return wrong(f"{called} {name}: {path} {what}")
     return ok(f"the policy {name} and its binding are as this version has them")
-
-
-def leftovers(seen: Seen) -> Iterator[Line]:
-    """Yield what an older version has installed that this one doesn't."""
-    known = {each["metadata"]["name"] for each in seen.expected_of(POLICY, *seen.expected)}
-    there = (*seen.of_kind(BINDING), *seen.of_kind(POLICY))
-    old = [each for each in there if each.name.startswith("ingress-manager-") and each.name not in known]
-    for item in old:
-        kind = str(item.object["kind"])
-        delete = ("kubectl", "delete", "--", kind.lower(), item.name)
-        yield warning(f"this version has no {kind} {item.name}", command=delete)
-    if not old:
-        yield ok("no admission policy of an older version is left")

@@ -1,16 +1,10 @@
 """What was read of a cluster for a check, and why the rest could not be read. The pure part."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ingress_manager.commands.reading.installations import (
-    CONTROLLER,
-    DEFAULT,
-    Installation,
-    installation_behind,
-    service_of_hook,
-)
+from ingress_manager.commands.reading.installations import CONTROLLER, DEFAULT, Installation, named_by
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import SettingsText, configmap_of, text_of
 from ingress_manager.core.kubernetes import Object
@@ -52,9 +46,6 @@ class Seen:
 
     metrics: str = ""
     """What the hook tells of itself; empty when it can't be asked."""
-
-    warned: list[str] | None = None
-    """What was told of a Service with a mistake, in a dry run; None where that was not tried."""
 
     made: str = ""
     """When the newest Ingress was made by ingress-manager; empty where nobody has looked."""
@@ -109,13 +100,8 @@ class Seen:
 
     @property
     def installation(self) -> Installation:
-        """Return the hook's Deployment: the one that is wanted, or that the DecoratorController leads to.
-
-        Where neither leads to one, the Service that the DecoratorController names has the Deployment's name.
-        """
-        service = service_of_hook(self.of_kind("DecoratorController"))
-        named = Installation(*service) if service else DEFAULT
-        return self.wanted or installation_behind(service, self.items) or named
+        """Return the hook's Deployment: the one that is wanted, or that the DecoratorController leads to."""
+        return self.wanted or named_by(self.of_kind("DecoratorController")) or DEFAULT
 
     @property
     def hook(self) -> Item | None:
@@ -139,14 +125,6 @@ class Seen:
         """Return what runs Metacontroller."""
         there = (*self.of_kind("Deployment"), *self.of_kind("StatefulSet"))
         return [item for item in there if any(name_of_image(image) == "metacontroller" for image in images(item))]
-
-    def pods(self) -> Iterator[Item]:
-        """Yield the hook's Pods that aren't being deleted."""
-        labels = at(self.hook, "spec", "selector", "matchLabels")
-        for pod in self.of_kind("Pod", self.installation.namespace):
-            is_its = isinstance(labels, dict) and labels.items() <= pod.labels.items()
-            if is_its and "deletionTimestamp" not in pod.metadata:
-                yield pod
 
 
 def containers(item: Item | None) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from ingress_manager.commands.check import admission, engine, gateways, hook, network, policies
+from ingress_manager.commands.check import admission, engine, gateways, hook, policies
 from ingress_manager.commands.check.lines import Line, State, unknown
 from ingress_manager.commands.check.seen import CRD, RIGHTS, SETTINGS, VERSION, Seen
 from ingress_manager.commands.check.versions import KUBERNETES, by_version
@@ -11,9 +11,7 @@ from ingress_manager.commands.check.versions import KUBERNETES, by_version
 AGAIN = "Apply this version's in the way in which it was installed, with your settings: docs/upgrade.md says how."
 """No command: over an installation by Helm, or with settings or a namespace of its own, it would change more."""
 
-CRDS = "Install the CRDs of its release, as metacontroller/README.md says."
 INSTALL = "Install it: docs/install.md says how."
-BIND = "Bind the ClusterRole to it: metacontroller/README.md says how."
 REACH = "See whether it runs, and whether a NetworkPolicy is in the way."
 
 
@@ -40,35 +38,27 @@ def kubernetes(seen: Seen) -> Iterator[Line]:
 
 
 METACONTROLLER, DECORATOR, HOOK, WEBHOOK = "Metacontroller", "DecoratorController", "hook", "admission webhook"
-RIGHTS_OF_IT, GATEWAY_API = "rights of Metacontroller", "Gateway API"
+GATEWAY_API, GUARD = "Gateway API", "NetworkPolicy of the hook"
 POLICIES = (policies.POLICY, policies.BINDING)
 ENGINES = ("Deployment", "StatefulSet")
-BEHIND = (admission.KIND, "Service", "Deployment")
 
 CHECKS = (
     Check("Kubernetes", "its version is known to work", (VERSION,), kubernetes),
     Check(METACONTROLLER, "it runs, ready, in a known version, with harmless arguments", ENGINES, engine.runs, INSTALL),
-    Check("CRDs", "that of DecoratorControllers is established", (CRD,), engine.crd, CRDS),
     Check(DECORATOR, "it is as this version has it", (DECORATOR,), engine.decorator, AGAIN),
     Check(HOOK, "it runs, in this program's version", ("Deployment",), hook.runs, AGAIN),
-    Check(HOOK, "no Pod of it waits", ("Deployment", "Pod"), hook.waiting_pods, "See why."),
-    Check(HOOK, "its settings can be used, and pause nothing", ("Deployment", "ConfigMap"), hook.settings, AGAIN),
-    Check(HOOK, "its Pods have read them", ("Deployment", "ConfigMap", "Pod"), hook.pods_and_settings),
-    Check(HOOK, "its Service leads to it", ("Deployment", "Service"), hook.service, AGAIN),
+    Check(HOOK, "its settings can be used, hold, and pause nothing", ("Deployment", "ConfigMap"), hook.settings, AGAIN),
     Check(HOOK, "Metacontroller reaches it", ("Event",), hook.reached, REACH),
     Check("admission policies", "each is as this version has it", POLICIES, policies.policies, AGAIN),
     Check(WEBHOOK, "it is as this version has it", (admission.KIND,), admission.configured, AGAIN),
-    Check(WEBHOOK, "its Pods run, as the hook does", BEHIND, admission.program, AGAIN),
+    Check(WEBHOOK, "its Pods run, as the hook does", (admission.KIND, "Deployment"), admission.program, AGAIN),
     Check(WEBHOOK, "its certificate is trusted, and lasts", (admission.KIND,), admission.certificates),
-    Check(WEBHOOK, "it tells a mistake", (admission.KIND,), admission.tried),
-    Check(RIGHTS_OF_IT, "it has what it needs", (RIGHTS,), engine.needed_rights, BIND),
-    Check(RIGHTS_OF_IT, "it has no more", (RIGHTS,), engine.other_rights),
-    Check("NetworkPolicy of the hook", "it admits Metacontroller alone", ("NetworkPolicy",), network.network, AGAIN),
+    Check("rights of Metacontroller", "it has what it needs, and no more", (RIGHTS,), engine.rights),
+    Check(GUARD, "it says who may ask it", ("NetworkPolicy", "Deployment"), hook.guarded, AGAIN),
     Check("IngressClasses", "those of the settings are there", (SETTINGS, "IngressClass"), gateways.classes),
-    Check(GATEWAY_API, "its CRDs are there", (SETTINGS, CRD), gateways.crds),
+    Check(GATEWAY_API, "the CRDs of what is made are there", (DECORATOR, CRD), gateways.crds),
     Check(GATEWAY_API, "the DecoratorController makes what is asked for", (SETTINGS, DECORATOR), gateways.makes),
     Check(GATEWAY_API, "the Gateways of the settings serve", (SETTINGS, "Gateway"), gateways.gateways),
-    Check("leftovers", "no policy of an older version is left", POLICIES, policies.leftovers, "Delete it."),
 )
 
 

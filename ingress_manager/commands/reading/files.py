@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from ingress_manager.commands.printing.console import waiting
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.core.text import one_line
@@ -17,19 +16,18 @@ SUFFIXES = (".json", ".yaml", ".yml")
 def read_files(paths: Iterable[str], namespace: str, *, recursive: bool = False) -> Manifests:
     """Return the objects in files, folders, and standard input (-). Raises click.UsageError for what isn't there."""
     found = Manifests()
-    with waiting("reading files"):
-        for path in paths:
-            if path == "-":
-                found.extend(_decoded(sys.stdin.buffer.read(), "stdin", namespace))
-                continue
-            for file in _files(Path(path), recursive=recursive):
-                # It may hold what a terminal obeys, or bytes that are no text.
-                name = one_line(str(file))
-                try:
-                    content = file.read_bytes()
-                except OSError as error:
-                    raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
-                found.extend(_decoded(content, name, namespace))
+    for path in paths:
+        if path == "-":
+            found.extend(_decoded(sys.stdin.buffer.read(), "stdin", namespace))
+            continue
+        for file in _files(Path(path), recursive=recursive):
+            # It may hold what a terminal obeys, or bytes that are no text.
+            name = one_line(str(file))
+            try:
+                content = file.read_bytes()
+            except OSError as error:
+                raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
+            found.extend(_decoded(content, name, namespace))
     return found
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import click
 
-from ingress_manager.commands.printing.console import waiting
 from ingress_manager.commands.printing.words import with_options
 from ingress_manager.commands.reading.kinds import LISTS
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
@@ -22,8 +21,6 @@ _FORBIDDEN = re.compile(
     r'(?: in the namespace "(?P<namespace>[^"]+)")?'
 )
 """What the API server says to whom a right lacks."""
-
-_WARNING = "Warning: "
 
 IGNORE_NOT_FOUND = "--ignore-not-found"
 """With it kubectl prints nothing at all where nothing is there."""
@@ -39,11 +36,6 @@ class KubectlFailed(click.ClickException):
         """Return whether the cluster doesn't know the kind that was asked for."""
         return "the server doesn't have a resource type" in self.message
 
-    @property
-    def is_not_found(self) -> bool:
-        """Return whether the object that was asked for isn't there."""
-        return "(NotFound)" in self.message
-
 
 @dataclass(frozen=True, slots=True)
 class Kubectl:
@@ -53,29 +45,20 @@ class Kubectl:
 
     def run(self, *arguments: str, stdin: str = "") -> str:
         """Return what kubectl prints. Raises KubectlFailed with what it says on standard error; `stdin` is for it."""
-        return self._ended(arguments, stdin).stdout
-
-    def warnings(self, *arguments: str, stdin: str = "") -> list[str]:
-        """Return what the API server warns of. Raises KubectlFailed; `stdin` is for kubectl."""
-        said = self._ended(arguments, stdin).stderr.splitlines()
-        return [line.removeprefix(_WARNING) for line in said if line.startswith(_WARNING)]
-
-    def _ended(self, arguments: Sequence[str], stdin: str) -> subprocess.CompletedProcess[str]:
         program = shutil.which("kubectl")
         if program is None:
             raise KubectlFailed("kubectl is not on PATH; -f FILE reads files instead")
-        with waiting(f"running kubectl {' '.join(arguments)}"):
-            ended = subprocess.run(  # noqa: S603 - the arguments are the user's own
-                [program, *with_options(arguments, self.options)],
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                input=stdin,
-                check=False,
-            )
+        ended = subprocess.run(  # noqa: S603 - the arguments are the user's own
+            [program, *with_options(arguments, self.options)],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            input=stdin,
+            check=False,
+        )
         if ended.returncode:
             raise KubectlFailed(message(ended.stderr) or f"kubectl failed with exit code {ended.returncode}")
-        return ended
+        return ended.stdout
 
     def get(self, resources: str, *arguments: str) -> Manifests:
         """Return the objects of kinds, "services,ingresses", or of names, "crd/a crd/b". Raises KubectlFailed."""

@@ -1,6 +1,5 @@
 """The options that several commands have, and what they stand for: where the objects and the settings come from."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -11,13 +10,7 @@ import click
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.objects import FORMATS
 from ingress_manager.commands.reading.files import read_files
-from ingress_manager.commands.reading.installations import (
-    DEFAULT,
-    RESOURCE,
-    Installation,
-    installation_behind,
-    service_of_hook,
-)
+from ingress_manager.commands.reading.installations import DEFAULT, RESOURCE, Installation, named_by
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.settings import SettingsText, configmap_of, policy_of, settings_of_file, text_of
@@ -128,17 +121,11 @@ class Source:
         Beside it: why it could not be found, where that can be said.
         """
         try:
-            if self.installation:
-                return self._deployed(self.installation), ""
-            controllers = self.kubectl.get_if_known(RESOURCE)
-            service = service_of_hook(controllers.items if controllers else ())
-            if service is None:
-                return None, ""
-            objects = self.kubectl.get("services,deployments.apps", f"--namespace={service[0]}").items
+            controllers = None if self.installation else self.kubectl.get_if_known(RESOURCE)
+            named = self.installation or named_by(controllers.items if controllers else ())
+            return (self._deployed(named) if named else None), ""
         except KubectlFailed as failed:
             return None, failed.message
-        found = installation_behind(service, objects)
-        return found, "" if found else f"no Deployment is behind the Service {'/'.join(service)}"
 
     def _deployed(self, installation: Installation) -> Installation:
         namespace, name, _ = installation
@@ -241,15 +228,15 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
     return decorate
 
 
-_TIME = re.compile(r"(?=\d)(?:(\d{1,3})h)?(?:(\d{1,4})m)?(?:(\d{1,6})s?)?", re.ASCII)
+_SECONDS = {"": 1, "s": 1, "m": 60}
 
 
 def _seconds_in(_context: click.Context, _option: click.Parameter, value: str) -> int:
-    found = _TIME.fullmatch(value)
-    hours, minutes, seconds = (int(each or 0) for each in found.groups()) if found else (0, 0, 0)
-    if not (found and (hours or minutes or seconds)):
-        raise click.BadParameter(f"{quoted(value)} is no time such as 90s, 2m or 1h30m")
-    return hours * 3600 + minutes * 60 + seconds
+    number = value.rstrip("sm")
+    unit = _SECONDS.get(value.removeprefix(number))
+    if unit is None or not (number.isascii() and number.isdecimal() and int(number)):
+        raise click.BadParameter(f"{quoted(value)} is no time such as 90s or 2m")
+    return int(number) * unit
 
 
 def timeout_option(default: str, of: str) -> Callable[[Decorated], Decorated]:
@@ -261,7 +248,7 @@ def timeout_option(default: str, of: str) -> Callable[[Decorated], Decorated]:
         default=default,
         show_default=True,
         callback=_seconds_in,
-        help=f"{of}: 90s, 2m or 1h30m.",
+        help=f"{of}: 90s or 2m.",
     )
 
 

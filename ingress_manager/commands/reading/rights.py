@@ -17,7 +17,6 @@ class Where(StrEnum):
 
     GATEWAYS = "the Gateways' namespaces"
     HOOK = "the hook's namespace"
-    DEFAULT = "the namespace default"
     ALL = "the cluster"
 
 
@@ -39,9 +38,8 @@ GATEWAYS = "gateways.gateway.networking.k8s.io"
 CONTROLLERS = "decoratorcontrollers.metacontroller.k8s.io"
 
 _SETTINGS = (
-    Right("list", CONTROLLERS, "which Service is the hook's", Where.ALL),
-    Right("list", "services", "which Pods are the hook's", Where.HOOK),
-    Right("list", "deployments.apps", "which ConfigMap holds the settings", Where.HOOK),
+    Right("list", CONTROLLERS, "which Deployment is the hook", Where.ALL),
+    Right("get", "deployments.apps", "which ConfigMap holds the settings", Where.HOOK),
     Right("get", "configmaps", "the settings", Where.HOOK),
 )
 """--settings does without these."""
@@ -89,7 +87,6 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("list", f"validatingadmissionpolicybindings.{_ADMISSION}", "the admission policies", Where.ALL),
         Right("list", f"validatingwebhookconfigurations.{_ADMISSION}", "the admission webhook", Where.ALL),
         Right("list", "ingressclasses.networking.k8s.io", "those that the settings name", Where.ALL),
-        Right("list", "namespaces", "whom the hook's NetworkPolicy lets in", Where.ALL),
         Right("list", "deployments.apps", "the hook and Metacontroller", Where.ALL),
         Right("list", "statefulsets.apps", "the hook and Metacontroller", Where.ALL),
         Right("get", "customresourcedefinitions.apiextensions.k8s.io", "the CRDs", Where.ALL),
@@ -97,12 +94,9 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("list", "events", "whether Metacontroller reaches the hook", Where.ALL),
         Right("list", INGRESSES, "after a failure, whether one was made since", Where.ALL),
         Right("create", "subjectaccessreviews.authorization.k8s.io", "what Metacontroller may do", Where.ALL),
-        Right("list", "services", "the hook's Service", Where.HOOK),
-        Right("list", "pods", "whether they run, with these settings", Where.HOOK),
         Right("list", "networkpolicies.networking.k8s.io", "who may ask the hook", Where.HOOK),
         Right("get", "configmaps", "the settings", Where.HOOK),
         Right("get", "secrets", "the admission webhook's certificate", Where.HOOK),
-        Right("create", "services", "to try the admission webhook", Where.DEFAULT),
         Right("get", "services/proxy", "the hook's metrics", Where.HOOK),
     ),
     "compare": (Right("list", INGRESSES, "the Ingresses"),),
@@ -128,7 +122,7 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("list", LISTENERSETS, "what ingress-manager made", Where.ALL),
         Right("list", CONTROLLERS, "for whom Metacontroller works", Where.ALL),
         Right("list", "compositecontrollers.metacontroller.k8s.io", "for whom Metacontroller works", Where.ALL),
-        Right("list", "deployments.apps", "the hook, whatever its name", Where.HOOK),
+        Right("get", "deployments.apps", "the hook, whatever its name", Where.HOOK),
     ),
 }
 """By the command's name. With `-f`, none of them needs any."""
