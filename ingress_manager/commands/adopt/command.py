@@ -80,7 +80,7 @@ def adopt(  # noqa: PLR0913 - each is an option
         ingresses = [item for item in manifests.items if is_ingress(item) and not is_managed(item)]
     else:
         manifests, ingresses = read_named(source, INGRESSES, names)
-    policy = source.policy(guess=False)
+    policy = source.policy()
     if not how.without_event:
         refuse_pause(policy, {item.namespace for item in ingresses}, apply=how.apply)
     manifests.extend(of_gateway_api(source, policy, {item.namespace for item in ingresses}))

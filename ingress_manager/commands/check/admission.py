@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from ingress_manager.commands.check.differences import differences
 from ingress_manager.commands.check.engine import replicas
 from ingress_manager.commands.check.lines import Line, ok, unknown, warning, wrong
 from ingress_manager.commands.check.seen import Seen, images
@@ -20,12 +19,6 @@ from ingress_manager.core.kubernetes import Object
 KIND = "ValidatingWebhookConfiguration"
 NAME = "services.ingress-manager.internal"
 """The webhook's name in every installation, whatever its objects are called."""
-
-BREAKING = (".failurePolicy", ".sideEffects")
-"""Fields with which the API server may refuse what people write."""
-
-ONES_OWN = ("namespaceSelector", "clientConfig")
-"""Fields that are otherwise where ingress-manager is installed otherwise."""
 
 SOON = timedelta(days=7)
 SAY = "docs/admission.md says how."
@@ -59,20 +52,8 @@ def secrets(seen: Seen) -> dict[tuple[str, str], str]:
     }
 
 
-def configured(seen: Seen) -> Iterator[Line]:
-    """Yield whether the webhook is as this version has it, but for what is otherwise in each installation."""
-    [ours] = [each for item in seen.expected_of(KIND, "admission") for each in item["webhooks"]]
-    path = at(ours, "clientConfig", "service", "path")
-    for webhook in webhooks(seen):
-        expected, stands = ({key: each[key] for key in each if key not in ONES_OWN} for each in (ours, webhook))
-        other = list(differences(expected, stands, path=""))
-        if (stated := at(webhook, "clientConfig", "service", "path")) != path and all(service_of(webhook)):
-            other.append((".clientConfig.service.path", f"is {stated}; this version has {path}"))
-        for place, what in other:
-            told = f"the webhook {NAME}: {place.removeprefix('.')} {what}"
-            yield wrong(told) if place in BREAKING else warning(told)
-        if not other:
-            yield ok(f"the webhook {NAME} is as this version has it")
+def denies(seen: Seen) -> Iterator[Line]:
+    """Yield a warning where the settings deny mistakes, and nothing is there that would."""
     policy = seen.policy
     if policy and policy.admission.deny and not list(webhooks(seen)):
         sentence = "admission.deny of the settings is true, and the webhook isn't installed: nothing is denied"

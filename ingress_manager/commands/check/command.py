@@ -88,7 +88,7 @@ def expected() -> dict[str, list[Object]]:
     The folders in installed/ are links to those that kustomize builds: what it makes of them is done here, too. Each
     patch of an overlay adds entries to lists of one object.
     """
-    found = {folder: objects(folder) for folder in ("admission", BASE, "gateway")}
+    found = {folder: objects(folder) for folder in (BASE, "gateway")}
     for folder, base in OVERLAYS.items():
         made = [*objects(folder), *deepcopy(found[base])]
         [kustomization] = [each for each in made if "patches" in each]

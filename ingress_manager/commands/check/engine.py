@@ -33,15 +33,6 @@ ONES_OWN = tuple(f"{WEBHOOK}.{each}" for each in ("service.name", "service.names
 BY_URL = tuple(f"{WEBHOOK}.{each}" for each in ("service", "url", "path"))
 """Fields that are otherwise where the hook is elsewhere, and where it is named by a URL."""
 
-READING = ("list", "watch")
-OWN_RIGHTS = (
-    *(Right(verb, "metacontroller.k8s.io", "decoratorcontrollers") for verb in READING),
-    *(Right(verb, "metacontroller.k8s.io", "compositecontrollers") for verb in READING),
-    *(Right(verb, "", "namespaces") for verb in READING),
-    *(Right(verb, "", "events") for verb in ("create", "patch")),
-)
-"""What Metacontroller needs for itself: metacontroller/install/rbac.yaml."""
-
 NEVER = tuple(Right(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
 """The rights that Metacontroller must not have: a Service is never written to."""
 
@@ -138,13 +129,12 @@ def asked_rights(seen: Seen) -> list[Right]:
 
 
 def needed(seen: Seen) -> Iterator[Right]:
-    """Yield the rights that Metacontroller has to have. It doesn't use get."""
+    """Yield the rights that Metacontroller has to have for us. It doesn't use get."""
     for role in seen.expected_of("ClusterRole", seen.folder):
         for rule in role["rules"]:
             for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"]):
                 if verb != "get":
                     yield Right(verb, group, resource)
-    yield from OWN_RIGHTS
 
 
 def account_of(seen: Seen) -> tuple[str, str] | None:

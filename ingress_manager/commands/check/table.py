@@ -50,7 +50,7 @@ CHECKS = (
     Check(HOOK, "its settings can be used, hold, and pause nothing", ("Deployment", "ConfigMap"), hook.settings, AGAIN),
     Check(HOOK, "Metacontroller reaches it", ("Event",), hook.reached, REACH),
     Check("admission policies", "each is as this version has it", POLICIES, policies.policies, AGAIN),
-    Check(WEBHOOK, "it is as this version has it", (admission.KIND,), admission.configured, AGAIN),
+    Check(WEBHOOK, "it is there, if the settings deny", (admission.KIND,), admission.denies),
     Check(WEBHOOK, "its Pods run, as the hook does", (admission.KIND, "Deployment"), admission.program, AGAIN),
     Check(WEBHOOK, "its certificate is trusted, and lasts", (admission.KIND,), admission.certificates),
     Check("rights of Metacontroller", "it has what it needs, and no more", (RIGHTS,), engine.rights),

@@ -13,14 +13,14 @@ import msgspec
 from ingress_manager.commands.printing.messages import Message, counted
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item, read
+from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.render.rendering import render
 from ingress_manager.core.errors import Reason, SettingsError
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from ingress_manager.core.text import listed, one_line, quoted
+from ingress_manager.core.text import one_line
 
 SERVICE, SETTINGS = "service", "settings"
 """The two texts."""
@@ -86,7 +86,7 @@ def play(service: str, settings: str) -> Result:
     rendered = render(manifests.items, policy.without_pause())
     mistakes = list(_mistakes([*manifests.unreadable, *rendered.messages]))
     state, headline = _summary(any(manifests.of_kind(SERVICES)), len(mistakes), rendered.objects)
-    notes = list(_notes(manifests.items, policy, refused=any(each.reason for each in rendered.messages)))
+    notes = list(_notes(policy, refused=any(each.reason for each in rendered.messages)))
     return Result(state, headline, mistakes, notes, [_made(each) for each in rendered.objects])
 
 
@@ -102,14 +102,11 @@ def _summary(has_service: bool, mistakes: int, objects: list[Object]) -> tuple[S
     return State.NOTHING, f"Nothing wanted: {missing}."
 
 
-def _notes(items: list[Item], policy: Policy, *, refused: bool) -> Iterator[str]:
+def _notes(policy: Policy, *, refused: bool) -> Iterator[str]:
     if refused:
         yield "On a cluster, what is refused changes nothing, and the reasons are an Event of the Service."
     if policy.pauses:
         yield f"The settings pause {policy.pauses}: nothing changes there until paused is false."
-    if others := [item.kind.strip("/") or "no kind" for item in items if item.kind != SERVICES]:
-        kinds = listed(list(dict.fromkeys(others)), quoted)
-        yield f"Only objects of v1/Service are looked at. {counted(len(others), 'other')} skipped: {kinds}."
 
 
 def _mistakes(messages: Iterable[Message]) -> Iterator[Mistake]:

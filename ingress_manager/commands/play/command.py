@@ -3,8 +3,6 @@
 import errno
 import gc
 import json
-import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,12 +41,11 @@ class Typed(msgspec.Struct):
     show_default=True,
     help="The port of the page on 127.0.0.1; 0: any free port.",
 )
-@click.option("--no-open", is_flag=True, help="Don't open a browser.")
 @settings_option("the defaults")
-def play(port: int, no_open: bool, settings: str | None) -> None:
+def play(port: int, settings: str | None) -> None:
     """Show in a browser what Services become, while you type them and the settings.
 
-    Only this machine can open the page, and the page asks no other. Ctrl-C ends it.
+    It prints the address of the page. Only this machine can open the page, and the page asks no other. Ctrl-C ends it.
 
     Exit status: 0 after Ctrl-C, 2 for wrong use or if the port is taken.
 
@@ -56,24 +53,22 @@ def play(port: int, no_open: bool, settings: str | None) -> None:
     Examples:
       ingress-manager play
       ingress-manager play --settings settings.yaml
-      ingress-manager play --port 0 --no-open
+      ingress-manager play --port 0
     """  # noqa: D301 - \b keeps click from joining lines
     # The other commands end soon, and work without it.
     gc.enable()
     # Importing it takes as long as importing half of the rest, and no other command needs it.
     from ingress_manager.commands.play.loopback import Loopback  # noqa: PLC0415
 
-    files, functions = page(settings_of_file(settings).text if settings is not None else ""), {"/result": result}
+    files = page(settings_of_file(settings).text if settings is not None else "")
     try:
-        server = Loopback(port, files, functions)
+        server = Loopback(port, files, result)
     except OSError as error:
         reason = "is taken" if error.errno == errno.EADDRINUSE else f"can't be used: {error.strerror}"
         raise click.UsageError(f"port {port} {reason}; --port N takes another, --port 0 any that is free") from error
     with suppress(KeyboardInterrupt), server:
         click.echo(server.url)
-        note("Ctrl-C ends it.")
-        if not no_open:
-            open_browser(server.url)
+        note("Open it in a browser. Ctrl-C ends it.")
         server.serve_forever()
 
 
@@ -94,9 +89,3 @@ def result(body: bytes) -> bytes:
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise ValueError('it must be {"service": "…", "settings": "…"}') from error
     return msgspec.json.encode(result_of(typed.service, typed.settings))
-
-
-def open_browser(url: str) -> None:
-    """Open a page where there is a desktop. Elsewhere, a browser for terminals could take this one."""
-    if sys.platform in {"darwin", "win32"} or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ):
-        click.launch(url)

@@ -3,7 +3,7 @@
 | request                                                 | answer                                     |
 |---------------------------------------------------------|--------------------------------------------|
 | GET of a file                                           | 200                                        |
-| POST of JSON to a function, from the page               | 200: what the function returns             |
+| POST of JSON to /result, from the page                  | 200: what the function returns             |
 | POST that the function can't read                       | 400                                        |
 | a Host that isn't this server's                         | 403: a name of somebody else leads here    |
 | POST from another Origin                                | 403: another page asks                     |
@@ -28,25 +28,14 @@ LARGEST_BODY = 1024 * 1024
 SILENCE = 10.0
 """Seconds after which a client that sends nothing is left."""
 
+RESULT = "/result"
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 
-POLICY = (
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self'",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-)
-"""The Content-Security-Policy: the page's own files alone, and no script makes markup of text."""
-
 HEADERS = {
-    "Content-Security-Policy": "; ".join(POLICY),
+    # The page's own files alone, and no script makes markup of text.
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -61,15 +50,15 @@ Function = Callable[[bytes], bytes]
 
 
 class Loopback(ThreadingTCPServer):
-    """A server of files and functions, by their paths. Raises OSError when it can't have the port; 0: any."""
+    """A server of files, by their paths, and of a function. Raises OSError when it can't have the port; 0: any."""
 
     allow_reuse_address = True
     daemon_threads = True
 
-    def __init__(self, port: int, files: Mapping[str, File], functions: Mapping[str, Function]) -> None:
+    def __init__(self, port: int, files: Mapping[str, File], function: Function) -> None:
         super().__init__((ADDRESS, port), _Handler)
         self.files = files
-        self.functions = functions
+        self.function = function
         port = self.server_address[1]
         self.url = f"http://{ADDRESS}:{port}/"
         self.hosts = {f"{name}:{port}".removesuffix(":80") for name in ("localhost", ADDRESS)}
@@ -101,19 +90,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         host = self._host()
-        function = self.server.functions.get(self.path)
         length = self.headers.get("Content-Length", "")
         if host is None:
             self.send_error(403, f"this is {self.server.url}")
         elif self.headers.get("Origin") != f"http://{host}":
             self.send_error(403, "another page may not ask this")
-        elif function is None:
+        elif self.path != RESULT:
             self.send_error(404)
         elif not (length.isdecimal() and len(length) < 9 and int(length) <= LARGEST_BODY):
             self.send_error(413, f"it is larger than {LARGEST_BODY // 1024} KiB")
         else:
             try:
-                self._answer(200, JSON, function(self.rfile.read(int(length))))
+                self._answer(200, JSON, self.server.function(self.rfile.read(int(length))))
             except ValueError as error:
                 self.send_error(400, str(error))
 

@@ -1,7 +1,7 @@
 """The documents in a text of YAML or JSON: a value and the lines of its fields, or why it can't be read.
 
-A text that begins with a brace is JSON, as to kubectl, if it can be read so: one value, or several one after the other.
-Of JSON, which programs write, only the line is known on which a value begins.
+A text that begins with a brace is JSON, as to kubectl, if it can be read so. Of JSON, which programs write, only
+the line is known on which it begins.
 
 Documents of YAML are separated by lines that begin with `---`. One that can't be read keeps no other from being read.
 """
@@ -24,9 +24,7 @@ MOST_ALIASED = 100_000
 """Keys and values that aliases of YAML put in: they could make a short text endless."""
 
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
-_SPACE = re.compile(r"[ \t\r\n]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_decoder = json.JSONDecoder()
 
 _REASONS = {
     RecursionError: TOO_DEEP,
@@ -65,8 +63,8 @@ class NotReadable(NamedTuple):
 
 def documents(text: str) -> Iterator[Document | NotReadable]:
     """Yield each document of a text, or why it can't be read."""
-    found = _of_json(text) if text[_skip(text, 0) :].startswith("{") else None
-    for each in _of_yaml(text) if found is None else found:
+    found = _of_json(text) if text.lstrip().startswith("{") else None
+    for each in _of_yaml(text) if found is None else [found]:
         yield _too_deep(each) or each
 
 
@@ -83,28 +81,18 @@ def _too_deep(document: Document | NotReadable) -> NotReadable | None:
     return NotReadable(TOO_DEEP, document.first)
 
 
-def _of_json(text: str) -> list[Document | NotReadable] | None:
-    """Return the values that follow each other, up to the first that can't be read. None if the first is no JSON."""
-    found: list[Document | NotReadable] = []
-    line, at, start = 1, 0, _skip(text, 0)
-    while start < len(text):
-        line += text.count("\n", at, start)
-        try:
-            value, at = _decoder.raw_decode(text, start)
-            if _SURROGATE.search(text, start, at):
-                json.dumps(value, ensure_ascii=False).encode()
-        except json.JSONDecodeError as error:
-            # YAML has braces, too.
-            return [*found, NotReadable(f"is not JSON: {error.msg}", error.lineno)] if found else None
-        except (RecursionError, ValueError) as error:
-            return [*found, NotReadable(_REASONS[type(error)], line)]
-        found.append(Document(value, line, line, {}))
-        line, start = line + text.count("\n", start, at), _skip(text, at)
-    return found
-
-
-def _skip(text: str, at: int) -> int:
-    return _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches an empty text, too
+def _of_json(text: str) -> Document | NotReadable | None:
+    """Return the value of a text of JSON, or why it can't be read; None if it is no JSON: YAML has braces, too."""
+    line = 1 + text[: text.index("{")].count("\n")
+    try:
+        value = json.loads(text)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError:
+        return None
+    except (RecursionError, ValueError) as error:
+        return NotReadable(_REASONS[type(error)], line)
+    return Document(value, line, line, {})
 
 
 def _of_yaml(text: str) -> Iterator[Document | NotReadable]:

@@ -17,7 +17,7 @@ from ingress_manager.commands.reading.settings import SettingsText, configmap_of
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE
 from ingress_manager.core.syntax import wrong_name, wrong_namespace
-from ingress_manager.core.text import is_seen, quoted
+from ingress_manager.core.text import quoted
 
 Options = tuple[Callable[[Any], Any], ...]
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -75,17 +75,13 @@ class Source:
             return read_files(self.files, self.namespace or "default", recursive=self.recursive)
         return self.kubectl.get(resources, *options, *self.scope)
 
-    def policy(self, *, guess: bool = True) -> Policy:
-        """Return the settings as `stated_policy` does. Where the cluster's can't be read, that fails unless `guess`."""
+    def policy(self) -> Policy:
+        """Return the settings as `stated_policy` does. Raises click.UsageError where the cluster's can't be read."""
         try:
             return self.stated_policy()
         except KubectlFailed as failed:
-            if not guess:
-                raise click.UsageError(
-                    f"the settings of the cluster can't be read: {failed.message}; --settings FILE names them"
-                ) from failed
-            note(f"With the default settings, because those of the cluster can't be read: {failed.message}")
-            return Policy()
+            sentence = f"the settings of the cluster can't be read: {failed.message}; --settings FILE names them"
+            raise click.UsageError(sentence) from failed
 
     def stated_policy(self, option: str = "--settings") -> Policy:
         """Return the settings that `option` names, else the defaults for files, else those of the cluster's hook.
@@ -152,13 +148,6 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
     )
 
 
-def seen(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """Return the value of an option that gets into commands. Raises click.BadParameter when no command can show it."""
-    if value is not None and not is_seen(value):
-        raise click.BadParameter(f"{quoted(value)} holds characters that a person would not see in a command")
-    return value
-
-
 def _named(_context: click.Context, _option: click.Parameter, value: str | None) -> Installation | None:
     if value is None:
         return None
@@ -183,8 +172,8 @@ ONE_NAMESPACE = click.option(
     "-n", "--namespace", metavar="NAME", help="The namespace. With files: the namespace of objects without one."
 )
 CLUSTER: Options = (
-    click.option("--context", metavar="NAME", callback=seen, help="The context of the kubeconfig, as for kubectl."),
-    click.option("--kubeconfig", metavar="FILE", callback=seen, help="The kubeconfig, as for kubectl."),
+    click.option("--context", metavar="NAME", help="The context of the kubeconfig, as for kubectl."),
+    click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as for kubectl."),
 )
 ALL_OBJECTS: Options = (
     *FILES,
