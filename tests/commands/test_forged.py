@@ -139,10 +139,3 @@ def test_the_name_of_a_file_is_shown_in_a_line(tmp_path: Path) -> None:
     (folder / "\x1b[31m.yaml").symlink_to("nowhere")
     ended = run("audit", "-f", folder)
     assert (ended.status, is_seen(ended.err)) == (2, True)
-
-
-@pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
-def test_an_option_that_no_command_can_show_is_wrong_use(option: str) -> None:
-    ended = run("uninstall", "--keep", option, "a\u200bb")
-    assert (ended.status, ended.out) == (2, "")
-    assert f'{option}\': "a\\u200bb" holds characters that a person would not see in a command' in ended.err
