@@ -4,11 +4,11 @@ Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlic
 (HTTPRoute v1, ListenerSet v1, Gateway v1: RouteParentStatus).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
-from ingress_manager.commands.audit.seen import Finder, Finding, Found, Standing
-from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.audit.seen import Finder, Finding, Standing
+from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
@@ -28,7 +28,7 @@ from ingress_manager.commands.view.surroundings import (
 )
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ListenerSet
-from ingress_manager.core.text import is_seen, listed, quoted
+from ingress_manager.core.text import listed, quoted
 
 ISSUERS = ("cert-manager.io/issuer", "cert-manager.io/cluster-issuer", "kubernetes.io/tls-acme")
 """Annotations of an Ingress or a ListenerSet for which cert-manager makes the Secret."""
@@ -43,12 +43,17 @@ NO_CERTIFICATE = "InvalidCertificateRef"
 """The reason of a listener whose Secret isn't there."""
 
 
-Cause = Callable[[Standing], Found]
+Cause = Callable[[Standing], Iterator[str]]
+"""What finds why nothing answers, in sentences."""
 
 
-def of_each(cause: Cause) -> Finder:
-    """Return what finds a cause for each object that was made for a Service."""
-    return lambda seen: (found for one in seen.standing for found in cause(one))
+def of_each(cause: Cause, *, of_service: bool = False) -> Finder:
+    """Return what finds a cause for each object that was made for a Service; some are seen at the Service."""
+    return lambda seen: (
+        Finding(one.each.item, sentence, kubectl("describe", one.service.item if of_service else one.each.item))
+        for one in seen.standing
+        for sentence in cause(one)
+    )
 
 
 def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
@@ -56,62 +61,40 @@ def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
     return born is not None and born + PATIENCE < around.now
 
 
-def _kubectl(verb: str, *options: str, names: Iterable[str]) -> Command:
-    """Return a command; none where a word of it can't be seen by a person."""
-    command = ("kubectl", verb, *options, "--", *names)
-    return command if all(map(is_seen, command)) else ()
-
-
-def no_class(one: Standing) -> Found:
+def no_class(one: Standing) -> Iterator[str]:
     """Yield what is wrong with the class of an Ingress. One that has an address is served, whatever its class is."""
     each, around = one.each, one.around
     if not isinstance(each.typed, Ingress) or not around.knows(CLASS) or addresses_of(each.item):
         return
     name, classes = each.typed.spec.ingress_class_name, around.of_kind(CLASS)
-    command = _kubectl("get", names=["ingressclasses"])
     if name is not None and name not in classes:
         there = f"; there is {listed(sorted(classes))}" if classes else "; there is none at all"
-        sentence = f"spec.ingressClassName is {quoted(name)}, and there is no IngressClass of that name{there}"
-        yield Finding(each.item, sentence, command)
+        yield f"spec.ingressClassName is {quoted(name)}, and there is no IngressClass of that name{there}"
     has_default = any(item.annotations.get(IS_DEFAULT) == "true" for item in classes.values())
     if not (has_default or class_of(each.item, each.typed.spec)):
-        sentence = "it names no class (spec.ingressClassName), and no IngressClass is the cluster's default"
-        yield Finding(each.item, sentence, command)
+        yield "it names no class (spec.ingressClassName), and no IngressClass is the cluster's default"
 
 
-def no_certificate(one: Standing) -> Found:
-    each, namespace = one.each, one.each.item.namespace
+def certificate(one: Standing) -> Iterator[str]:
+    """Yield what is wrong with the Secrets of an object, or with what is in them."""
+    each, around = one.each, one.around
     field = "spec.tls" if each.kind == INGRESS else "spec.listeners"
     issuer = next((key for key in ISSUERS if key in each.item.annotations), None)
-    for name, secret, _ in _secrets_of(one):
-        where, label = f"--namespace={namespace}", f"Secret {namespace}/{name}"
-        if secret is not None:
-            if lacking := [key for key in ("tls.crt", "tls.key") if key not in (secret.data or {})]:
-                sentence = (
-                    f"{label}, which {field} names, lacks {listed(lacking)}: it is of the type {quoted(secret.type)}, "
-                    "and should be kubernetes.io/tls"
-                )
-                yield Finding(each.item, sentence, _kubectl("describe", where, names=["secret", name]))
-        elif issuer is None:
-            sentence = f"{field} names {label}, which isn't there"
-            command = _kubectl("get", where, "--field-selector=type=kubernetes.io/tls", names=["secrets"])
-            yield Finding(each.item, sentence, command)
-        elif _is_minutes_old(each, one.around):
-            sentence = f"{label} isn't there yet: cert-manager is to make it, as {issuer} says"
-            yield Finding(
-                each.item, sentence, _kubectl("describe", where, names=["certificates.cert-manager.io", name])
-            )
-
-
-def wrong_certificate(one: Standing) -> Found:
-    namespace, around = one.each.item.namespace, one.around
-    for name, secret, hosts in _secrets_of(one) if can_be_read() else ():
+    for name, secret, hosts in _secrets_of(one):
+        label = f"Secret {each.item.namespace}/{name}"
         data = (secret.data if secret else None) or {}
-        if {"tls.crt", "tls.key"} <= data.keys() and (
-            wrong := wrong_with(data["tls.crt"], hosts, around.now, around.latest)
-        ):
-            command = _kubectl("describe", f"--namespace={namespace}", names=["secret", name])
-            yield Finding(one.each.item, f"Secret {namespace}/{name}: {wrong}", command)
+        if secret is None and issuer is None:
+            yield f"{field} names {label}, which isn't there"
+        elif secret is None:
+            if _is_minutes_old(each, around):
+                yield f"{label} isn't there yet: cert-manager is to make it, as {issuer} says"
+        elif lacking := [key for key in ("tls.crt", "tls.key") if key not in data]:
+            yield (
+                f"{label}, which {field} names, lacks {listed(lacking)}: it is of the type {quoted(secret.type)}, "
+                "and should be kubernetes.io/tls"
+            )
+        elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now, around.latest)):
+            yield f"{label}: {wrong}"
 
 
 def _secrets_of(one: Standing) -> Iterator[tuple[str, Secret | None, Sequence[str]]]:
@@ -121,10 +104,9 @@ def _secrets_of(one: Standing) -> Iterator[tuple[str, Secret | None, Sequence[st
         yield name, one.around.typed.get((SECRET, f"{namespace}/{name}")), hosts
 
 
-def not_accepted(one: Standing) -> Found:
+def not_accepted(one: Standing) -> Iterator[str]:
     """Yield what the controllers of Gateways say against an object as it is now, or why none says anything."""
     each, item = one.each, one.each.item
-    command = _kubectl("describe", f"--namespace={item.namespace}", names=[each.kind.lower(), item.name])
     is_awaited = any(key in item.annotations for key in ISSUERS)
     for ref in parents_of(each.typed):
         said, at_parent = said_of(item, ref), called(item, ref)
@@ -135,24 +117,21 @@ def not_accepted(one: Standing) -> Found:
         for condition, by in false:
             if not (condition.reason == NO_CERTIFICATE and is_awaited):
                 told = f"{condition.message} [{condition.reason}]"
-                sentence = f"{by.controller_name} {SAID[condition.type]} ({at_parent}): {told}"
-                yield Finding(item, sentence, command)
-        if said or ref.kind == LISTENERSET:
-            continue  # a ListenerSet that isn't looked after says so itself
+                yield f"{by.controller_name} {SAID[condition.type]} ({at_parent}): {told}"
+        if ref.kind == LISTENERSET:
+            continue  # one that isn't there is missing, and one that isn't looked after says so itself
         label = gateway_of(item, ref)
         if (GATEWAY, label) not in one.around.typed:
             if one.around.knows(GATEWAY, label.partition("/")[0]):
-                everywhere = _kubectl("get", "--all-namespaces", names=["gateways"])
-                yield Finding(item, f"it names Gateway {label}, which isn't there", everywhere)
-        elif _is_minutes_old(each, one.around):
-            sentence = (
+                yield f"it names Gateway {label}, which isn't there"
+        elif not said and _is_minutes_old(each, one.around):
+            yield (
                 f"no controller has said whether {at_parent} accepts it, though it was made at "
                 f"{item.metadata['creationTimestamp']}: perhaps none looks after the Gateway"
             )
-            yield Finding(item, sentence, command)
 
 
-def no_endpoints(one: Standing) -> Found:
+def no_endpoints(one: Standing) -> Iterator[str]:
     """Yield why no Pod answers behind an object, or none at the port to which it leads."""
     slices, service = _slices_of(one), one.service.item
     if slices is None:
@@ -160,20 +139,17 @@ def no_endpoints(one: Standing) -> Found:
     if any(map(_is_ready, slices)):
         yield from _port_unserved(one, [each for each in slices if _is_ready(each)])
         return
-    where, selector = f"--namespace={service.namespace}", _selector_of(service)
-    command = _kubectl("describe", where, names=["service", service.name])
+    selector = _selector_of(service)
     if count := sum(len(each.endpoints or ()) for each in slices):
         why = f"no endpoint that is ready, of {count}"
     elif selector:
         why = f"no endpoints: its selector {selector} finds no Pod that runs"
     else:
         why = "no endpoints: it has no selector, and nobody has given it an EndpointSlice"
-    if selector:
-        command = _kubectl("get", where, f"--selector={selector}", names=["pods"])
-    yield Finding(one.each.item, f"{service} has {why}", command)
+    yield f"{service} has {why}"
 
 
-def _port_unserved(one: Standing, ready: Sequence[EndpointSlice]) -> Found:
+def _port_unserved(one: Standing, ready: Sequence[EndpointSlice]) -> Iterator[str]:
     service = one.service.item
     served = {port.name or "" for each in ready for port in each.ports or ()}
     for port in _ports_of(one.each):
@@ -182,8 +158,7 @@ def _port_unserved(one: Standing, ready: Sequence[EndpointSlice]) -> Found:
             sentence = f"port {port} of {service} is on none of its EndpointSlices"
             if isinstance(stated.target_port, str) and _selector_of(service):
                 sentence += f": no Pod that is ready has a port called {quoted(stated.target_port)} (targetPort)"
-            command = _kubectl("describe", f"--namespace={service.namespace}", names=["service", service.name])
-            yield Finding(one.each.item, sentence, command)
+            yield sentence
 
 
 def _slices_of(one: Standing) -> Sequence[EndpointSlice] | None:

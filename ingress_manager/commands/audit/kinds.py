@@ -135,21 +135,15 @@ KINDS = {
         "Correct the Service's selector or targetPort, or the Pods, or state another ingress/port. A Service without a "
         "selector needs an EndpointSlice.",
         (SERVICE, *OBJECTS, SLICE),
-        of_each(answers.no_endpoints),
+        of_each(answers.no_endpoints, of_service=True),
     ),
-    "no-certificate": Kind(
+    "certificate": Kind(
         Severity.ERROR,
-        "The Secret isn't there, or lacks tls.crt or tls.key.",
-        "Make a Secret of the type kubernetes.io/tls, or name another by ingress/tls-secret.",
-        (SERVICE, INGRESS, LISTENERSET, SECRET),
-        of_each(answers.no_certificate),
-    ),
-    "wrong-certificate": Kind(
-        Severity.ERROR,
-        "The certificate isn't valid now, isn't for one of the hosts, or isn't one: browsers warn.",
-        "Renew it, or get one for these hosts.",
+        "The Secret isn't there, or lacks tls.crt or tls.key; or its certificate isn't valid now, isn't for one of the "
+        "hosts, or isn't one: browsers warn.",
+        "Make a Secret of the type kubernetes.io/tls, renew its certificate, or name another by ingress/tls-secret.",
         (SERVICE, INGRESS, LISTENERSET, SECRET, CERTIFICATES),
-        of_each(answers.wrong_certificate),
+        of_each(answers.certificate),
     ),
     "claimed-twice": Kind(
         Severity.WARNING,

@@ -1,10 +1,10 @@
 """What a view is made of, read as far as the user may: the objects of a cluster or of files, and the settings."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, PLURAL, RESOURCES, SERVICE, SERVICES
-from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
@@ -115,15 +115,12 @@ def places_around(view: View) -> set[tuple[str, str]]:
     return found
 
 
-def read_surroundings(
-    source: Source, manifests: Manifests, view: View, more: Collection[tuple[str, str]] = ()
-) -> Surroundings:
+def read_surroundings(source: Source, manifests: Manifests, view: View) -> Surroundings:
     """Return what stands around the objects of a view that were made for Services, as far as the user may read it.
 
-    `manifests` is what the view is of; `more` are kinds, each with a namespace, that are read, too. Why something was
-    not read is said in `unread`.
+    `manifests` is what the view is of. Why something was not read is said in `unread`.
     """
-    places = {*places_around(view), *more}
+    places = places_around(view)
     kinds = [kind for kind in AROUND if kind in {kind for kind, _ in places}]
     if source.files:
         around = surroundings_in(manifests)
@@ -131,35 +128,28 @@ def read_surroundings(
         around.unread = {kind: "there is none in what was read" for kind in kinds if kind not in there}
     else:
         around = Surroundings(datetime.now(UTC))
-        scope = [kind for kind in kinds if kind not in {SECRET, GATEWAY} or (kind == GATEWAY and source.all_namespaces)]
-        if scope:
-            _take(around, source.kubectl, scope, places, source.scope)
-        for namespace in sorted({each for kind, each in places if kind == GATEWAY} if GATEWAY not in scope else ()):
-            _take(around, source.kubectl, [GATEWAY], {(GATEWAY, namespace)}, [f"--namespace={namespace}"])
-        if SECRET in kinds:
-            _take_secrets(around, source, places)
+        for kind in kinds:
+            if kind == SECRET:
+                _take_secrets(around, source, places)
+            else:
+                _take(around, source, kind, {place for place in places if place[0] == kind})
     if SECRET in kinds and SECRET not in around.unread and not can_be_read():
         around.unread[CERTIFICATES] = NOT_INSTALLED
     return around
 
 
-def _take(
-    around: Surroundings,
-    kubectl: Kubectl,
-    kinds: Sequence[str],
-    places: Collection[tuple[str, str]],
-    scope: Sequence[str],
-) -> None:
-    """Read some kinds of some places: at once where the user may read all of them, else each by itself."""
+def _take(around: Surroundings, source: Source, kind: str, places: set[tuple[str, str]]) -> None:
+    """Read a kind. Gateways may stand in other namespaces than what is looked at."""
+    scopes = [source.scope]
+    if kind == GATEWAY and not source.all_namespaces:
+        scopes = [[f"--namespace={namespace}"] for _, namespace in sorted(places)]
     try:
-        around.take(kubectl.get(",".join(AROUND[kind] for kind in kinds), *scope).items)
+        for scope in scopes:
+            around.take(source.kubectl.get(AROUND[kind], *scope).items)
     except KubectlFailed as failed:
-        if len(kinds) == 1:
-            around.unread[kinds[0]] = failed.message
-        for kind in kinds if len(kinds) > 1 else ():
-            _take(around, kubectl, [kind], places, scope)
+        around.unread[kind] = failed.message
     else:
-        around.read |= {place for place in places if place[0] in kinds}
+        around.read |= places
 
 
 def _take_secrets(around: Surroundings, source: Source, places: Collection[tuple[str, str]]) -> None:
