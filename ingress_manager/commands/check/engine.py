@@ -1,4 +1,4 @@
-"""`check`: Metacontroller, its CRDs, our DecoratorController, and the rights that it has. The pure part."""
+"""`check`: Metacontroller, our DecoratorController, and the rights that it has. The pure part."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,32 +6,17 @@ from itertools import pairwise, product
 
 from ingress_manager.commands.check.differences import differences
 from ingress_manager.commands.check.lines import Line, ok, unknown, warning, wrong
-from ingress_manager.commands.check.seen import (
-    Right,
-    Seen,
-    containers,
-    images,
-    name_of_image,
-    tag_of_image,
-)
+from ingress_manager.commands.check.seen import Right, Seen, containers, images, name_of_image, tag_of_image
 from ingress_manager.commands.check.versions import METACONTROLLER, by_version
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.installations import CONTROLLER
 from ingress_manager.commands.reading.manifests import Item, at
 
-BREAKING = (
-    "spec.resources",
-    "spec.attachments",
-    "spec.hooks.finalize",
-    "spec.hooks.sync.version",
-    "spec.hooks.sync.webhook.path",
-)
+BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
 """Fields of the DecoratorController without which Services don't get their Ingresses, or can't be deleted."""
 
 WEBHOOK = "spec.hooks.sync.webhook"
-ONES_OWN = tuple(f"{WEBHOOK}.{each}" for each in ("service.name", "service.namespace"))
-BY_URL = tuple(f"{WEBHOOK}.{each}" for each in ("service", "url", "path"))
-"""Fields that are otherwise where the hook is elsewhere, and where it is named by a URL."""
+"""Where the hook is, which is otherwise in each installation."""
 
 NEVER = tuple(Right(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
 """The rights that Metacontroller must not have: a Service is never written to."""
@@ -114,9 +99,7 @@ def decorator(seen: Seen) -> Iterator[Line]:
         yield wrong(f"the DecoratorController {CONTROLLER} isn't there, so that Metacontroller does nothing")
         return
     [ours] = seen.expected_of("DecoratorController", seen.folder)
-    url = at(controller, "spec", "hooks", "sync", "webhook", "url")
-    own = BY_URL if str(url).endswith(ours["spec"]["hooks"]["sync"]["webhook"]["path"]) else ONES_OWN
-    found = [each for each in differences(ours["spec"], at(controller, "spec")) if not each[0].startswith(own)]
+    found = [each for each in differences(ours["spec"], at(controller, "spec")) if not each[0].startswith(WEBHOOK)]
     for path, what in found:
         yield (wrong if path.startswith(BREAKING) else warning)(f"{path} {what}")
     if not found:
