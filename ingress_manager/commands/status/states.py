@@ -19,7 +19,7 @@ from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.commands.view.known import Unknown
 from ingress_manager.commands.view.look import ServiceView, View
 from ingress_manager.commands.view.objects import TYPES, ObjectView, backends_of, finalizers_of, is_being_deleted
-from ingress_manager.commands.view.standing import addresses_of, gateway_of, listenersets_of, not_taken, urls_of
+from ingress_manager.commands.view.standing import addresses_of, gateway_of, is_taken, listenersets_of, urls_of
 from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
@@ -226,9 +226,8 @@ class Judge:
                 name = class_of(each.item, each.typed.spec)
                 whom = f"class {name}" if name else "the default class"
                 return Judged(State.WAITING, f"an address from a controller of {whom}{why and f': {why}'}")
-        elif missing := not_taken(each.item, each.typed):
-            what, reason = missing
-            return Judged(State.WAITING, f"{what}: {why or reason}")
+        elif not is_taken(each.item, each.typed):
+            return Judged(State.WAITING, f"its controller to take it{why and f': {why}'}")
         if why:
             return Judged(State.ACCEPTED, f"but {why}")
         return late[0] if late else self._of_taken(service, each)

@@ -56,11 +56,8 @@ class Status(msgspec.Struct, frozen=True):
     conditions: list[Condition] | None = None
 
 
-WORDS = {"Accepted": "accept it", "ResolvedRefs": "find what it names", "Programmed": "serve it"}
-"""The conditions that count, and what a controller does for which each is true; the last one for ListenerSets alone."""
-
 BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
-"""A listener without its certificate may be neither accepted nor served, and that says nothing more."""
+"""The conditions that count. A listener without its certificate may also be neither accepted nor served."""
 
 
 def addresses_of(item: Item) -> list[str]:
@@ -86,18 +83,14 @@ def called(item: Item, parent: ParentRef) -> str:
     return f"{parent.kind or GATEWAY} {gateway_of(item, parent)}"
 
 
-def not_taken(item: Item, made: Attachment) -> tuple[str, str] | None:
-    """Return what an object waits for until all that it attaches to has taken it, and why; None when that has."""
+def is_taken(item: Item, made: Attachment) -> bool:
+    """Return whether all that an object attaches to has taken it; only ListenerSets are said to be programmed."""
+    words = {*BY_CAUSE} if isinstance(made, ListenerSet) else {*BY_CAUSE} - {"Programmed"}
     for parent in parents_of(made):
-        said = [condition for each in said_of(item, parent) for condition in each.of_now(item)]
-        words = WORDS if isinstance(made, ListenerSet) else [*WORDS][:2]
-        false = [each for word in BY_CAUSE for each in said if each.type == word in words and each.status != "True"]
-        absent = [word for word in words if not any(each.type == word for each in said)]
-        if false:
-            return f"{called(item, parent)} to {WORDS[false[0].type]}", f"{false[0].reason}: {false[0].message}"
-        if absent:
-            return f"{called(item, parent)} to {WORDS[absent[0]]}", "its controller says nothing of it"
-    return None
+        said = [each for by in said_of(item, parent) for each in by.of_now(item) if each.type in words]
+        if words != {each.type for each in said} or any(each.status != "True" for each in said):
+            return False
+    return True
 
 
 def said_of(item: Item, parent: ParentRef) -> list[Said]:
