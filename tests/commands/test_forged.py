@@ -134,7 +134,8 @@ def test_the_name_of_a_file_is_shown_in_a_line(tmp_path: Path) -> None:
     folder.mkdir()
     bad = json.dumps(service({"ingress/http": "maybe"}))
     (folder / "\x1b[31m\udcff.json").write_text(bad)
-    ended = run("audit", "-o", "json", "-f", folder)
+    (tmp_path / "settings.yaml").touch()
+    ended = run("audit", "-o", "json", "-f", folder, "--current-settings", tmp_path / "settings.yaml")
     assert json.loads(ended.out)["findings"][0]["file"] == f"{folder}/\\x1b[31m\\udcff.json"
     (folder / "\x1b[31m.yaml").symlink_to("nowhere")
     ended = run("audit", "-f", folder)
