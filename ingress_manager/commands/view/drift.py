@@ -7,6 +7,8 @@ what it last applied is left out, which changes nothing about how the object act
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.commands.view.merge import last_applied, merge, same
@@ -64,8 +66,4 @@ def _differences(now: Any, then: Any, path: str) -> Iterator[str]:
 def _shown(value: Any) -> str:
     if value is None:
         return "absent"
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, list):
-        return f"a list of {len(value)}"
-    return "a mapping" if isinstance(value, dict) else str(value)
+    return quoted(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
