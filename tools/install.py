@@ -198,7 +198,7 @@ def webhook(shell: Shell, manifests: str) -> dict[str, list[Any]]:
     It gets its certificate as before. Raises CommandFailed.
     """
     kind = "validatingwebhookconfiguration"
-    found = shell.read("kubectl", "get", "--ignore-not-found", "--output=json", "--", kind, "ingress-manager")
+    found = shell.read("kubectl", "get", kind, "ingress-manager", "--ignore-not-found", "--output=json")
     if not found:
         return {}
     component = f"{manifests}/admission"

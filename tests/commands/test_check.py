@@ -5,6 +5,7 @@ check/cluster.yaml has what a cluster has beside the manifests, check/cases.yaml
 
 import functools
 import json
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -191,6 +192,18 @@ def test_an_outage_is_over_once_an_ingress_was_made(cluster: Cluster) -> None:
     assert run("check").status == 1
     cluster.made = f"2026-01-01T00:00:00Z {now - timedelta(minutes=1):%Y-%m-%dT%H:%M:%SZ}"
     assert run("check").status == 0
+
+
+def test_it_knows_every_policy_that_can_be_installed() -> None:
+    folders = ("gateway", "metacontroller")
+    texts = [path.read_text(encoding="utf-8") for folder in folders for path in (REPOSITORY / folder).rglob("*.yaml")]
+    named = re.compile(r"kind: ValidatingAdmissionPolicy\nmetadata:\n  name: (\S+)")
+    written = {name for text in texts for name in named.findall(text)}
+    known = {
+        each["metadata"]["name"] for objects in command.expected().values() for each in objects if "metadata" in each
+    }
+    assert written
+    assert written <= known
 
 
 def test_it_waits_until_nothing_is_wrong(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

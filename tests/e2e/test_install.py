@@ -137,7 +137,8 @@ def test_an_installed_webhook_is_brought_along_and_keeps_its_certificate(plane: 
     plane.kubectl("patch", *webhook, "--type=json", f"--patch={json.dumps([patch])}")
 
     image = "registry.example.com/ingress-manager:0.2.0"
-    run(plane, re.sub(r"IMAGE=\S+", f"IMAGE={image}", install))
+    context = plane.kubectl("config", "current-context").strip()
+    run(plane, re.sub(r"IMAGE=\S+", f"IMAGE={image} CONTEXT={context}", install))
     for name in ("ingress-manager", "ingress-manager-admission"):
         deployment = plane.api.get(DEPLOYMENTS, name, "ingress-manager")
         assert deployment is not None
