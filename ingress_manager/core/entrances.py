@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ingress_manager.core.annotations import HTTP, PREFIX, Stated, is_on, parse
+from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, Stated, is_on, parse
 from ingress_manager.core.errors import Problem
 from ingress_manager.core.kubernetes import Key, Service
-from ingress_manager.core.text import listed, quoted
+from ingress_manager.core.text import MOST_LISTED, listed, nearest, quoted
 
 MOST_ENTRANCES = 8
 LONGEST_ENTRANCE = 30
@@ -85,7 +85,13 @@ def without_http(annotations: Mapping[str, str]) -> list[str]:
 def no_effect(keys: Sequence[str]) -> str:
     """Return a sentence about annotations of one entrance, or of several, which are without ingress/http."""
     needed = dict.fromkeys(key.rpartition(PREFIX)[0] + HTTP.key for key in keys)
-    return f'{listed(keys)} {"has" if len(keys) == 1 else "have"} no effect without {listed([*needed])}: "true"'
+    instead = ""
+    for key in keys[:MOST_LISTED]:
+        begin, _, word = key.rpartition(PREFIX)
+        if nearest(PREFIX + word, KEYS, PREFIX) == HTTP.key:
+            instead = f"; did you mean {begin}{HTTP.key}?"
+    have = "has" if len(keys) == 1 else "have"
+    return f'{listed(keys)} {have} no effect without {listed([*needed])}: "true"{instead}'
 
 
 def is_entrance_name(name: str) -> bool:

@@ -233,5 +233,7 @@ def test_an_address_that_is_none_or_where_nothing_listens_is_wrong_use(controlle
         ended = run("compare", "--old", old.address, "--new", f"[127.0.0.1]:{port},{port}", "-f", "-", stdin=text)
     assert ended.status == 2
     assert f"--new: nothing can be reached at 127.0.0.1, port {port}: " in ended.err
-    ended = run("compare", "--old", "a b", "--new", old.address, "-f", "-", stdin=text)
-    assert (ended.status, '"a b" is no address' in ended.err) == (2, True)
+    for wrong in ("a b", f"127.0.0.1:{port}"):
+        ended = run("compare", "--old", wrong, "--new", old.address, "-f", "-", stdin=text)
+        told = f'"{wrong}" is no address, such as 203.0.113.10, or with a port for http and one for https'
+        assert (ended.status, told in " ".join(ended.err.split())) == (2, True)

@@ -46,7 +46,8 @@ def test_a_folder_is_read_and_the_folders_in_it_when_that_is_asked_for(tmp_path:
 def test_a_mistyped_ingress_http_is_told() -> None:
     ended = run("render", "--check", "-", stdin=as_yaml(service({"internal.ingress/htpp": "true"})))
     assert (ended.status, ended.out) == (1, "")
-    assert 'internal.ingress/htpp has no effect without internal.ingress/http: "true"' in ended.err
+    needed = 'has no effect without internal.ingress/http: "true"; did you mean internal.ingress/http?'
+    assert f"internal.ingress/htpp {needed}" in ended.err
 
 
 @pytest.mark.parametrize("form", FORMATS)

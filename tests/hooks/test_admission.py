@@ -174,7 +174,10 @@ def test_an_annotation_that_reaches_no_controller_is_told_unless_one_reads_it_fr
 
 def test_annotations_are_told_that_do_nothing_for_want_of_ingress_http_and_never_denied() -> None:
     for annotations, told in (
-        ({"ingress/htpp": "true"}, 'ingress/htpp has no effect without ingress/http: "true"'),
+        (
+            {"ingress/htpp": "true"},
+            'ingress/htpp has no effect without ingress/http: "true"; did you mean ingress/http?',
+        ),
         ({"ingress/http": "true", "a.ingress/path": ""}, 'a.ingress/path has no effect without a.ingress/http: "true"'),
     ):
         response = response_to(review(service(annotations)), DENYING)

@@ -26,8 +26,11 @@ _ADDRESS = re.compile(r"\[?(?P<name>[^\s,\[\]]+?)\]?(?::(?P<http>\d{1,5}),(?P<ht
 
 def address_in(_context: click.Context, _option: click.Parameter, value: str) -> Address:
     """Return the address in a text. Raises click.BadParameter."""
-    if not (found := _ADDRESS.fullmatch(value)):
-        raise click.BadParameter(f"{quoted(value)} is no address, such as 203.0.113.10 or 203.0.113.10:8080,8443")
+    found = _ADDRESS.fullmatch(value)
+    # With a single colon, it is neither a name nor of IPv6: a port is missing.
+    if not found or found["name"].count(":") == 1:
+        right = "203.0.113.10, or with a port for http and one for https 203.0.113.10:8080,8443"
+        raise click.BadParameter(f"{quoted(value)} is no address, such as {right}")
     return Address(found["name"], int(found["http"] or 80), int(found["https"] or 443))
 
 
