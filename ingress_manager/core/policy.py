@@ -184,7 +184,7 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     namespaces: dict[str, NamespaceSettings] = {}
     """Defaults, limits and a pause of a namespace, by its name or a pattern with one *."""
     paused: bool = False
-    """While true, nothing is made, changed or removed."""
+    """While true, nothing is made, changed or removed, but with its Service."""
     admission: Admission = Admission()
     """The answer to `kubectl apply` of a Service."""
     ingress_classes: dict[str, IngressClass] = {}
