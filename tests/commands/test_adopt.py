@@ -240,6 +240,17 @@ def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
     assert NEEDED not in again.out
 
 
+def test_what_no_limit_can_let_in_is_told_beside_the_limit_that_hides_it(settings: Callable[[str], Path]) -> None:
+    dump = json.dumps(objects(ADOPTIONS["annotation-that-protects-an-entrance-refused"]))
+    path = settings("defaults: {class: nginx}\nlimits: {hosts: [a.example.com]}\n")
+    ended = run("adopt", "--all", "-f", "-", "--settings", path, stdin=dump)
+    assert (ended.status, NEEDED in ended.out) == (1, False)
+    hidden = "limits aside, its annotation nginx.ingress.kubernetes.io/whitelist-source-range protects it"
+    for told in (ended.out, ended.err):
+        assert 'internal.ingress/host: "b.example.com" may not be claimed' in told
+        assert hidden in told
+
+
 def test_ingresses_of_versions_that_kubernetes_no_longer_knows_are_named(settings: Callable[[str], Path]) -> None:
     """Nothing of them can be planned; of the others, everything."""
     found = objects()

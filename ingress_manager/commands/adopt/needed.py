@@ -4,6 +4,7 @@ They allow only what these Ingresses say, hosts, classes and values one by one, 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -49,6 +50,7 @@ def needed(before: Sequence[Adoption], policy: Policy, plan: Plan) -> list[tuple
     """Return for each Ingress what keeps it out if nothing but limits does; nothing for any other.
 
     What protects has to be copied; what else an Ingress has, only where a new one takes its place, and would lack it.
+    What limits have hidden of one that no limit lets in is added to its messages.
     """
     found: list[tuple[Need, ...]] = [() for _ in before]
     for copied in (partial(protecting, tls=True), meant):
@@ -57,6 +59,10 @@ def needed(before: Sequence[Adoption], policy: Policy, plan: Plan) -> list[tuple
         for number, (item, each) in enumerate(zip(out, lifted, strict=True)):
             if item and each.becomes:
                 found[number] = tuple(dict.fromkeys(needs_of(each.objects, in_namespace(policy, item.namespace))))
+    for item, each, even_so in zip(out, before, lifted, strict=True):
+        hidden = [message for message in even_so.messages if item and message not in each.messages]
+        told = (replace(message, sentence=f"limits aside, {message.sentence}") for message in hidden)
+        each.messages = (*each.messages, *told)
     after = plan(allowing(policy, before, found))
     return [needs if each.becomes else () for each, needs in zip(after, found, strict=True)]
 
