@@ -137,7 +137,18 @@ def refuse(
     """
     judged = judge(service, standing, policy, {}, is_refused=True)
     is_off = any(entrance_for(service, key) not in stated for key in standing)
-    return RemovedFirst((), judged, refused) if judged or is_off else refused
+    if judged or is_off:
+        return RemovedFirst((), judged, refused)
+    if standing:
+        refused = msgspec.structs.replace(refused, problems=[stays_open(problem) for problem in refused.problems])
+    return refused
+
+
+def stays_open(problem: Problem) -> Problem:
+    """Return the problem of a Service for which something stands: it may be more open than the owner wants."""
+    if problem.reason is not Reason.PROTECTION_LOST:
+        return problem
+    return msgspec.structs.replace(problem, sentence=f"{problem.sentence}; until then, what stands stays as it is")
 
 
 def judge(

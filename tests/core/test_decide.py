@@ -99,6 +99,14 @@ def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_noth
     assert decide(made({}), OBSERVED, BOTH) == Desired()
 
 
+def test_a_service_that_would_lose_its_protection_is_told_that_what_stands_stays_open() -> None:
+    unprotected = made(ON | {"nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8"})
+    for observed, told in ((OBSERVED, True), (NONE, False)):
+        line = refused(unprotected, observed, Policy()).line()
+        assert ("(limits.acceptedLosses); until then, what stands stays as it is [protection-lost]" in line) == told
+    assert "stays" not in refused(made(ON | {"ingress/oops": ""}), OBSERVED, Policy()).line()
+
+
 def test_all_that_is_made_for_a_service_is_limited() -> None:
     """Metacontroller sends all of it back with each request: a Service whose requests don't fit can't even opt out."""
     policy = msgspec.structs.replace(BOTH, limits=Limits(copy_annotations={"konghq.com/plugins": "any"}))
