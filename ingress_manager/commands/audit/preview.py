@@ -51,7 +51,10 @@ def preview(view: View, policy: Policy) -> Audit:
 
 
 def _removed(view: View) -> Iterator[Finding]:
-    """Yield the objects that the hook would remove, and why. What is forbidden goes first, and may be made anew."""
+    """Yield the objects that the hook would remove, and why. What is forbidden goes first, and may be made anew.
+
+    What is made anew is yielded twice: as removed, and as created.
+    """
     for _, service in sorted(view.services.items()):
         if is_being_deleted(service.item) or isinstance(service.decision, Refused | Unknown):
             continue
@@ -63,8 +66,10 @@ def _removed(view: View) -> Iterator[Finding]:
                 continue
             problem = forbidden.get(key, why_all)
             sentence = problem.told() if problem else f"Service {service.item.full_name} doesn't ask for it"
-            again = "; it is then made anew" if key in view.anew(service) else ""
-            yield Finding(each.item, f"{sentence}{again}", kind=Effect.REMOVED.value)
+            if key in view.anew(service):
+                sentence += "; it is then made anew"
+                yield Finding(service.item, f"its {' '.join(key)} is made anew", kind=Effect.CREATED.value, about=key)
+            yield Finding(each.item, sentence, kind=Effect.REMOVED.value)
 
 
 def _effect(view: View, finding: Finding) -> Finding:
