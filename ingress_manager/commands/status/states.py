@@ -113,8 +113,8 @@ class Row(NamedTuple):
 
     @property
     def about(self) -> str:
-        """Return what a person calls it: the Service's name, with that of the entrance behind a dot."""
-        return f"{self.service.name}{'.' if self.entrance else ''}{self.entrance}"
+        """Return what a person calls it: the Service's name, with that of the entrance in brackets."""
+        return f"{self.service.name} ({self.entrance})" if self.entrance else self.service.name
 
     @property
     def told(self) -> str:
