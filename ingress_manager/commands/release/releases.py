@@ -38,17 +38,24 @@ def release(
     `complete` says whether what isn't among the manifests doesn't stand on the cluster either.
     """
     objects, said = list(manifests.of_kind(INGRESSES, HTTPROUTES, LISTENERSETS)), reports(manifests.of_kind(EVENTS))
-    return (release_of(each, objects, entrance, refusal(each, said), complete=complete) for each in services)
+    return (release_of(each, objects, entrance, failure_of(each, said), complete=complete) for each in services)
 
 
-def refusal(service: Item, said: Mapping[str, Report]) -> str:
-    """Return why Metacontroller's last try for a Service has failed; "" where it hasn't, or something isn't there."""
+def failure_of(service: Item, said: Mapping[str, Report]) -> str:
+    """Return what Metacontroller last reported of a Service, and when; "" where it hasn't, or something isn't there.
+
+    It may be over: an Event outlives its cause.
+    """
     report = said.get(str(service.metadata.get("uid")))
-    message = one_line(report.sentence) if report else ""
-    return "" if ABSENT in message else message
+    if report is None or ABSENT in report.sentence:
+        return ""
+    return one_line(
+        f"Metacontroller reported a failure at {report.time}; while that lasts, no Event shows what it has seen, "
+        f"so it is given time: {report.sentence}"
+    )
 
 
-def release_of(service: Item, objects: Iterable[Item], entrance: str | None, refused: str, *, complete: bool) -> Plan:
+def release_of(service: Item, objects: Iterable[Item], entrance: str | None, failure: str, *, complete: bool) -> Plan:
     """Return what is to be done with a Service."""
     entrances = [*entrances_in(service.annotations)] if entrance is None else [entrance]
     on = [each for each in entrances if is_on(annotations_of(each, service.annotations))]
@@ -75,13 +82,13 @@ def release_of(service: Item, objects: Iterable[Item], entrance: str | None, ref
         return plan
 
     waited_for = [item for item in kept if entrance_of(service.name, item.name) in on]
-    plan.steps = [*giving_away(service, kept, waited_for, others, events=not refused)]
+    plan.steps = [*giving_away(service, kept, waited_for, others, events=not failure)]
     notes: list[str] = []
     if off:
         plan.steps.append(annotating(service, off, [LOOK_AFTER, *map(still, kept)] if kept else []))
         notes += about_released(service)
-    if refused and kept:
-        notes += [f"is refused, so that no Event will show what Metacontroller has seen; it is given time: {refused}"]
+    if failure and kept:
+        notes += [failure]
     if not plan.steps:
         notes = ["nothing of it is ingress-manager's"]
     plan.notes = [f"{label}: {sentence}" for sentence in notes]
