@@ -75,7 +75,7 @@ test: $(bin)/.complete  ## what a change has to pass, three minutes; or, wholly,
 test-all: $(bin)/.complete  ## all but test-node, trying more in each; first builds Helm; nginx from PATH
 	@$(bin)/python -m devcluster build --helm --if-possible
 	@$(MAKE) --no-print-directory test-range
-	@$(MAKE) --no-print-directory test COVERED=--cov THOROUGH='--thorough --durations 25'
+	@$(MAKE) --no-print-directory test COVERED="--cov --cov-fail-under=99" THOROUGH='--thorough --durations 25'
 
 # A part of `make test-all`: the program with the lowest versions that setup.cfg allows, or RESOLUTION=highest.
 test-range: $(bin)/.complete

@@ -38,6 +38,13 @@ def test_what_is_told_is_what_the_case_says(case: Case) -> None:
     assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
 
 
+@pytest.mark.parametrize("width", [80, 110, 160])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_no_line_is_longer_than_the_terminal_but_for_what_has_to_be_copied_whole(case: Case, width: int) -> None:
+    for line in cases.status_of(case, width)["table"].splitlines():
+        assert len(line) <= width or "://" in line or line.strip().startswith("kubectl"), line
+
+
 KINDS = (SETTINGS, INGRESS_KIND, HTTPROUTE, LISTENERSET)
 
 
