@@ -131,7 +131,7 @@ def compile_packages(go: str, targets: dict[str, Path], module: str, progress: P
         # -v: names each package as it is compiled.
         flags = ("-v", "-trimpath", "-ldflags", linker_flags(module))
         command = [go, "build", *flags, *options, "-o", temporary + os.sep, *targets]
-        process = subprocess.Popen(
+        with subprocess.Popen(
             command,
             cwd=sources,
             env=os.environ | {"CGO_ENABLED": "0", "GOWORK": "off"},
@@ -139,13 +139,12 @@ def compile_packages(go: str, targets: dict[str, Path], module: str, progress: P
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-        )
-        try:
-            output = follow(process, names, progress)
-        finally:
-            if process.poll() is None:  # Interrupted: end Go's compilers, too.
+        ) as process:
+            try:
+                output = follow(process, names, progress)
+            except BaseException:  # interrupted: end Go's compilers, too
                 os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
+                raise
         if process.returncode:
             raise BuildFailed(f"go could not build {names}:\n" + "\n".join(f"  {line}" for line in output[-15:]))
         for package, target in targets.items():

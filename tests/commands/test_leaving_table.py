@@ -8,6 +8,7 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_traefik
+from ingress_manager.commands.leaving.order import answered_by_others
 from ingress_manager.commands.leaving.table import FIELDS, TABLE, AsHttpRoute, AtGateway, judge
 from ingress_manager.core.vocabulary import NGINX
 from tests.e2e.estate import ESTATE, ingress
@@ -33,6 +34,17 @@ def test_the_worst_that_is_said_of_an_ingress_is_what_it_is_answered(title: str)
 
 def test_what_only_other_ingresses_show_is_not_said_without_them() -> None:
     assert {each.gateway for each in judge(ingress("an Exact path of the host"))} == {AtGateway.ALIKE}
+
+
+def test_another_may_answer_if_its_rule_is_as_long() -> None:
+    every, one = ingress("plain"), ingress("plain")
+    every["metadata"]["name"], one["metadata"]["name"] = "every", "one"
+    for each, host, path in ((every, "", "/status"), (one, "shop.example.com", "/")):
+        [rule] = each["spec"]["rules"]
+        rule.update(host=host)
+        rule["http"]["paths"][0].update(path=path, pathType="Prefix")
+    [[route, other, by]] = answered_by_others(one, [every])
+    assert (len(route.rule()), other, by) == (43, "Prefix /status", every)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Which of several Ingresses of the class nginx answers: at the gateway, where the longest rule does, another one may.
 
 Of all that match a request, ingress-nginx goes by the host, a name before a wildcard, and that before none, and then by
-the path, `Exact` before the longest. The gateway's Traefik goes by the length of the text that it makes of both.
+the path, `Exact` before the longest. The gateway's Traefik goes by the length of the text that it makes of both; of two
+that are as long, either may answer.
 Sources: ingress-nginx 1.15, internal/ingress/controller/location.go and template.go (buildLocation); Traefik 3.7,
 pkg/provider/kubernetes/ingress-nginx/translator.go (buildRule), pkg/muxer/http/mux.go (GetRulePriority).
 """
@@ -76,7 +77,7 @@ def answered_by_others(ingress: Object, beside: Iterable[Object]) -> Iterator[tu
             # A request that both match: for the path of either.
             host = route.host.replace("*.", "x.") or other.host.replace("*.", "x.")
             both = any(route.matches(host, path) and other.matches(host, path) for path in (route.path, other.path))
-            loses = len(route.rule()) < len(other.rule()) and route.rank() > other.rank()
+            loses = len(route.rule()) <= len(other.rule()) and route.rank() > other.rank()
             same = by is ingress and route.leads_to == other.leads_to
             if both and loses and not route.is_regex and not same:
                 yield route, f"{other.path_type} {other.host}{other.path}", by
