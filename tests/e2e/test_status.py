@@ -53,7 +53,10 @@ def test_the_pipeline_of_the_page_runs_as_it_stands(cluster: DevCluster, gateway
     with ThreadPoolExecutor(1) as shell:
         ended = shell.submit(sh, cluster.control_plane, "\n".join(script), environment=environment)
         # Nothing runs Pods here: what they would do is done while the pipeline waits.
-        with Backend(sample.until("the Service of the sample", hello)):
-            let_a_pod_be_ready(sample, "hello")
-            assert '"service": "sample/hello"' in ended.result().stdout
-    cluster.kubectl("delete", "--wait=false", "--kustomize", "manifests/sample/")
+        try:
+            with Backend(sample.until("the Service of the sample", hello)):
+                let_a_pod_be_ready(sample, "hello")
+                assert '"service": "sample/hello"' in ended.result().stdout
+        finally:
+            cluster.api.delete(SLICES, "hello-by-hand", "sample")
+            cluster.kubectl("delete", "--wait=false", "--ignore-not-found", "--kustomize", "manifests/sample/")
