@@ -192,9 +192,7 @@ def states() -> str:
 
 def described(rows: Iterable[tuple[str, str]]) -> str:
     """Return a Markdown list of words and what they mean."""
-    return "\n".join(
-        textwrap.fill(f"- `{word}`: {text}", 150, subsequent_indent="  ", break_on_hyphens=False) for word, text in rows
-    )
+    return "\n".join(item(f"- `{word}`: {text}") for word, text in rows)
 
 
 def outages() -> str:

@@ -1,11 +1,11 @@
 """The report: what becomes of each Ingress at the gateway, and how HTTPRoutes would say the same."""
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ingress_manager.commands.leaving.table import AsHttpRoute, AtGateway, Judged
+from ingress_manager.commands.printing.columns import wrapped
 from ingress_manager.commands.printing.messages import counted
 from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import Paint
@@ -123,9 +123,7 @@ def _called(judged: Judged) -> str:
 
 
 def _wrapped(text: str, width: int, indent: str = "  ") -> str:
-    return textwrap.fill(
-        one_line(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    return "\n".join(wrapped(one_line(text), width, hanging=indent))
 
 
 def _as_json(left: Left) -> dict[str, Any]:
