@@ -6,7 +6,7 @@ why        the reason that the case exists
 services   what each Service has beside a port http, by its name: annotations, labels, ports and more of a Service;
            if there are none, one Service has the name of the case
 beside     other Ingresses and HTTPRoutes, as tests/dumps.py has them
-ingress    the Ingress, as tools/golden.py has those that are made; a path leads to a port of the Service with the
+ingress    the Ingress, as tests/golden.py has those that are made; a path leads to a port of the Service with the
            name of the case, or to `SERVICE:PORT`; `metadata` and `spec` are as Kubernetes has them; it has the path
            / of the host CASE.example.com, unless stated
 settings   the administrator's settings, if they aren't those of settings.yaml
@@ -30,9 +30,8 @@ from ingress_manager.commands.reading.manifests import Item, Manifests, read
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tests import dumps
-from tools import golden
-from tools.golden import Case
+from tests import dumps, golden
+from tests.golden import Case
 
 FOLDER = golden.TESTS / "commands/adopt"
 TABLE, SETTINGS = FOLDER / "cases.yaml", FOLDER / "settings.yaml"

@@ -4,7 +4,7 @@ An object is one of these:
 
 Service          `name`, by default shop; `host`, for which it asks; `annotations`, `labels`; `ports` and `selector`; by
                  default it has a port http
-Ingress,         as tools/golden.py has them, made by ingress-manager for the Service `of`, with Metacontroller's record
+Ingress,         as tests/golden.py has them, made by ingress-manager for the Service `of`, with Metacontroller's record
 HTTPRoute,       of it, an owner, and all else; without `of`, somebody's. `host` says the rest, if that is usual: the
 ListenerSet      path / of port 80, the Secret NAME-tls. `address` is in the status of an Ingress; `controller` is what
                  the Gateway's says: a reason and a message for each condition that isn't true
@@ -29,8 +29,8 @@ from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.core.copying import COPIED
-from tools import golden
-from tools.golden import Case
+from tests import golden
+from tests.golden import Case
 
 NAMESPACE = "team-a"
 CREATED, MADE, NOW = "2026-01-01T03:04:05Z", "2026-01-02T03:04:05Z", "2026-01-05T04:04:05Z"

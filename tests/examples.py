@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.printing.objects import as_yaml
-from tools import golden
+from tests import golden
 
 FILE = REPOSITORY / "ingress_manager/commands/play/page/examples.json"
 

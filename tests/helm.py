@@ -12,8 +12,8 @@ import yaml
 
 from devcluster.build import REPOSITORY, built, folder
 from devcluster.errors import CommandFailed
+from tests.golden import Case, read
 from tools.chart import CHART
-from tools.golden import Case, read
 
 CASES = REPOSITORY / "tests/chart.yaml"
 RELEASE = "ingress-manager"

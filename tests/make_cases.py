@@ -1,6 +1,6 @@
 """The cases: `make cases` writes what becomes of each, and shows the changes. Read the diff before you commit it.
 
-tools/golden.py says what a case is; it is a Service in tests/cases and tests/attacks, and what is on a cluster in the
+tests/golden.py says what a case is; it is a Service in tests/cases and tests/attacks, and what is on a cluster in the
 tables of commands below tests/commands. In tests/chart.yaml, what the values of each case change is written. Some cases
 are the examples of `ingress-manager play`, and are written into the package.
 """
@@ -34,9 +34,8 @@ from ingress_manager.commands.view.events import reports_in
 from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.settings import parse
-from tests import adoptions, dumps, examples, helm
-from tools import golden
-from tools.golden import Case
+from tests import adoptions, dumps, examples, golden, helm
+from tests.golden import Case
 
 TESTS = golden.TESTS
 RELEASES = TESTS / "commands/release"

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import itertools
 import os
 import re
 import shlex
@@ -37,7 +38,7 @@ from ingress_manager.core.policy import (
 )
 from ingress_manager.core.settings import FILE_VARIABLE
 from ingress_manager.core.vocabulary import KNOWN
-from tools import chart, golden
+from tools import chart
 from tools.markdown import played, table
 
 DOCS = REPOSITORY / "docs"
@@ -149,14 +150,23 @@ def refusal(reason: Reason) -> str:
     return "\n".join(parts)
 
 
+class Loader(yaml.CSafeLoader):
+    """Reads tables of cases, without the texts that they say to repeat."""
+
+
+Loader.add_constructor("!each", lambda _loader, _node: None)
+
+
 @cache
 def sentences() -> dict[str, str]:
     """Return the shortest sentence that the cases have for a reason, by the reason."""
     found: dict[str, str] = {}
-    for case in golden.cases_in(golden.CASES):
-        for said in re.sub(r"^refused \d+ ", "", str(case.becomes)).split(" · "):
-            if ended := re.fullmatch(r"(.*) \[([a-z-]+)\]\s*", said):
-                found[ended[2]] = min(found.get(ended[2], said), said, key=lambda each: (len(each), each)).strip()
+    for cases in (DOCS.parent / "tests/cases").glob("*.yaml"):
+        for case in yaml.load(cases.read_bytes(), Loader).values():  # noqa: S506 - it is a safe one
+            refused = case["becomes"].values() if isinstance(case["becomes"], dict) else ()
+            for said in itertools.chain(*refused):
+                reason = said.removesuffix("]").rpartition("[")[2]
+                found[reason] = min(found.get(reason, said), said, key=lambda each: (len(each), each))
     return found
 
 

@@ -25,9 +25,8 @@ from ingress_manager.core.copying import DEFAULT_COPIED, MANAGED_BY_LABEL, wrong
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tests import adoptions
+from tests import adoptions, golden
 from tests.commands.commands import DEFAULTS, HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, Ended, listing, run
-from tools import golden
 
 ADOPTIONS = adoptions.cases()
 

@@ -12,11 +12,10 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from ingress_manager.commands.view import certificates
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
-from tests import dumps
+from tests import dumps, golden
 from tests import make_cases as cases
 from tests.commands.commands import INGRESSES, UNKNOWN_KIND, Cluster, listing, run
 from tests.commands.test_check_admission import signed
-from tools import golden
 
 [CASE] = (case for case in golden.cases_in(cases.AUDITS) if case.name == "why-nothing-answers")
 OBJECTS = dumps.objects(CASE.stated["objects"])

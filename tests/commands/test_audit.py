@@ -28,7 +28,7 @@ from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
-from tests import dumps
+from tests import dumps, golden
 from tests import make_cases as cases
 from tests.commands.commands import (
     HTTPROUTES,
@@ -43,8 +43,7 @@ from tests.commands.commands import (
 )
 from tests.core import made_up
 from tests.core.test_properties import desired_for
-from tools import golden
-from tools.golden import Case
+from tests.golden import Case
 
 AUDITS = golden.cases_in(cases.AUDITS)
 

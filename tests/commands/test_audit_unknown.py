@@ -17,10 +17,9 @@ from ingress_manager.commands.view import surroundings
 from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known, Unknown
 from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.policy import Policy
-from tests import dumps
+from tests import dumps, golden
 from tests import make_cases as cases
-from tools import golden
-from tools.golden import Case
+from tests.golden import Case
 
 KINDS = (SERVICE, INGRESS, HTTPROUTE, LISTENERSET)
 AROUND = surroundings.RESOURCES

@@ -30,7 +30,7 @@ from tests import examples
 from tests.commands.commands import run
 from tests.core import made_up
 from tests.core.test_cases import ONE_OF_EACH
-from tools.golden import Case
+from tests.golden import Case
 
 GOOD = as_yaml(service({"ingress/http": "true"}))
 BAD = as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/host": "Shop", "ingress/hots": "a"}))

@@ -20,10 +20,10 @@ from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.uninstall.plan import MOST_NAMES, POLICIES
 from ingress_manager.core.copying import COPIED
 from ingress_manager.core.text import one_line
+from tests import golden
 from tests import make_cases as cases
 from tests.commands.commands import HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, listing, run
-from tools import golden
-from tools.golden import Case
+from tests.golden import Case
 
 CASES = [(folder, case) for folder in (cases.RELEASES, cases.UNINSTALLS) for case in golden.cases_in(folder)]
 SHOP = service({"ingress/http": "true", "ingress/host": "shop.example.com"})

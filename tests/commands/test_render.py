@@ -15,7 +15,7 @@ from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.render.rendering import render
 from tests.commands.commands import DEFAULTS, Cluster, listing, run, settings_on_a_cluster
 from tests.core.test_cases import ONE_OF_EACH
-from tools.golden import Case
+from tests.golden import Case
 
 GOOD = as_yaml(service({"ingress/http": "true", "ingress/host": "shop.example.com"}))
 BAD = "# a comment\n" + as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/port": "web"}))

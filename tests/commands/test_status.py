@@ -22,12 +22,11 @@ from ingress_manager.commands.view.surroundings import GATEWAY, surroundings_in
 from ingress_manager.commands.view.surroundings import SLICE as SLICE_KIND
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
-from tests import dumps
+from tests import dumps, golden
 from tests import make_cases as cases
 from tests.commands.commands import Cluster, Ended, event, listing, run
 from tests.core.test_properties import desired_for
-from tools import golden
-from tools.golden import Case
+from tests.golden import Case
 
 CASES = golden.cases_in(cases.STATUSES)
 

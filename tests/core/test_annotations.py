@@ -10,8 +10,8 @@ from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Annotation, Stat
 from ingress_manager.core.decide import Desired, decide
 from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Policy, Profile, Tls
+from tests import golden
 from tests.core import made_up
-from tools import golden
 
 PORTS = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
 OTHER_VALUES = {

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from tests import golden
 from tests.core.test_cases import FIELDS, check_fields
-from tools import golden
 
 ATTACKS = golden.cases_in(golden.ATTACKS)
 README = (golden.ATTACKS / "README.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Every case in tests/cases is a Service and what becomes of it; a new case needs no code. tools/golden.py says more.
+"""Every case in tests/cases is a Service and what becomes of it; a new case needs no code. tests/golden.py says more.
 
 A value that is refused whatever else the Service is has a row in refused.yaml instead.
 """
@@ -12,8 +12,8 @@ from devcluster.sync_requests import Object, body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.view.merge import merge
 from ingress_manager.core.policy import Policy
+from tests import golden
 from tests.words import ours
-from tools import golden
 
 CASES = golden.cases_in(golden.CASES)
 BY_NAME = {case.name: case for case in CASES}

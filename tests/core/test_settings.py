@@ -11,8 +11,8 @@ from hooks.settings_file import from_environment, load
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Defaults, Policy
 from ingress_manager.core.settings import FILE_VARIABLE, parse
+from tests import golden
 from tests.words import ours
-from tools import golden
 
 
 def written(tmp_path: Path, text: str) -> Path:

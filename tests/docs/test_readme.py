@@ -6,7 +6,8 @@ from typing import Any
 import yaml
 
 from devcluster.build import REPOSITORY
-from tools import golden, markdown
+from tests import golden
+from tools import markdown
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 [EXAMPLE] = (case for case in golden.cases_in(golden.CASES) if case.name == "host-and-tls")

@@ -25,7 +25,7 @@ from tests.e2e.objects import backend, by_hand, namespace
 from tests.e2e.people import mover
 from tests.e2e.shell import Ended, commands_of, environment_of, run, sh
 from tests.e2e.traffic import asking
-from tools.golden import Case
+from tests.golden import Case
 
 SETTINGS = adoptions.SETTINGS
 CASES = adoptions.cases()

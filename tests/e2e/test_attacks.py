@@ -29,11 +29,11 @@ import yaml
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, path_of, wait_for
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
+from tests import golden
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.objects import POLICIES, POLICY_BINDINGS, by_hand, create, new
 from tests.e2e.people import said, tenant_of
 from tests.holds import holds
-from tools import golden
 
 ATTACKS = {attack.name: attack.stated["steps"] for attack in golden.read(Path(__file__).with_name("attacks.yaml"))}
 AT_THE_GATE = {"entrance-kept-by-a-mistake-in-another", "host-kept-by-a-pause"}

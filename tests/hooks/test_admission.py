@@ -17,9 +17,9 @@ from hooks.admission import LONGEST_WARNING, answer
 from ingress_manager.core.errors import Refused, SettingsError
 from ingress_manager.core.policy import Admission, NamespaceSettings, Policy
 from ingress_manager.core.vocabulary import is_read_from_services
+from tests import golden
 from tests.core import made_up
 from tests.core.test_properties import ANY_SERVICES
-from tools import golden
 
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 DENY = Admission(deny=True)

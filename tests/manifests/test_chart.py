@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from ingress_manager.core.settings import parse
+from tests.golden import Case
 from tests.helm import cases, changes, lacking, of_helm_test, rendered, template
 from tests.manifests.objects import Build
 from tools import chart
-from tools.golden import Case
 
 pytestmark = [
     pytest.mark.thorough,

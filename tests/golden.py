@@ -206,7 +206,7 @@ def short(outcome: Outcome, of: Object) -> Any:
         kinds = [(made["kind"], made) for made in outcome]
         becomes = [{kind: unusual(kind, shorts[kind](made, of))} for kind, made in kinds] or "nothing"
     if whole(becomes, of) != outcome:
-        raise ValueError(f"tools/golden.py has no words for this: {outcome}")
+        raise ValueError(f"tests/golden.py has no words for this: {outcome}")
     return becomes
 
 
