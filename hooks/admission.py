@@ -14,23 +14,21 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admis
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
+from hooks.sync import UNREADABLE
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
 from ingress_manager.core.entrances import no_effect, without_http
-from ingress_manager.core.errors import MOST_KEPT, Problem, Reason, Refused
+from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.vocabulary import is_read_from_services
 
-LONGEST_WARNING = 256
-"""Characters. The API server cuts a longer one off, when there are many."""
-
-LONGEST_WARNINGS = 4000
-"""Characters of all warnings. The API server passes on 4,096, those of other webhooks among them."""
+LONGEST_WARNING, MOST_WARNINGS = 256, 15
+"""Characters of one, and how many: the API server passes on 4,096 characters, and cuts off what is longer than 256."""
 
 ALLOWED, WARNED, DENIED, UNREAD = ANSWERS = ("allowed", "warned", "denied", "unread")
 
@@ -50,16 +48,6 @@ class Review(msgspec.Struct, rename="camel", frozen=True):
     request: Request
 
 
-class DeletedMeta(msgspec.Struct, rename="camel", frozen=True):
-    deletion_timestamp: Any = None
-
-
-class Deleted(msgspec.Struct, frozen=True):
-    """What says whether an object is being deleted."""
-
-    metadata: DeletedMeta
-
-
 class Answer(msgspec.Struct, frozen=True):
     """An HTTP response: JSON when the status is 200, otherwise one line of text."""
 
@@ -76,8 +64,6 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 _reviews, _services = msgspec.json.Decoder(Review), msgspec.json.Decoder(Service)
-_deleted = msgspec.json.Decoder(Deleted)
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def answer(body: bytes, policy: Policy) -> Answer:
@@ -137,14 +123,7 @@ def without_effect(service: Service) -> list[Problem]:
 
 def warnings(problems: Sequence[Problem], more: int) -> list[str]:
     """Return a warning for each problem, as many as the API server passes on, and how many more there are."""
-    told: list[str] = []
-    length = 0
-    for problem in problems[:MOST_KEPT]:
-        sentence = problem.told(LONGEST_WARNING)
-        length += len(sentence)
-        if length > LONGEST_WARNINGS:
-            break
-        told.append(sentence)
+    told = [problem.told(LONGEST_WARNING) for problem in problems[:MOST_WARNINGS]]
     more += len(problems) - len(told)
     return [*told, f"and {more} more"] if more else told
 
@@ -167,8 +146,6 @@ def is_denied(request: Request, refused: Refused, policy: Policy) -> bool:
 
     What was wrong before stays allowed: somebody may have to change something else, or correct one thing at a time.
     """
-    if _deleted.decode(request.object).metadata.deletion_timestamp:
-        return False
     if bytes(request.old_object) == b"null":
         return True
     try:

@@ -2,14 +2,12 @@
 
 import socket
 import ssl
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import gevent
 
-from hooks import gunicorn_conf, logs
 from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings, but for those below
 from hooks.gunicorn_conf import addresses
 
@@ -46,14 +44,3 @@ def post_worker_init(_worker: Any) -> None:
     socket.setdefaulttimeout(HANDSHAKE_SECONDS)
     hub = gevent.get_hub()
     hub.NOT_ERROR = (*hub.NOT_ERROR, OSError)
-
-
-def on_starting(server: Any) -> None:  # type: ignore[no-redef]
-    """Check the settings and the certificate before any worker starts."""
-    gunicorn_conf.on_starting(server)
-    files = server.cfg.certfile, server.cfg.keyfile
-    try:
-        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(*files)
-    except OSError as error:
-        logs.make_logger().error("certificate", sentence=f"{', '.join(files)}: {error}")
-        sys.exit(2)

@@ -29,7 +29,6 @@ from hooks.settings_file import SettingsFile, from_environment
 from hooks.telling import Memory
 from ingress_manager import __version__
 from ingress_manager.core.copying import ANY
-from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.text import one_line
 
@@ -41,7 +40,7 @@ as six bytes: whoever may edit a Service can make 9.5 MiB of it, and a Service t
 ORDINARY_BODY = 64 * 1024
 MOST_LARGE_BODIES = 4
 """A larger body than the ordinary one is only read while fewer than four others are: together they must not take more
-memory than the container has. 1,200 connections with an ordinary body each take 75 MiB."""
+memory than the container has. 900 connections with an ordinary body each take 56 MiB."""
 
 SLOWEST_BODY = 10
 """Seconds in which a body has to come: those of others wait for a large one."""
@@ -201,9 +200,6 @@ def tell(answer: sync.Answer) -> None:
         return
     reasons = sorted({problem.reason for problem in answer.refused.problems})
     line = {**named(answer.service), "status": answer.status, "sentence": answer.refused.line()}
-    if Reason.BUG in reasons:
-        log().error("bug", **line)
-        return
     # With 429, the administrator has asked for a pause, or the same is told at another time.
     (log().info if answer.status == 429 else log().warning)("refused", **line, reasons=reasons)
 

@@ -1,6 +1,5 @@
 """How the hook is served: `gunicorn --config python:hooks.gunicorn_conf 'hooks.app:create_app()'`."""
 
-import resource
 import socket
 import sys
 from pathlib import Path
@@ -32,8 +31,9 @@ bind = addresses(PORT)
 worker_class = "gevent"
 workers = 1
 
-# Metacontroller opens as many connections as it has workers (20). The rest is room for connections that hang.
-worker_connections = 1200
+# Metacontroller opens as many connections as it has workers (20). The rest is room for connections that hang, within
+# the 1,024 files that a process may open where nobody says more.
+worker_connections = 900
 
 # Longer than the 90 s after which Metacontroller's Go client closes an idle connection: the client closes first, so
 # that no request meets a connection that is just being closed here.
@@ -64,17 +64,8 @@ def post_request(_worker: object, _request: object, _environ: object, _response:
 def on_starting(_server: object) -> None:
     """Check the settings before any worker starts: a worker that fails to boot would bury the reason in a traceback."""
     logs.log_everything()
-    allow_open_files(worker_connections + 100)
     try:
         from_environment()
     except SettingsError as error:
         logs.make_logger().error("settings", sentence=str(error))
         sys.exit(2)
-
-
-def allow_open_files(count: int) -> None:
-    """Raise this process' own limit of open files to `count`, as far as the system allows it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

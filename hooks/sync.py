@@ -7,13 +7,12 @@
 | 400    | the body is not the contract                   | changes nothing, Event on the Service, retries   |
 | 422    | the Service's annotations or ports are refused | the same                                         |
 |        | what it should have isn't there, told now      | the same                                         |
-|        | a bug: an object isn't the Service's own       | the same                                         |
 | 429    | paused; or refused, and not told now           | changes nothing, no Event, retries after a while |
 
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 from zlib import crc32
@@ -22,9 +21,8 @@ import msgspec
 
 from ingress_manager.core.decide import RemovedFirst, decide
 from ingress_manager.core.errors import Problem, Reason, Refused
-from ingress_manager.core.kubernetes import DECORATOR, Key, Object, ObjectMeta, Observed, Service, is_name_for
+from ingress_manager.core.kubernetes import Key, ObjectMeta, Observed, Service
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.text import quoted
 
 HOUR = 3600
 """Seconds. So often a Service is told again what is wrong with it: the API server forgets an Event after an hour."""
@@ -85,10 +83,9 @@ class Answer(msgspec.Struct, frozen=True):
     """Seconds since the Service was changed."""
 
 
-MARK = f'"{DECORATOR}"'.encode()
-"""The key of an annotation of each object that Metacontroller makes: where it is missing, there is no such object."""
-
 decode = msgspec.json.Decoder(SyncRequest).decode
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What a body raises that is no such request. Admission policies keep Services from being nested too deeply."""
 
 
 def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
@@ -98,17 +95,14 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     """
     try:
         request = decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return refusal(not_the_contract(str(error)))
-    except RecursionError:
-        return too_deep(body, policy)
+    except UNREADABLE as error:
+        problem = Problem(f"not a request of Metacontroller's contract v2: {error}", Reason.INVALID_REQUEST)
+        return refusal(Refused(400, [problem]))
     service = request.object
     age = now.timestamp() - service.metadata.changed if now else 0
     decision = decide(service, request.attachments, policy, age)
     if isinstance(decision, Refused):
         return refusal(decision, service, age)
-    if made := not_its_own(decision.objects, service, policy.versions):
-        return refusal(made, service)
     if isinstance(decision, RemovedFirst):
         why = next(iter(decision.forbidden.values()), None)  # it is enough to tell of one
         return Answer(200, encode(msgspec.json.encode(decision.objects)), None, why, service)
@@ -122,53 +116,6 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
 def until_hourly(service: Service, now: float) -> float:
     """Return in how many seconds a Service is told what is wrong, as every hour."""
     return HOUR - (now - crc32(service.metadata.uid.encode())) % HOUR
-
-
-def not_the_contract(reason: str) -> Refused:
-    """Return the refusal (400) of a body that is no request."""
-    problem = Problem(f"not a request of Metacontroller's contract v2: {reason}", Reason.INVALID_REQUEST)
-    return Refused(400, [problem])
-
-
-def too_deep(body: bytes, policy: Policy) -> Answer:
-    """Return the answer to a request that is nested too deeply to be read: what was made for the Service is removed.
-
-    The API server takes 10,000 levels in metadata.managedFields, which whoever may edit a Service may write. With a
-    refusal, its Ingress would stay for ever, even if the settings forbid it, or the Service opts out. Its namespace
-    can't be read either: while any is paused, it stays.
-    """
-    if MARK in body and not policy.pauses:
-        problem = Problem("the Service is nested too deeply to be read", Reason.INVALID_REQUEST)
-        return Answer(200, encode(b"[]"), forbidden=problem)
-    return refusal(not_the_contract("nested too deeply"))
-
-
-FIELDS = frozenset(["apiVersion", "kind", "metadata", "spec"])
-METADATA = frozenset(["name", "namespace", "labels", "annotations"])
-
-
-def not_its_own(made: Iterable[Object], service: Service, versions: Mapping[str, str]) -> Refused | None:
-    """Return the refusal (422) if an object isn't the Service's own; else None.
-
-    Then there is a bug. Metacontroller would make whatever it is told to make, anywhere.
-    """
-    for each in made:
-        if not is_its_own(each, service, versions):
-            shown = quoted(str(each)[:1000])
-            sentence = f"ingress-manager has a bug: it would make {shown}, which is not this Service's own"
-            return Refused(422, [Problem(sentence, Reason.BUG)])
-    return None
-
-
-def is_its_own(made: Object, service: Service, versions: Mapping[str, str]) -> bool:
-    """Return whether an object is one of the Service alone, of a kind with such a version."""
-    try:
-        metadata, owner = made["metadata"], service.metadata
-        is_named_for = is_name_for(owner.name, metadata["name"]) and metadata["namespace"] == owner.namespace
-        is_known = versions[made["kind"]] == made["apiVersion"]
-        return is_named_for and is_known and FIELDS.issuperset(made) and METADATA.issuperset(metadata)
-    except (LookupError, TypeError, AttributeError):
-        return False
 
 
 def encode(objects: bytes, resync_after: int | None = None) -> bytes:

@@ -15,6 +15,8 @@ queue, which ten leave in a second, after a hundred at once. A 429 makes no Even
 Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
 """
 
+from typing import NamedTuple
+
 from hooks.sync import HOUR, Answer, refusal, until_hourly
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS, not_made, spread
 from ingress_manager.core.errors import Refused
@@ -24,46 +26,49 @@ FRESH_SECONDS, HOURLY_SECONDS = 60, 3
 LATER_SECONDS = range(15, 46)
 """After how long Metacontroller is to ask again for what its namespace has asked for too often."""
 
-MOST_KEYS = 20_000
-"""Buckets of a kind that are remembered, in some 3 MB; the one that was used longest ago is forgotten."""
+MOST_KEYS = 60_000
+"""Keys that are remembered, in some 10 MB; the one that was used longest ago is forgotten."""
 
 
-class Buckets:
-    """Tokens, by key: `size` at first, and `rate` more each second, up to `size`."""
+class Bucket(NamedTuple):
+    """What holds tokens: `size` of them at first, and `rate` more each second, up to `size`."""
 
-    def __init__(self, size: int, rate: float) -> None:
-        self._size, self._rate = size, rate
+    what: str
+    size: int
+    rate: float
+
+
+NAMESPACE = Bucket("what was told in a namespace", 20, 2)
+VERSION = Bucket("a Service, as it is stored now, was told", 1, 1 / 30)
+ASKED = Bucket("what a Service lacks was asked for, and needs some time to be made", 1, 1 / RECHECK_SECONDS.start)
+MISSING = Bucket("a Service lacks something", 1, 1 / 300)
+REMOVED = Bucket("something forbidden of a Service was removed, and its owner doesn't know yet why", 1, 0)
+
+
+class Memory:
+    """What the hook remembers: how many tokens the buckets have left."""
+
+    def __init__(self) -> None:
         self._left: dict[int, tuple[float, float]] = {}
-        """By the hash of a key, which whoever reaches the port may make long: how many were left, and when."""
+        """By the hash of bucket and key, which whoever reaches the port may make long: how many, and when."""
 
-    def take(self, key: str, now: float) -> bool:
+    def take(self, bucket: Bucket, key: str, now: float) -> bool:
         """Return whether there was a token for the key at that time, in seconds; it is gone now."""
-        left, at = self._left.pop(hash(key), (self._size, now))
-        left = min(self._size, left + max(0.0, now - at) * self._rate)
-        self._left[hash(key)] = (left - 1 if left >= 1 else left, now)
+        place = hash((bucket, key))
+        left, at = self._left.pop(place, (bucket.size, now))
+        left = min(bucket.size, left + max(0.0, now - at) * bucket.rate)
+        self._left[place] = (left - 1 if left >= 1 else left, now)
         if len(self._left) > MOST_KEYS:
             del self._left[next(iter(self._left))]
         return left >= 1
 
-    def forget(self, key: str) -> None:
+    def forget(self, bucket: Bucket, key: str) -> None:
         """Let the key be as one that was never used."""
-        self._left.pop(hash(key), None)
+        self._left.pop(hash((bucket, key)), None)
 
-    def __contains__(self, key: str) -> bool:
+    def knows(self, bucket: Bucket, key: str) -> bool:
         """Return whether the key was used."""
-        return hash(key) in self._left
-
-
-class Memory:
-    """What the hook remembers."""
-
-    def __init__(self) -> None:
-        self.namespaces, self.versions, self.missing = Buckets(20, rate=2), Buckets(1, 1 / 30), Buckets(1, 1 / 300)
-        self.asked = Buckets(1, 1 / RECHECK_SECONDS.start)
-        """By the uid: Services whose objects were asked for just now: they need some time to be made."""
-
-        self.removed = Buckets(1, rate=0)
-        """By the uid: Services of which something forbidden was removed, and whose owners don't know yet why."""
+        return hash((bucket, key)) in self._left
 
     def told(self, answer: Answer, now: float) -> Answer:
         """Return the answer as it is given now: with a refusal, or what is missing, told or held back."""
@@ -71,9 +76,9 @@ class Memory:
         if service is None:
             return answer
         if answer.are_there:
-            self.missing.forget(service.metadata.uid)
+            self.forget(MISSING, service.metadata.uid)
         if answer.forbidden is not None:
-            self.removed.take(service.metadata.uid, now)
+            self.take(REMOVED, service.metadata.uid, now)
         if answer.status == 422:
             status, later = self.of_refused(service, answer.age, now)
         elif answer.missing:
@@ -91,26 +96,27 @@ class Memory:
         until = until_hourly(service, now)
         if until > HOUR - HOURLY_SECONDS or not service.metadata.resource_version:  # without one, a person asks
             return 422, None
-        if age < FRESH_SECONDS or service.metadata.uid in self.removed:
+        if age < FRESH_SECONDS or self.knows(REMOVED, service.metadata.uid):
             # The namespace first: what its bucket held back isn't told yet, and must be when that has a token again.
-            if not self.namespaces.take(service.metadata.namespace, now):
+            if not self.take(NAMESPACE, service.metadata.namespace, now):
                 return 429, spread(service, RECHECK_SECONDS)
-            if self.versions.take(version_of(service), now):
-                self.removed.forget(service.metadata.uid)
+            if self.take(VERSION, version_of(service), now):
+                self.forget(REMOVED, service.metadata.uid)
                 return 422, None
         return 429, min(spread(service, RESYNC_SECONDS), int(until) + 1)
 
     def of_missing(self, service: Service, age: float, now: float) -> tuple[int, int | None]:
         """Return the same for a Service whose objects aren't all there; the status 200 asks for them."""
-        is_first, is_free = service.metadata.uid not in self.missing, self.missing.take(service.metadata.uid, now)
+        is_first = not self.knows(MISSING, service.metadata.uid)
+        is_free = self.take(MISSING, service.metadata.uid, now)
         is_hourly = until_hourly(service, now) > HOUR - HOURLY_SECONDS
-        waited = self.asked.take(service.metadata.uid, now)
+        waited = self.take(ASKED, service.metadata.uid, now)
         if is_first or not service.metadata.resource_version:
             return 200, None
-        if not (is_hourly or is_free or self.namespaces.take(service.metadata.namespace, now)):
+        if not (is_hourly or is_free or self.take(NAMESPACE, service.metadata.namespace, now)):
             return 429, spread(service, LATER_SECONDS)
         is_due = waited and (is_hourly or RECHECK_SECONDS.start <= age < FRESH_SECONDS)
-        return 422 if is_due and self.versions.take(version_of(service), now) else 200, None
+        return 422 if is_due and self.take(VERSION, version_of(service), now) else 200, None
 
 
 def version_of(service: Service) -> str:

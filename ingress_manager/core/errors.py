@@ -24,7 +24,6 @@ class Reason(StrEnum):
 
     AMBIGUOUS_PORT = "ambiguous-port"
     ANNOTATION_NOT_ALLOWED = "annotation-not-allowed"
-    BUG = "bug"
     CLASS_NOT_ALLOWED = "class-not-allowed"
     CONTRADICTION = "contradiction"
     DUPLICATE_ROUTE = "duplicate-route"

@@ -222,11 +222,6 @@ Key = tuple[str, str]
 """The kind and namespace/name of an object that is made for a Service."""
 
 
-def is_name_for(service: str, name: str) -> bool:
-    """Return whether an object of this name can have been made for the Service, and for no other: none has a dot."""
-    return name == service or name.startswith(f"{service}.")
-
-
 def key_of(desired: Object) -> Key:
     """Return the kind and namespace/name of an object that the hook answers with."""
     return desired["kind"], f"{desired['metadata']['namespace']}/{desired['metadata']['name']}"

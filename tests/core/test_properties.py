@@ -12,6 +12,7 @@ from devcluster.sync_requests import Object, as_created, body, sync_request
 from hooks.sync import Answer, answer
 from ingress_manager.core import settings
 from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.kubernetes import API_VERSIONS
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.syntax import wrong_path
@@ -19,6 +20,7 @@ from ingress_manager.core.vocabulary import protects
 from tests.core import made_up
 
 MOST_ANNOTATION_BYTES = 256 * 1024
+OF_AN_OBJECT = ("apiVersion", "kind", "metadata", "spec", "name", "namespace", "labels", "annotations")
 ALB_AUTH = "alb.ingress.kubernetes.io/auth-type"
 ANY_SERVICES = made_up.services() | made_up.valid_services() | made_up.services_with_a_profile()
 ANY_SERVICES |= made_up.services_with_entrances()
@@ -66,7 +68,9 @@ def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent
     assert len(set(map(key_of, made))) == len(made)
     for each in made:
         assert each["metadata"]["namespace"] == parent["metadata"]["namespace"]
-        assert each["metadata"]["name"].startswith(name)
+        assert each["metadata"]["name"] == name or each["metadata"]["name"].startswith(f"{name}.")
+        assert each["apiVersion"] == API_VERSIONS[each["kind"]]
+        assert each.keys() | each["metadata"].keys() <= {*OF_AN_OBJECT}
         assert annotation_bytes(each) < MOST_ANNOTATION_BYTES - 1000
         places = list(places_of(each))
         assert len({place[:3] for place in places}) == len(places)

@@ -1,16 +1,14 @@
 """The shell of the answer at `kubectl apply`: routes, statuses, log, metrics, and the certificate."""
 
 from importlib.metadata import version
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import trustme
 from werkzeug.test import Client
 
 from devcluster.sync_requests import service
-from hooks import admission_conf, gunicorn_conf
+from hooks import admission_conf
 from hooks.admission import ANSWERS
 from hooks.app import create_webhook
 from hooks.settings_file import SettingsFile
@@ -75,22 +73,6 @@ def test_a_bug_is_answered_500_so_that_the_api_server_writes(broken: str, monkey
     answered = client.post("/admit", data=review(WRONG))
     assert (answered.status_code, answered.text) == (500, "ingress-manager has a bug: its log says more\n")
     assert samples(client)[TOTAL, "unread"] == 1
-
-
-def test_it_does_not_start_without_a_certificate_and_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(gunicorn_conf, "on_starting", lambda _server: None)
-    server = SimpleNamespace(cfg=SimpleNamespace(certfile=f"{tmp_path}/tls.crt", keyfile=f"{tmp_path}/tls.key"))
-    with pytest.raises(SystemExit, match="2"):
-        admission_conf.on_starting(server)
-    [line] = log_lines(capsys)
-    assert (line["event"], line["level"]) == ("certificate", "error")
-    assert line["sentence"].startswith(f"{tmp_path}/tls.crt, {tmp_path}/tls.key: ")
-    certificate = trustme.CA().issue_cert("127.0.0.1")
-    certificate.cert_chain_pems[0].write_to_path(tmp_path / "tls.crt")
-    certificate.private_key_pem.write_to_path(tmp_path / "tls.key")
-    admission_conf.on_starting(server)
 
 
 def test_the_last_certificate_is_served_while_a_new_one_can_not_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from hooks.app import LARGEST_BODY, create_app
 from hooks.metrics import HookMetrics, Metrics
 from hooks.settings_file import SettingsFile
 from hooks.telling import LATER_SECONDS
-from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS, Desired
+from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
 
 OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
@@ -187,26 +187,6 @@ def test_a_request_is_answered_where_nothing_can_be_logged_or_counted(monkeypatc
     monkeypatch.setattr(HookMetrics, "count_error", fails)
     response = client.post("/sync", data=OPTED_IN)
     assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
-
-
-def test_a_bug_that_would_make_what_is_not_the_services_own_is_a_refusal_and_is_logged_as_a_bug(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    client = client_of(Policy())
-    monkeypatch.setattr(sync, "decide", lambda *_: Desired(({"kind": "Secret"},)))
-    response = client.post("/sync", data=OPTED_IN)
-    sentence = "ingress-manager has a bug: it would make \"{'kind': 'Secret'}\", which is not this Service's own [bug]"
-    assert shown(response) == (422, "text/plain; charset=utf-8", f"{sentence}\n")
-    line = log_lines(capsys)[-1]
-    assert line == {
-        "event": "bug",
-        "level": "error",
-        "namespace": "team-a",
-        "service": "shop",
-        "status": 422,
-        "sentence": sentence,
-    }
-    assert samples(client)["ingress_manager_refusals_total", "bug"] == 1
 
 
 def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_control_characters(

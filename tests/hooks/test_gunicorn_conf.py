@@ -1,7 +1,6 @@
-"""How gunicorn is configured: where it listens, what it checks before it starts, and how many files it may open."""
+"""How gunicorn is configured: where it listens, and what it checks before it starts."""
 
 import json
-import resource
 import socket
 from typing import Any
 
@@ -47,7 +46,6 @@ def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(logs, "log_everything", lambda: None)
-    monkeypatch.setattr(gunicorn_conf, "allow_open_files", lambda _count: None)
     monkeypatch.delenv(FILE_VARIABLE, raising=False)
     gunicorn_conf.on_starting(None)
     monkeypatch.setenv(FILE_VARIABLE, "/nowhere/settings.yaml")
@@ -56,22 +54,3 @@ def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
     line = json.loads(capsys.readouterr().err)
     assert (line["event"], line["level"]) == ("settings", "error")
     assert line["sentence"] == "settings file /nowhere/settings.yaml: No such file or directory"
-
-
-@pytest.mark.parametrize(
-    ("reason", "limits", "raised"),
-    [
-        ("a low limit is raised", (256, 1_000_000), (1300, 1_000_000)),
-        ("as far as the system lets us", (256, 1024), (1024, 1024)),
-        ("without an upper limit", (256, resource.RLIM_INFINITY), (1300, resource.RLIM_INFINITY)),
-        ("a higher one stays", (resource.RLIM_INFINITY, resource.RLIM_INFINITY), None),
-    ],
-)
-def test_as_many_files_may_be_open_as_there_may_be_connections(
-    reason: str, limits: tuple[int, int], raised: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stated: list[tuple[int, int]] = []
-    monkeypatch.setattr(resource, "getrlimit", lambda _what: limits)
-    monkeypatch.setattr(resource, "setrlimit", lambda _what, given: stated.append(given))
-    gunicorn_conf.allow_open_files(gunicorn_conf.worker_connections + 100)
-    assert stated == ([raised] if raised else []), reason

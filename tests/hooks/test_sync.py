@@ -5,14 +5,10 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
 import pytest
 
 from devcluster.sync_requests import Object, as_created, body, service, sync_request
-from hooks import sync
 from hooks.sync import answer, decode
-from ingress_manager.core.decide import Desired, RemovedFirst
-from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.policy import Policy
 
 OPTED_IN = service({"ingress/http": "true"})
@@ -70,28 +66,6 @@ def test_a_body_that_is_no_request_is_answered_400_in_one_line(text: bytes) -> N
     assert len(answered.body) <= 500
 
 
-DEEP_FIELDS = b'"managedFields":[{"fieldsV1":' + b'{"f:a":' * 100_000 + b"{}" + b"}" * 100_000 + b"}]"
-
-
-def test_a_service_that_is_nested_too_deeply_to_be_read_does_not_keep_its_ingress() -> None:
-    """Whoever may edit a Service may write its managedFields; a refusal would keep the Ingress for ever."""
-    deep = body(FULL).replace(b'"uid"', DEEP_FIELDS + b', "uid"', 1)
-    answered = answer(deep, Policy())
-    assert (answered.status, answered.body) == (200, b'{"attachments":[]}')
-    assert answered.forbidden is not None
-    assert answered.forbidden.sentence == "the Service is nested too deeply to be read"
-    assert answer(deep, Policy(paused=True)).status == 400, "in a pause nothing goes"
-
-
-def test_a_service_that_is_nested_too_deeply_and_has_no_ingress_is_told() -> None:
-    deep = body(sync_request(OPTED_IN)).replace(b'"uid"', DEEP_FIELDS + b', "uid"', 1)
-    answered = answer(deep, Policy())
-    assert (answered.status, answered.body) == (
-        400,
-        b"not a request of Metacontroller's contract v2: nested too deeply [invalid-request]\n",
-    )
-
-
 def test_of_a_key_that_is_stated_twice_the_last_counts() -> None:
     """As in Go, so that nobody reads another Service than the API server does."""
     off, on = b'"ingress/http": "false"', b'"ingress/http": "true"'
@@ -130,53 +104,3 @@ def test_when_a_service_was_changed_is_the_latest_time_of_its_managed_fields(
     parent = service({"ingress/http": "yes"})
     parent["metadata"]["managedFields"] = managed
     assert decode(body(sync_request(parent))).object.metadata.changed == latest
-
-
-def named(**changes: Any) -> Object:
-    """Return the Ingress of a Service with other metadata."""
-    return {**INGRESS, "metadata": {**INGRESS["metadata"], **changes}}
-
-
-ROUTE = {**INGRESS, "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute"}
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        {},
-        {**INGRESS, "metadata": None},
-        {**INGRESS, "status": {}},
-        {**INGRESS, "apiVersion": "extensions/v1beta1"},
-        {**INGRESS, "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding"},
-        {**INGRESS, "kind": ["Ingress"]},
-        ROUTE,
-        named(namespace="team-b"),
-        named(name="shopping"),
-        named(name=7),
-        named(finalizers=["example.com/held"]),
-        named(ownerReferences=[]),
-    ],
-)
-def test_an_object_that_is_not_the_services_own_is_refused_and_never_answered(
-    made: Object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever bug has made it: Metacontroller would make all that it is told to make."""
-    forbidden = {("Ingress", "team-a/shop"): Problem("its host may not be claimed")}
-    for decision in (Desired((INGRESS, made)), RemovedFirst((INGRESS, made), forbidden)):
-        monkeypatch.setattr(sync, "decide", lambda *_, decision=decision: decision)
-        answered = answer(body(FULL), Policy())
-        assert answered.status == 422
-        assert answered.body.startswith(b"ingress-manager has a bug: it would make ")
-        assert answered.refused is not None
-        assert [problem.reason for problem in answered.refused.problems] == [Reason.BUG]
-
-
-def test_an_object_may_be_of_a_kind_that_the_settings_make_somewhere() -> None:
-    gateway = {"name": "web", "namespace": "infrastructure"}
-    makes = {"outputs": ["httproute"], "gateway": gateway}
-    for settings in (
-        {"defaults": makes},
-        {"namespaces": {"team-b": {"defaults": makes}}},
-        {"profiles": {"routed": makes}},
-    ):
-        assert answer(body(sync_request(OPTED_IN)), msgspec.convert(settings, Policy)).status == 200

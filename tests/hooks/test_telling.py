@@ -8,7 +8,7 @@ from devcluster.sync_requests import body, service, sync_request
 from hooks import telling
 from hooks.gunicorn_conf import post_request
 from hooks.sync import HOUR, decode
-from hooks.telling import LATER_SECONDS, Buckets, Memory
+from hooks.telling import LATER_SECONDS, MISSING, REMOVED, Bucket, Memory
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 from ingress_manager.core.kubernetes import Service
 
@@ -28,12 +28,12 @@ def stored(number: int = 0) -> Service:
 
 def test_a_bucket_fills_again_and_the_one_of_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling, "MOST_KEYS", 2)
-    made = Buckets(size=2, rate=0.5)
-    assert [made.take("a", at) for at in (0, 0, 0, 1, 2, 2, 100, 100, 100)] == [1, 1, 0, 0, 1, 0, 1, 1, 0]
-    assert not made.take("a", 50), "a clock that goes back fills nothing"
-    assert made.take("b", 100)
-    assert made.take("c", 100)
-    assert made.take("a", 100), "it was forgotten"
+    made, two = Memory(), Bucket("two", 2, 0.5)
+    assert [made.take(two, "a", at) for at in (0, 0, 0, 1, 2, 2, 100, 100, 100)] == [1, 1, 0, 0, 1, 0, 1, 1, 0]
+    assert not made.take(two, "a", 50), "a clock that goes back fills nothing"
+    assert made.take(two, "b", 100)
+    assert made.take(two, "c", 100)
+    assert made.take(two, "a", 100), "it was forgotten"
 
 
 def test_each_refusal_is_told_once_in_an_hour_and_they_are_spread_over_it() -> None:
@@ -50,9 +50,11 @@ def test_each_refusal_is_told_once_in_an_hour_and_they_are_spread_over_it() -> N
     assert max(minutes) < 20
 
 
-def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace_and_to_a_person_always() -> None:
+def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace_and_to_a_person_always(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     memory, asking = Memory(), stored()
-    memory.namespaces = Buckets(size=1, rate=1)
+    monkeypatch.setattr(telling, "NAMESPACE", Bucket("one", 1, 1))
     assert memory.of_refused(asking, 0, HALF) == TOLD
     assert memory.of_refused(stored(1), 0, HALF)[1] in RECHECK_SECONDS, "it was not told yet"
     assert memory.of_refused(asking, 0, HALF + 1)[1] in RESYNC_SECONDS, "it was told"
@@ -63,7 +65,7 @@ def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace_a
 
 def test_who_lost_an_ingress_to_changed_settings_is_told_why_at_once_although_the_service_is_old() -> None:
     memory, asking = Memory(), stored()
-    memory.removed.take(asking.metadata.uid, HALF)
+    memory.take(REMOVED, asking.metadata.uid, HALF)
     assert memory.of_refused(asking, OLD, HALF) == TOLD
     status, later = memory.of_refused(asking, OLD, HALF + 1)
     assert (status, later in RESYNC_SECONDS) == (429, True)
@@ -90,7 +92,7 @@ def test_what_is_asked_for_too_often_is_asked_for_later_and_once_in_five_minutes
     first, second, third = ([memory.of_missing(each, age, HALF + age) for each in many] for age in (0, 1, 301))
     assert ([*first, *third], second[:20]) == ([ASKED] * 60, [ASKED] * 20)
     assert {(status, later in LATER_SECONDS) for status, later in second[20:]} == {(429, True)}
-    memory.missing.forget(many[29].metadata.uid)
+    memory.forget(MISSING, many[29].metadata.uid)
     assert memory.of_missing(many[29], 1, HALF + 302) == ASKED, "it was there in between"
 
 

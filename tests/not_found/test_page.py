@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks import logs
-from not_found import conf
 from not_found.app import HEADERS, HTML, LONGEST, PROBES_PORT, create_app
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
@@ -91,11 +89,3 @@ def test_the_other_port_answers_probes_and_tells_the_metrics() -> None:
     before = counted()
     ask()
     assert counted() == before + 1
-
-
-def test_it_may_open_files_for_the_visitors_of_both_ports(monkeypatch: pytest.MonkeyPatch) -> None:
-    room: list[int] = []
-    monkeypatch.setattr(logs, "log_everything", lambda: None)
-    monkeypatch.setattr(conf, "allow_open_files", room.append)
-    conf.on_starting(None)
-    assert room == [2500]
