@@ -43,7 +43,6 @@ from tools.markdown import played, table
 
 DOCS = REPOSITORY / "docs"
 EXAMPLES = DOCS / "commands/examples"
-OUTAGES = DOCS.parent / "tests/e2e/outages.yaml"
 
 LONGEST_EXAMPLE = 150
 """Characters of a refusal's sentence that is shown as an example; a longer one explains itself."""
@@ -205,35 +204,6 @@ def described(rows: Iterable[tuple[str, str]]) -> str:
     return "\n".join(item(f"- `{word}`: {text}") for word, text in rows)
 
 
-def outages() -> str:
-    """Return the table of what happens while a part is down, from what the end-to-end test of it plays.
-
-    A part is left out if all Services follow as ever.
-    """
-    columns = {
-        ("create", "change", "opt out", "drift"): "a Service is made or changed, or its Ingress",
-        ("delete",): "a Service is deleted",
-        ("heals",): "when it heals",
-    }
-    rows = [
-        row
-        for row in yaml.safe_load(OUTAGES.read_text(encoding="utf-8"))
-        if {row[event] for events in columns for event in events if event != "heals"} != {"as ever"}
-    ]
-    if {(row["visitors"], row["lost"]) for row in rows} != {("served", "nothing")}:
-        raise ValueError(f"{OUTAGES} says what the page has no column for: visitors who aren't served, or a loss")
-    return table(
-        ("what is down", *columns.values()),
-        ((f"{row['part']}: {' or '.join(row['ways'])}", *(common(row, each) for each in columns)) for row in rows),
-    )
-
-
-def common(row: dict[str, str], columns: tuple[str, ...]) -> str:
-    """Return what a row says in each of these columns. Raises ValueError if they differ."""
-    [said] = {row[column] for column in columns}
-    return said
-
-
 PARTS: dict[str, Callable[[], str]] = {
     "annotations": annotations,
     "settings": lambda: settings(Policy, left_out=("defaults", "limits", "profiles", "namespaces")),
@@ -248,7 +218,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "kinds": kinds,
     "states": states,
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
-    "outages": outages,
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
