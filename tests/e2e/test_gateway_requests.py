@@ -3,17 +3,13 @@
 import contextlib
 import json
 import re
-import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import pytest
 import yaml
-from h2.config import H2Configuration
-from h2.connection import H2Connection
-from h2.events import Event, ResponseReceived
 
 from devcluster.api import SERVICES, Api, wait_for
 from devcluster.backend import Backend
@@ -35,7 +31,6 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str = ""
     headers: dict[str, str] = {}
     brings: list[str] = []
-    http2: dict[str, str] | None = None
 
 
 ROWS = msgspec.convert(
@@ -110,10 +105,6 @@ def host(place: Place) -> Iterator[str]:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.what)
 def test_a_request_becomes_what_the_table_says(place: Place, host: str, row: Row) -> None:
-    if row.http2 is not None:
-        named = {key: value.replace("{host}", host) for key, value in row.http2.items()}
-        assert status_in_http2(place.gateway.http_port, {":authority": host, **named}) == row.becomes
-        return
     headers = {key: re.sub(r"\{(\d+)\}", lambda found: "x" * int(found[1]), row.headers[key]) for key in row.headers}
     answer = place.gateway.ask(host, row.path, headers=headers)
     if answer.status != 200:
@@ -124,19 +115,3 @@ def test_a_request_becomes_what_the_table_says(place: Place, host: str, row: Row
     assert f"{name} {arrived['path']}" == row.becomes
     assert set(arrived["headers"]) == OF_EACH | set(row.brings)
     assert {key: arrived["headers"][key] for key in ITS_OWN} == ITS_OWN
-
-
-def status_in_http2(port: int, named: Mapping[str, str]) -> int:
-    """Return the status of the answer to a request in HTTP/2, which may be one that isn't allowed."""
-    first = {":method": "GET", ":scheme": "http", ":path": "/open", **named}
-    connection = H2Connection(H2Configuration(validate_outbound_headers=False, normalize_outbound_headers=False))
-    connection.initiate_connection()
-    connection.send_headers(1, [(key, value.encode()) for key, value in first.items()], end_stream=True)
-    events: list[Event] = []
-    with contextlib.closing(socket.create_connection((LOOPBACK, port), timeout=10)) as stream:
-        stream.sendall(connection.data_to_send())
-        while not (answers := [each for each in events if isinstance(each, ResponseReceived)]):
-            received = stream.recv(65536)
-            assert received, events
-            events += connection.receive_data(received)
-    return int(dict(answers[0].headers)[b":status"])
