@@ -23,11 +23,16 @@ one since; `held` are the finalizers that hold its deletion. A Service has a `ui
 What stands in one item with a Service is `of` it, in its namespace, and has its host.
 """
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Manifests, read
+from ingress_manager.commands.view import events
+from ingress_manager.commands.view.events import Report
+from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import COPIED
 from tests import golden
 from tests.golden import Case
@@ -46,6 +51,19 @@ def text(case: Case) -> str:
 def manifests(case: Case) -> Manifests:
     """Return the objects of a case, as a command reads them."""
     return read(text(case))
+
+
+def around(found: Manifests) -> Surroundings:
+    """Return what stands around in a case; of a kind of which there is an object, all were read."""
+    made = Surroundings(datetime.fromisoformat(NOW))
+    made.take(found.items)
+    made.read |= {kind for kind, _ in made.items}
+    return made
+
+
+def reports(found: Manifests) -> Mapping[str, Report] | str:
+    """Return what Metacontroller has reported in a case; where it has no Events, they could not be read."""
+    return events.reports(found.items) if any(found.of_kind(events.EVENTS)) else "what was read holds no Events"
 
 
 def objects(stated: list[Object]) -> list[Object]:

@@ -30,9 +30,7 @@ from ingress_manager.commands.status.service import told
 from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall.plan import lines as lines_of_uninstall
 from ingress_manager.commands.uninstall.plan import uninstall
-from ingress_manager.commands.view.events import reports_in
 from ingress_manager.commands.view.look import look
-from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.settings import parse
 from tests import adoptions, dumps, examples, golden, helm
 from tests.golden import Case
@@ -78,10 +76,9 @@ def audited(case: Case) -> dict[str, Any]:
         changed = preview(look_at(manifests.items, new), new)
         texts = {form: "".join(findings(changed, form)) for form in forms}
         return in_forms("changes", texts)
-    audited = audit(manifests.items, case.policy, around=surroundings_in(manifests))
-    audited.findings = with_reasons(audited.findings, reports_in(manifests.items))
-    invalid = [f"{finding}\n" for finding in audited.invalid]
-    return in_forms("audit", {form: "".join([*findings(audited, form), *invalid]) for form in forms})
+    audited = audit(manifests.items, case.policy, around=dumps.around(manifests))
+    audited.findings = with_reasons(audited.findings, dumps.reports(manifests))
+    return in_forms("audit", {form: "".join(findings(audited, form)) for form in forms})
 
 
 def in_forms(table: str, texts: dict[str, str]) -> dict[str, Any]:
@@ -103,9 +100,9 @@ def status_of(case: Case, width: int = 0) -> dict[str, Any]:
     Of JSON, what is null or empty is left out.
     """
     manifests = dumps.manifests(case)
-    around = surroundings_in(manifests)
+    around = dumps.around(manifests)
     view = look(manifests.items, case.policy.without_pause())
-    reports = reports_in(manifests.items)
+    reports = dumps.reports(manifests)
     wrong = with_reasons(audit_of(view, case.policy, around).findings, reports)
     judge = Judge(view, wrong, around)
     found = list(judge.rows(view.services.values()))

@@ -250,24 +250,6 @@ def test_what_no_limit_can_let_in_is_told_beside_the_limit_that_hides_it(setting
         assert hidden in told
 
 
-def test_ingresses_of_versions_that_kubernetes_no_longer_knows_are_named(settings: Callable[[str], Path]) -> None:
-    """Nothing of them can be planned; of the others, everything."""
-    found = objects()
-    service, ingress = found["items"]
-    olds = ("extensions/v1beta1", "networking.k8s.io/v1beta1")
-    found["items"] += [
-        {**ingress, "apiVersion": version, "metadata": {**ingress["metadata"], "name": f"old-{number}"}}
-        for number, version in enumerate(olds)
-    ]
-    ended = run("adopt", "--all", "-f", "-", "--settings", settings(""), stdin=json.dumps(found))
-    assert ended.status == 1
-    for number, version in enumerate(olds):
-        assert f"team-a/old-{number}: is written as {version}, which Kubernetes no longer knows: write" in ended.err
-    assert "\n# 1 of 3 Ingresses can be adopted.\n" in ended.out
-    gateway = {**ingress, "apiVersion": "config.openshift.io/v1"}
-    assert run("adopt", "--all", "-f", "-", stdin=json.dumps(listing(service, gateway))).status == 0
-
-
 def test_a_dump_is_planned_without_a_cluster() -> None:
     dump = json.dumps(objects())
     ended = run("adopt", "team-a/hosts", "-f", "-", "--accept-changes", "spec.tsl", stdin=dump)

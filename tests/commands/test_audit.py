@@ -25,7 +25,6 @@ from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view import merge
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.commands.view.surroundings import surroundings_in
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from tests import dumps, golden
@@ -65,7 +64,7 @@ def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found()
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
 def test_a_narrow_terminal_breaks_lines_and_no_word(case: Case) -> None:
     manifests = dumps.manifests(case)
-    found = audit_module.audit(manifests.items, case.policy, around=surroundings_in(manifests))
+    found = audit_module.audit(manifests.items, case.policy, around=dumps.around(manifests))
     whole = "".join(findings(found, "table"))
     for width in (80, 110, 160):
         lines = "".join(findings(found, "table", width=width)).splitlines()
@@ -150,7 +149,7 @@ def with_defaults(*objects: Object, options: tuple[str, ...]) -> Ended:
 
 def test_a_cluster_of_which_nothing_is_found_is_told_in_a_line_with_what_was_not_looked_at() -> None:
     around = (
-        "IngressClasses, EndpointSlices could not be looked at: there is none in what was read. Not "
+        "IngressClasses, EndpointSlices could not be looked at: they are looked at in a cluster alone. Not "
         "looked for, or not everywhere: no-class, no-endpoints."
     )
     said = "Nothing was found in 1 Service (1 to be exposed), 1 Ingress (1 made by ingress-manager).\n"
@@ -206,16 +205,20 @@ def test_a_dump_without_services_or_without_ingresses_is_told_of() -> None:
     assert "HTTPRoutes" not in ended.out, "no Service asks for one"
 
 
-def test_an_object_of_another_version_is_not_missing_and_nor_is_one_that_is_not_valid() -> None:
-    old = {**INGRESS, "apiVersion": "networking.k8s.io/v1beta1"}
-    for unread in (old, {**INGRESS, "spec": 5}, {**STRANGERS, "metadata": {**GOOD["metadata"]}, "spec": 5}):
-        ended = audited(GOOD, STRANGERS, unread)
-        assert ended.out.splitlines()[0].startswith("Nothing was found in 1 Service")
-        assert ended.out.splitlines()[1:] == ["Ingress team-a/shop could not be read."]
-    assert "missing" in audited(GOOD, STRANGERS).out
-    ended = audited(GOOD, old)
-    sentence = 'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n'
-    assert (ended.status, ended.err.partition(": ")[2]) == (1, sentence)
+@pytest.mark.parametrize(
+    ("unread", "sentence"),
+    [
+        (as_yaml({**INGRESS, "spec": 5}), "team-a/shop: is no valid Ingress: spec: 5 must be a mapping"),
+        ("a: [", "is not YAML: "),
+        (
+            as_yaml({**INGRESS, "apiVersion": "networking.k8s.io/v1beta1"}),
+            'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n',
+        ),
+    ],
+)
+def test_what_cannot_be_read_ends_the_audit(unread: str, sentence: str) -> None:
+    ended = run("audit", "-f", "-", stdin=f"{as_yaml(GOOD)}---\n{unread}")
+    assert (ended.status, ended.out, sentence in ended.err) == (1, "", True)
 
 
 def test_kinds_are_left_out_and_do_not_count() -> None:

@@ -126,7 +126,7 @@ def test_a_name_that_no_api_server_has_ends_the_command(monkeypatch: pytest.Monk
     forged = put([SHOP], (0, "metadata", "name"), EVIL)
     ended = answered(monkeypatch, {**ANSWERS, "services": forged}, "render")
     assert (ended.status, ended.out) == (2, "")
-    assert "kubectl get services has printed what no API server has: team-a/\\x1b[31m" in ended.err
+    assert "kubectl get services has printed what can't be read: team-a/\\x1b[31m" in ended.err
 
 
 def test_the_name_of_a_file_is_shown_in_a_line(tmp_path: Path) -> None:

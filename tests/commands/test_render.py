@@ -34,13 +34,12 @@ def test_a_service_becomes_what_the_hook_answers(case: Case) -> None:
     assert rendered.objects == ([] if refused else case.becomes)
 
 
-def test_a_folder_is_read_and_the_folders_in_it_when_that_is_asked_for(tmp_path: Path) -> None:
+def test_a_folder_is_read_without_the_folders_in_it(tmp_path: Path) -> None:
     (tmp_path / "inside").mkdir()
     (tmp_path / "a.yaml").write_text(GOOD)
     (tmp_path / "notes.txt").write_text("a: [")
     (tmp_path / "inside" / "b.json").write_text(json.dumps(service({"ingress/http": "true"})))
     assert run("render", "-f", tmp_path, "-o", "name").out.count("ingress") == 1
-    assert run("render", "-R", "-f", tmp_path, "-o", "name").out.count("ingress") == 2
 
 
 def test_a_mistyped_ingress_http_is_told() -> None:
@@ -109,7 +108,6 @@ def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
         ("empty", "the folder empty holds no .json, .yaml or .yml file"),
         ("-A -", "are for the cluster, not for files"),
         ("-A -n a", "exclude each other"),
-        ("-R", "--recursive is for folders, and none is named"),
         ("- --settings nowhere.yaml", "the settings file nowhere.yaml can't be read"),
     ],
 )
@@ -123,9 +121,14 @@ def test_wrong_use_is_told_with_exit_status_2(
     assert message in ended.err
 
 
-def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_read_ends_the_command(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"a: 1\nb: \xff\n")
-    assert run("render", tmp_path / "a.yaml").err == f"{DEFAULTS}{tmp_path}/a.yaml:2: is not UTF-8 text\n"
+    (tmp_path / "b.yaml").write_text(f"{GOOD}---\na: [\n")
+    ended = run("render", tmp_path)
+    assert (ended.status, ended.out) == (1, "")
+    first, second = ended.err.splitlines()
+    assert first == f"{tmp_path}/a.yaml:2: is not UTF-8 text"
+    assert second.startswith(f"{tmp_path}/b.yaml:{GOOD.count(chr(10)) + 2}: is not YAML: ")
 
 
 # From the cluster.

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,15 +9,13 @@ import pytest
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.audit.why import with_reasons
-from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import HTTPROUTE, LISTENERSET
 from ingress_manager.commands.reading.kinds import INGRESS as INGRESS_KIND
 from ingress_manager.commands.status import command
 from ingress_manager.commands.status.states import Judge, State
-from ingress_manager.commands.view.events import reports_in
 from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known
 from ingress_manager.commands.view.look import look
-from ingress_manager.commands.view.surroundings import GATEWAY, surroundings_in
+from ingress_manager.commands.view.surroundings import GATEWAY
 from ingress_manager.commands.view.surroundings import SLICE as SLICE_KIND
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
@@ -64,8 +61,8 @@ def states_without(case: Case, taken: str) -> dict[tuple[str, ...], State]:
     policy = UNKNOWN if taken == SETTINGS else case.policy
     known = Known({taken: "no"} if taken in KINDS else {})
     view = look(manifests.items, UNKNOWN if taken == SETTINGS else case.policy.without_pause(), known)
-    around = surroundings_in(manifests)
-    wrong = with_reasons(audit_of(view, policy, around).findings, reports_in(manifests.items))
+    around = dumps.around(manifests)
+    wrong = with_reasons(audit_of(view, policy, around).findings, dumps.reports(manifests))
     found = Judge(view, wrong, around).rows(view.services.values())
     return {
         (row.service.full_name, row.entrance, *([row.kind, row.name] if row.kind else [])): row.judged.state
@@ -169,24 +166,6 @@ def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, clus
         told = json.loads(run("status", "--settings", tmp_path / "settings.yaml", "-o", "json", *options).out)
         assert f"get --output=json {scope} -- gateways.gateway.networking.k8s.io" in "\n".join(cluster.calls)
         assert [row["urls"] for row in told["exposed"]] == [["http://shop.example.com/"]]
-    # Whether the cluster knows HTTPRoutes isn't known by a dump without any.
-    sentence = "whether HTTPRoute team-a/shop is there: not all HTTPRoutes could be looked at"
-    ended = run("status", "-f", "-", "--settings", tmp_path / "settings.yaml", "-o", "json", stdin=as_yaml(SHOP))
-    assert (ended.status, states(ended)) == (2, [("unknown", sentence)])
-
-
-def test_a_part_of_a_file_that_cannot_be_read_is_exit_status_1_and_an_invalid_service_is_told(tmp_path: Path) -> None:
-    invalid = {**SHOP, "spec": {"ports": "none"}}
-    text = "---\n".join(
-        [as_yaml(SHOP), as_yaml({**invalid, "metadata": {**SHOP["metadata"], "name": "odd"}}), "a: [\n"]
-    )
-    (tmp_path / "dump.yaml").write_text(text)
-    ended = run("status", "-f", tmp_path / "dump.yaml", *NO_SETTINGS)
-    assert (ended.status, "unknown: whether Ingress team-a/shop is there" in ended.out) == (2, True)
-    assert "team-a/odd: is no valid Service" in ended.err
-    assert run("status", "-f", tmp_path / "dump.yaml", *NO_SETTINGS, "odd").err.endswith("is not valid\n")
-    (tmp_path / "dump.yaml").write_text("---\n".join([*map(as_yaml, (BAD, INGRESS)), "a: [\n"]))
-    assert run("status", "-f", tmp_path / "dump.yaml", *NO_SETTINGS).status == 1
 
 
 @pytest.mark.parametrize(
@@ -205,15 +184,6 @@ def test_options_that_mean_nothing_together_are_wrong_use(options: tuple[str, ..
 
 
 # One Service.
-
-
-def test_one_service_is_told_with_what_was_not_looked_at(settings: Callable[[str], Path]) -> None:
-    [case] = (each for each in CASES if each.name == "one-service-and-another")
-    options = ("-f", "-", "--settings", settings(case.settings))
-    ended = run("status", "team-a/quota", *options, stdin=dumps.text(case))
-    text, _, unseen = ended.out.partition("\n  not looked at\n")
-    assert case.stated["becomes"]["service"].endswith(text)
-    assert "IngressClasses" in unseen
 
 
 def test_a_service_of_the_cluster_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:

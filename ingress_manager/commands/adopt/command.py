@@ -9,7 +9,7 @@ from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
 from ingress_manager.commands.adopt.needed import Need, entries, needed
 from ingress_manager.commands.adopt.planned import Adoption
 from ingress_manager.commands.plans.carrying_out import How, perform, plan_options
-from ingress_manager.commands.printing.console import note, show
+from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading import kinds
@@ -84,7 +84,6 @@ def adopt(  # noqa: PLR0913 - each is an option
     if not how.without_event:
         refuse_pause(policy, {item.namespace for item in ingresses}, apply=how.apply)
     manifests.extend(of_gateway_api(source, policy, {item.namespace for item in ingresses}))
-    wrong = show(manifests.unreadable)
 
     def plan(policy: Policy) -> list[Adoption]:
         return list(adoptions_of(manifests, ingresses, policy, accepted))
@@ -98,16 +97,14 @@ def adopt(  # noqa: PLR0913 - each is an option
     needs = needed(adoptions, policy, plan) if everything else []
     for line in table(adoptions, needs) if everything else ():
         click.echo(line)
-    wrong += perform(source.kubectl, adoptions, how)
+    wrong = perform(source.kubectl, adoptions, how)
     if any(needs):
         click.echo(f"{comment(NEEDED)}\n{as_yaml({'namespaces': entries(policy, adoptions, needs)})}", nl=False)
     context.exit(1 if wrong else 0)
 
 
 def is_ingress(item: Item) -> bool:
-    """Return whether it is an Ingress, of whichever version."""
-    group, _, kind = item.kind.rpartition("/")
-    return kind == INGRESS and group.partition("/")[0] in {"networking.k8s.io", "extensions"}
+    return item.kind == INGRESSES
 
 
 def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool) -> None:

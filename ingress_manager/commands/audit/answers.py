@@ -64,7 +64,7 @@ def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
 def no_class(one: Standing) -> Iterator[str]:
     """Yield what is wrong with the class of an Ingress. One that has an address is served, whatever its class is."""
     each, around = one.each, one.around
-    if not isinstance(each.typed, Ingress) or not around.knows(CLASS) or addresses_of(each.item):
+    if not isinstance(each.typed, Ingress) or CLASS not in around.read or addresses_of(each.item):
         return
     name, classes = each.typed.spec.ingress_class_name, around.of_kind(CLASS)
     if name is not None and name not in classes:
@@ -93,14 +93,14 @@ def certificate(one: Standing) -> Iterator[str]:
                 f"{label}, which {field} names, lacks {listed(lacking)}: it is of the type {quoted(secret.type)}, "
                 "and should be kubernetes.io/tls"
             )
-        elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now, around.latest)):
+        elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
             yield f"{label}: {wrong}"
 
 
 def _secrets_of(one: Standing) -> Iterator[tuple[str, Secret | None, Sequence[str]]]:
     """Yield the Secrets that an object names, as far as they are known, and for which hosts each is."""
     namespace = one.each.item.namespace
-    for name, hosts in certificates_of(one.each) if one.around.knows(SECRET, namespace) else ():
+    for name, hosts in certificates_of(one.each) if SECRET in one.around.read else ():
         yield name, one.around.typed.get((SECRET, f"{namespace}/{name}")), hosts
 
 
@@ -122,7 +122,7 @@ def not_accepted(one: Standing) -> Iterator[str]:
             continue  # one that isn't there is missing, and one that isn't looked after says so itself
         label = gateway_of(item, ref)
         if (GATEWAY, label) not in one.around.typed:
-            if one.around.knows(GATEWAY, label.partition("/")[0]):
+            if GATEWAY in one.around.read:
                 yield f"it names Gateway {label}, which isn't there"
         elif not said and _is_minutes_old(each, one.around):
             yield (
@@ -168,7 +168,7 @@ def _slices_of(one: Standing) -> Sequence[EndpointSlice] | None:
     """
     service = one.service.item
     slices = one.around.slices.get(service.full_name, [])
-    is_known = one.around.knows(SLICE, service.namespace) and (slices or not _selector_of(service))
+    is_known = SLICE in one.around.read and (slices or not _selector_of(service))
     return slices if is_known and _ports_of(one.each) else None
 
 

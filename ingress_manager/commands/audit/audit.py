@@ -11,7 +11,6 @@ import msgspec
 
 from ingress_manager.commands.audit.kinds import KINDS, OBJECTS
 from ingress_manager.commands.audit.seen import Finding, Seen
-from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.known import SETTINGS, Known, Unknown
@@ -44,7 +43,6 @@ class Audit:
     """What was found, by kind and then by namespace and name, and in how much."""
 
     findings: list[Finding] = field(default_factory=list)
-    invalid: list[Message] = field(default_factory=list)
     counts: dict[str, Count] = field(default_factory=dict)
     paused: str = ""
     """What is paused, as a person would say it; "" for nothing."""
@@ -77,7 +75,7 @@ def audit_of(
 ) -> Audit:
     """Return what needs a person in a view in which nothing is paused, of some kinds; `policy` says what is paused.
 
-    What rests on something unknown isn't found. Of single objects the view says so.
+    What rests on something unknown isn't found.
     """
     around = around or Surroundings()
     seen = Seen(view, policy, around)
@@ -89,7 +87,7 @@ def audit_of(
         for each in sorted(row.find(seen), key=lambda each: (each.item.full_name, str(each.item)))
     ]
     pauses = policy.pauses if isinstance(policy, Policy) else ""
-    return Audit(found, view.invalid, counts(view), pauses, list(unseen(view, around)))
+    return Audit(found, counts(view), pauses, list(unseen(view, around)))
 
 
 def counts(view: View) -> dict[str, Count]:
@@ -105,12 +103,6 @@ def counts(view: View) -> dict[str, Count]:
 def unseen(view: View, around: Surroundings) -> Iterator[Unseen]:
     for what, sentence in view.unseen().items():
         yield Unseen(what, sentence, [kind for kind, row in KINDS.items() if what in row.needs])
-    for kind, label in sorted(view.misread):
-        yield Unseen(f"{kind} {label}", f"{kind} {label} could not be read", [])
-    if not view.known.is_whole:
-        sentence = "A part of the files could not be read; what is in no other part may be there"
-        rest_on_absence = ["missing", "detached", "upstream-collision"]
-        yield Unseen("a part of the files", sentence, rest_on_absence)
     for whats, sentence in around.unseen():
         kinds = [kind for kind, row in KINDS.items() if not {*whats}.isdisjoint(row.needs)]
         yield Unseen(", ".join(whats), sentence, kinds)

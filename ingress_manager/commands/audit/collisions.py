@@ -54,8 +54,7 @@ def upstream_collision(seen: Seen) -> Found:
             found.setdefault((name.kind, name.text, one, other), (younger, []))[1].append(name.controller)
     for (kind, text, one, other), (younger, controllers) in found.items():
         # Which of two is used for longer isn't known where not all Ingresses are.
-        namespaces = {label.partition("/")[0] for label in (one, other)}
-        is_known = kind == INGRESS or all(seen.view.has_all(INGRESS, namespace) for namespace in namespaces)
+        is_known = kind == INGRESS or INGRESS not in seen.view.known.unread
         item, command = _mended(seen, kind, one, younger, controllers)
         if is_known and item:
             what = "a route of Ingress" if kind == INGRESS else kind

@@ -11,7 +11,7 @@ from ingress_manager.commands.audit.kinds import KINDS, Severity
 from ingress_manager.commands.audit.preview import TAKING, Effect, preview
 from ingress_manager.commands.audit.reports import FORMATS, findings
 from ingress_manager.commands.audit.why import is_unexplained, with_reasons
-from ingress_manager.commands.printing.console import note, painter, show, waiting, width
+from ingress_manager.commands.printing.console import note, painter, waiting, width
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import INSTALLATION, Options, Source, settings_option, source_options
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
@@ -123,7 +123,6 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
             audited.scope = f"Only {scope_of(source)} was looked at."
         for text in findings(audited, output, paint, width()):
             click.echo(text, nl=False)
-    wrong += show(audited.invalid) + show(manifests.unreadable)
     unseen = {each.what for each in audited.unseen} & {EVENT, *known.unread}
     context.exit(COULD_NOT_LOOK if unseen else 1 if wrong else 0)
 
@@ -132,9 +131,9 @@ def found_in(source: Source, manifests: Manifests, known: Known, kinds: Collecti
     """Return what needs a person, of some kinds, with what Events say of it."""
     policy = read_policy(source, known, "--current-settings")
     view = look_at(manifests.items, policy, known)
-    audited = audit_of(view, policy, read_surroundings(source, manifests, view), kinds)
+    audited = audit_of(view, policy, read_surroundings(source, view), kinds)
     if any(map(is_unexplained, audited.findings)):
-        found = read_reports(source, manifests)
+        found = read_reports(source)
         if isinstance(found, str) and not source.files:
             audited.unseen.append(Unseen(EVENT, f"Events could not be looked at: {found}", []))
             found = "Events may not be read"

@@ -7,8 +7,7 @@ mounts the settings, have one name.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ingress_manager.commands.reading.manifests import Item, at
-from ingress_manager.commands.reading.metadata_checks import is_name
+from ingress_manager.commands.reading.manifests import Item, at, is_name
 
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController in every installation: a cluster can have only one. The admission policies, and

@@ -8,6 +8,9 @@ HTTPROUTES = "gateway.networking.k8s.io/v1/HTTPRoute"
 LISTENERSETS = "gateway.networking.k8s.io/v1/ListenerSet"
 """Each with its apiVersion, as `Item.kind` has it."""
 
+VERSIONS = {SERVICE: SERVICES, INGRESS: INGRESSES, HTTPROUTE: HTTPROUTES, LISTENERSET: LISTENERSETS}
+"""The kinds whose objects commands read and kubectl is told to change, each in the one version that is read."""
+
 RESOURCES = {
     INGRESS: "ingresses.networking.k8s.io",
     HTTPROUTE: "httproutes.gateway.networking.k8s.io",

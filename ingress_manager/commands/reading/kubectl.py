@@ -77,11 +77,9 @@ class Kubectl:
         if not printed and IGNORE_NOT_FOUND in arguments:
             return Manifests()
         found = read(printed)
-        wrong = [each for each in found.unreadable if each.about]
-        if len(wrong) < len(found.unreadable) or not printed.lstrip().startswith("{"):
-            raise KubectlFailed(f"kubectl get {resources} has printed no JSON: {quoted(printed)}")
-        if wrong:
-            raise KubectlFailed(f"kubectl get {resources} has printed what no API server has: {wrong[0]}")
+        if found.unreadable or not printed.lstrip().startswith("{"):
+            wrong = next((f"what can't be read: {each}" for each in found.unreadable if each.about), None)
+            raise KubectlFailed(f"kubectl get {resources} has printed {wrong or f'no JSON: {quoted(printed)}'}")
         return found
 
     def get_one(self, resource: str, *arguments: str) -> Item:

@@ -1,18 +1,39 @@
 """Manifests: the objects in a text of YAML or JSON; each knows the file and the line where it stands.
 
-A document that can't be read doesn't keep the others from being read. Nor does an object that can't have its name: a
-command would take it for something else.
+What of an object's metadata gets into commands is checked here, where it is read. No API server takes others: a name
+such as --all would be an option, and a uid with a comma would select other Events. Sources: the Kubernetes
+documentation, "Object Names and IDs", and the reference of ObjectMeta.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
+import click
+
+from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.documents import Document, FieldPath, NotReadable, documents
-from ingress_manager.commands.reading.metadata_checks import misnamed
+from ingress_manager.commands.reading.kinds import VERSIONS
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.syntax import wrong_annotation_key, wrong_name
+from ingress_manager.core.text import quoted
+
+_ID = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*")
+
+
+class Unreadable(click.ClickException):
+    """Something that was read is no YAML, or can't be what it says that it is: a message each."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        super().__init__("\n".join(map(str, messages)))
+        self.messages = messages
+
+    def show(self, file: IO[Any] | None = None) -> None:  # noqa: ARG002 - click calls it with none
+        """Print the messages, as those of a command are."""
+        show(self.messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,32 +123,12 @@ class Manifests:
 
     items: list[Item] = field(default_factory=list)
     unreadable: list[Message] = field(default_factory=list)
-    """Why a document or an object can't be read, or a file from there on."""
-
-    misread: set[tuple[str, str]] = field(default_factory=set)
-    """The objects that can't be read, by their kinds and namespace/name, as far as these could be read."""
-
-    is_whole: bool = True
-    """Whether nothing else was left out. What isn't among the items isn't there then, but for what is misread."""
-
-    def take(self, items: Iterable[Item]) -> None:
-        """Add the items, but for those that can't have their names: nothing of them becomes a command."""
-        for item in items:
-            if wrong := misnamed(item.kind, item.metadata, item.namespace):
-                line = item.line(*wrong.path)
-                self.unreadable.append(Message(wrong.sentence, item.origin.file, line, item.full_name))
-                self.misread.add((item.kind.rpartition("/")[2], item.full_name))
-                # Nobody knows what an object is called whose name is wrong.
-                self.is_whole &= wrong.path[1:] not in {(), ("name",), ("namespace",)}
-            else:
-                self.items.append(item)
+    """Why a document or an object can't be read: a command ends with these."""
 
     def extend(self, others: "Manifests") -> None:
         """Add what was read elsewhere."""
         self.items.extend(others.items)
         self.unreadable.extend(others.unreadable)
-        self.misread |= others.misread
-        self.is_whole &= others.is_whole
 
     def of_kind(self, *kinds: str) -> Iterator[Item]:
         """Yield the items of these kinds, written as v1/Service."""
@@ -167,10 +168,54 @@ def read(text: str, file: str = "", namespace: str = "default") -> Manifests:
     for document in documents(text):
         if isinstance(document, NotReadable):
             found.unreadable.append(Message(document.sentence, file, document.line))
-            found.is_whole = False
-        else:
-            found.take(_opened(document.value, Origin(file, namespace, document)))
+            continue
+        for item in _opened(document.value, Origin(file, namespace, document)):
+            if wrong := _wrong_with(item):
+                found.unreadable.append(wrong)
+            else:
+                found.items.append(item)
     return found
+
+
+def is_name(text: object) -> bool:
+    """Return whether an API server takes a text for a name, and a shell for no option."""
+    return isinstance(text, str) and not wrong_name(text)
+
+
+def _wrong_with(item: Item) -> Message | None:
+    """Return why an object of one of VERSIONS isn't read, None if it is: its version, or what names it in commands."""
+    version, _, kind = item.kind.rpartition("/")
+    if kind not in VERSIONS:
+        return None
+    right = VERSIONS[kind].rpartition("/")[0]
+    if version != right:
+        is_old = version.rpartition("/")[0] in {right.rpartition("/")[0], "extensions"}
+        return about(item, f"has the version {quoted(version)}, which isn't read; {right} is") if is_old else None
+    for end, *path in _wrong_names(item):
+        return about(item, f"is no valid {kind}: metadata{end}", "metadata", *path)
+    return None
+
+
+def _wrong_names(item: Item) -> Iterator[tuple[str, ...]]:
+    """Yield the end of a sentence about the metadata of an object, and the path of the field there."""
+    metadata = item.metadata
+    if not metadata.get("name"):
+        yield (".name is missing",)
+    checks = {"name": wrong_name, "namespace": wrong_name, "uid": _wrong_id, "resourceVersion": _wrong_id}
+    for key, check in checks.items():
+        text = metadata.get(key) or (item.namespace if key == "namespace" else "")
+        if not isinstance(text, str):
+            yield f".{key}: must be text: put it in quotes", key
+        elif text and (end := check(text)):
+            yield f".{key}: {quoted(text)} {end}", key
+    annotations = metadata.get("annotations")
+    for key in annotations if isinstance(annotations, dict) else ():
+        if end := wrong_annotation_key(key.lower()):
+            yield f".annotations: {quoted(key)} {end}", "annotations", key
+
+
+def _wrong_id(text: str) -> str:
+    return "" if _ID.fullmatch(text) else "must be what the API server has given it"
 
 
 def _texts(mapping: Any) -> dict[str, str]:

@@ -30,7 +30,6 @@ class Source:
     files: tuple[str, ...] = ()
     """Files and folders; - is standard input. Empty: the cluster."""
 
-    recursive: bool = False
     namespace: str | None = None
     all_namespaces: bool = False
     context: str | None = None
@@ -47,8 +46,6 @@ class Source:
             raise click.UsageError("--all-namespaces, --context and --kubeconfig are for the cluster, not for files")
         if self.files and self.installation:
             raise click.UsageError("--installation is for the cluster, not for files")
-        if self.recursive and not self.files:
-            raise click.UsageError("--recursive is for folders, and none is named")
         if self.namespace is not None and self.all_namespaces:
             raise click.UsageError("--namespace and --all-namespaces exclude each other")
 
@@ -72,7 +69,7 @@ class Source:
         """
         self.check()
         if self.files:
-            return read_files(self.files, self.namespace or "default", recursive=self.recursive)
+            return read_files(self.files, self.namespace or "default")
         return self.kubectl.get(resources, *options, *self.scope)
 
     def policy(self) -> Policy:
@@ -166,7 +163,6 @@ FILES: Options = (
         multiple=True,
         help="Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated.",
     ),
-    click.option("-R", "--recursive", is_flag=True, help="Also read the folders in a folder."),
 )
 ONE_NAMESPACE = click.option(
     "-n", "--namespace", metavar="NAME", help="The namespace. With files: the namespace of objects without one."

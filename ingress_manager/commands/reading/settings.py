@@ -10,8 +10,7 @@ from typing import NamedTuple
 import click
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading.manifests import Item, at, mappings, read
-from ingress_manager.commands.reading.metadata_checks import is_name
+from ingress_manager.commands.reading.manifests import Item, at, is_name, mappings, read
 from ingress_manager.core import settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy

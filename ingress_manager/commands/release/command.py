@@ -3,7 +3,6 @@
 import click
 
 from ingress_manager.commands.plans.carrying_out import How, perform, plan_options
-from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.reading.kinds import OF_GATEWAY_API, SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import named, read_named
@@ -45,7 +44,6 @@ def release(context: click.Context, source: Source, names: tuple[str, ...], how:
                 manifests.extend(source.kubectl.get_if_known(resource, f"--namespace={namespace}") or Manifests())
             # A Service that is refused is waited for in another way.
             manifests.extend(source.kubectl.get("events", f"--namespace={namespace}", OF_SERVICES))
-    wrong = show(manifests.unreadable)
     plans = [
         plan
         for service, entrance in asked.values()
@@ -56,5 +54,5 @@ def release(context: click.Context, source: Source, names: tuple[str, ...], how:
             complete=not source.files,
         )
     ]
-    wrong += perform(source.kubectl, plans, how)
+    wrong = perform(source.kubectl, plans, how)
     context.exit(1 if wrong else 0)

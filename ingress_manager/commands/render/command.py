@@ -43,7 +43,7 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
     if not check:
         for text in printed(rendered.objects, output):
             click.echo(text, nl=False)
-    wrong = show(manifests.unreadable) + show(rendered.messages)
+    wrong = show(rendered.messages)
     is_empty = not wrong and not any(manifests.of_kind(SERVICES))
     if is_empty:
         note("There is no Service in what was read.")

@@ -10,7 +10,7 @@ from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.audit.why import with_reasons
-from ingress_manager.commands.printing.console import note, painter, show, width
+from ingress_manager.commands.printing.console import note, painter, width
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.names import named
@@ -91,12 +91,11 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     else:
         for text in printed(seen.rows, seen.unseen, output, paint, width()):
             click.echo(text, nl=False)
-    unreadable = show(seen.manifests.unreadable)
     if wanted and (late := [row for row in seen.rows if not has_reached(row, State(wanted))]):
         for row in late:
             click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)
         context.exit(COULD_NOT_LOOK if any(row.judged.is_unseen for row in late) else 1)
-    context.exit(COULD_NOT_LOOK if seen.could_not_look and not wanted else 1 if unreadable else 0)
+    context.exit(COULD_NOT_LOOK if seen.could_not_look and not wanted else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +130,12 @@ class Looker:
     def look(self) -> Seen:
         """Return what is exposed. Raises click.UsageError, and KubectlFailed for Services."""
         source = self._source
-        is_first = self._policy is None
         manifests, known = read_objects(source)
         policy = self._settings(known)
         view = look(manifests.items, policy.without_pause() if isinstance(policy, Policy) else policy, known)
-        if is_first:
-            show(view.invalid)
         unseen = view.unseen()
-        around = read_surroundings(source, manifests, view)
-        said = read_reports(source, manifests)
+        around = read_surroundings(source, view)
+        said = read_reports(source)
         if isinstance(said, str) and not source.files:
             unseen[EVENT] = f"Events could not be looked at: {said}"
             said = "Events may not be read"

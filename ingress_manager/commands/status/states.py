@@ -244,6 +244,6 @@ class Judge:
         slices = self._around.slices.get(service.item.full_name, ())
         if any(endpoint.is_ready for some in slices for endpoint in some.endpoints or ()):
             return Judged(State.SERVING)
-        if not self._around.knows(SLICE, service.item.namespace):
+        if SLICE not in self._around.read:
             return Judged(State.ACCEPTED, "and not all EndpointSlices could be looked at", is_unseen=True)
         return Judged(State.ACCEPTED, f"waiting for a ready endpoint of Service {service.item.full_name}")

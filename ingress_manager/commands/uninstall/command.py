@@ -3,7 +3,7 @@
 import click
 
 from ingress_manager.commands.plans.carrying_out import carry_out
-from ingress_manager.commands.printing.console import note, show
+from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.installations import RESOURCE
 from ingress_manager.commands.reading.kinds import OF_GATEWAY_API
 from ingress_manager.commands.reading.kubectl import KubectlFailed
@@ -22,10 +22,7 @@ OPTIONAL = (*OF_GATEWAY_API, RESOURCE, "compositecontrollers.metacontroller.k8s.
 @click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nobody else uses it.")
 @click.option("--apply", is_flag=True, help="Carry the steps out instead of showing them.")
 @with_source(*FILES, *CLUSTER, INSTALLATION)
-@click.pass_context
-def uninstall(
-    context: click.Context, source: Source, *, keep: bool | None, keep_metacontroller: bool, apply: bool
-) -> None:
+def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, apply: bool) -> None:
     """Show the steps that remove ingress-manager from a cluster, or carry them out.
 
     With --keep, every Ingress, HTTPRoute and ListenerSet stays as it is, and is served all the time. With --remove, all
@@ -65,7 +62,6 @@ def uninstall(
     else:
         for line in lines(plan, source.kubectl.options):
             click.echo(line)
-    context.exit(1 if show(manifests.unreadable) else 0)
 
 
 def whole_cluster(source: Source) -> tuple[Manifests, bool]:

@@ -28,18 +28,17 @@ def can_be_read() -> bool:
     return x509 is not None
 
 
-def wrong_with(crt: str, hosts: Iterable[str], now: datetime, latest: datetime | None = None) -> str:
+def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
     """Return what is wrong with the certificate in a Secret's tls.crt; "" where nothing is, or nobody can say.
 
-    `crt` is in base64, as a Secret has it; the first certificate in it is the one that a server shows. It was read at
-    some time from `now` to `latest`, which are the same if one of them is left out.
+    `crt` is in base64, as a Secret has it; the first certificate in it is the one that a server shows.
     """
     try:
         certificate = _all_in(crt)[0]
     except ValueError:
         return "its tls.crt holds no certificate"
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    if end < now or begin > (latest or now):
+    if end < now or begin > now:
         said = f"expired at {end:{TIME}}" if end < now else f"isn't valid before {begin:{TIME}}"
         return f"its certificate {said}"
     try:

@@ -1,33 +1,24 @@
 """What a view is made of, read as far as the user may: the objects of a cluster or of files, and the settings."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, PLURAL, RESOURCES, SERVICE, SERVICES
+from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, PLURAL, RESOURCES, SERVICE, VERSIONS
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
-from ingress_manager.commands.view.events import OF_SERVICES, Report, reports, reports_in
+from ingress_manager.commands.view.events import OF_SERVICES, Report, reports
 from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known, Unknown
 from ingress_manager.commands.view.look import View
-from ingress_manager.commands.view.objects import TYPES, certificates_of, kind_of_other_version
-from ingress_manager.commands.view.surroundings import (
-    CERTIFICATES,
-    CLASS,
-    EVERYWHERE,
-    GATEWAY,
-    SECRET,
-    SLICE,
-    Surroundings,
-    surroundings_in,
-)
+from ingress_manager.commands.view.objects import certificates_of
+from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, SECRET, SLICE, Surroundings
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import Ingress
 from ingress_manager.core.policy import Policy
 
-VERSIONS = {SERVICE: SERVICES, **{kind: version for version, (kind, _) in TYPES.items()}}
+NOT_IN_FILES = "they are looked at in a cluster alone"
 
 
 def read_objects(source: Source) -> tuple[Manifests, Known]:
@@ -35,14 +26,11 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
     known = Known()
     if source.files:
         manifests = source.read("")
-        known.misread, known.is_whole = manifests.misread, manifests.is_whole
-        versions = {item.kind for item in manifests.items}
-        there = {misread for misread, _ in known.misread} | {*map(kind_of_other_version, versions)}
-        for kind, version in VERSIONS.items():
-            if version not in versions and kind not in there:
-                prints = f"`kubectl get {PLURAL[kind].lower()}` prints them"
-                known.unread[kind] = f"{PLURAL[kind]} could not be looked at: there is none in what was read; {prints}"
-        known.open = {*known.unread} - {SERVICE, INGRESS}
+        there = {item.kind for item in manifests.items}
+        for kind in (kind for kind, version in VERSIONS.items() if version not in there):
+            prints = f"`kubectl get {PLURAL[kind].lower()}` prints them"
+            known.unread[kind] = f"{PLURAL[kind]} could not be looked at: there is none in what was read; {prints}"
+        known.optional = {*known.unread} - {SERVICE, INGRESS}
         return manifests, known
     manifests = Manifests()
     for kind, resource in RESOURCES.items():
@@ -60,10 +48,10 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
     return manifests, known
 
 
-def read_reports(source: Source, manifests: Manifests) -> Mapping[str, Report] | str:
+def read_reports(source: Source) -> Mapping[str, Report] | str:
     """Return what Metacontroller has reported of each Service, or why that can't be looked at."""
     if source.files:
-        return reports_in(manifests.items)
+        return "Events are looked at in a cluster alone"
     try:
         return reports(source.kubectl.get("events", OF_SERVICES, *source.scope).items)
     except KubectlFailed as failed:
@@ -101,70 +89,53 @@ _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 """Helm's Secrets hold whole charts, and never a certificate."""
 
 
-def places_around(view: View) -> set[tuple[str, str]]:
-    """Return what decides whether anything answers: the kinds, each with a namespace, or with EVERYWHERE if in none."""
-    found: set[tuple[str, str]] = set()
-    for each in view.objects.values():
-        if not (each.is_marked and each.service):
-            continue
-        namespace = each.item.namespace
-        found.add((SLICE, namespace))
-        found |= {(CLASS, EVERYWHERE)} if isinstance(each.typed, Ingress) else set()
-        found |= {(SECRET, namespace) for _ in certificates_of(each)}
-        found |= {(GATEWAY, ref.namespace or namespace) for ref in parents_of(each.typed) if ref.kind != LISTENERSET}
-    return found
-
-
-def read_surroundings(source: Source, manifests: Manifests, view: View) -> Surroundings:
+def read_surroundings(source: Source, view: View) -> Surroundings:
     """Return what stands around the objects of a view that were made for Services, as far as the user may read it.
 
-    `manifests` is what the view is of. Why something was not read is said in `unread`.
+    Of each kind that decides whether anything answers, `unread` says why it was not read.
     """
-    places = places_around(view)
-    kinds = [kind for kind in AROUND if kind in {kind for kind, _ in places}]
-    if source.files:
-        around = surroundings_in(manifests)
-        there = {kind for kind, _ in around.read | around.misread}
-        around.unread = {kind: "there is none in what was read" for kind in kinds if kind not in there}
-    else:
-        around = Surroundings(datetime.now(UTC))
-        for kind in kinds:
-            if kind == SECRET:
-                _take_secrets(around, source, places)
-            else:
-                _take(around, source, kind, {place for place in places if place[0] == kind})
-    if SECRET in kinds and SECRET not in around.unread and not can_be_read():
+    around = Surroundings(datetime.now(UTC))
+    made = [each for each in view.objects.values() if each.is_marked and each.service]
+    gateways = {
+        ref.namespace or each.item.namespace
+        for each in made
+        for ref in parents_of(each.typed)
+        if ref.kind != LISTENERSET
+    }
+    matters = {
+        CLASS: any(isinstance(each.typed, Ingress) for each in made),
+        GATEWAY: bool(gateways),
+        SLICE: bool(made),
+        SECRET: any(True for each in made for _ in certificates_of(each)),
+    }
+    for kind in (kind for kind, does in matters.items() if does):
+        scopes = [source.scope]
+        if kind == GATEWAY and not source.all_namespaces:
+            # They may stand in other namespaces than what is looked at.
+            scopes = [[f"--namespace={namespace}"] for namespace in sorted(gateways)]
+        try:
+            if source.files:
+                raise KubectlFailed(NOT_IN_FILES)
+            for scope in scopes:
+                around.take(_secrets(source) if kind == SECRET else source.kubectl.get(AROUND[kind], *scope).items)
+            around.read.add(kind)
+        except KubectlFailed as failed:
+            around.unread[kind] = failed.message
+    if SECRET in around.read and not can_be_read():
         around.unread[CERTIFICATES] = NOT_INSTALLED
     return around
 
 
-def _take(around: Surroundings, source: Source, kind: str, places: set[tuple[str, str]]) -> None:
-    """Read a kind. Gateways may stand in other namespaces than what is looked at."""
-    scopes = [source.scope]
-    if kind == GATEWAY and not source.all_namespaces:
-        scopes = [[f"--namespace={namespace}"] for _, namespace in sorted(places)]
-    try:
-        for scope in scopes:
-            around.take(source.kubectl.get(AROUND[kind], *scope).items)
-    except KubectlFailed as failed:
-        around.unread[kind] = failed.message
-    else:
-        around.read |= places
-
-
-def _take_secrets(around: Surroundings, source: Source, places: Collection[tuple[str, str]]) -> None:
-    """Read what counts of the Secrets. No private key is printed."""
-    try:
-        lines = source.kubectl.run(
-            "get", f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope, "--", "secrets"
-        ).splitlines()
-    except KubectlFailed as failed:
-        around.unread[SECRET] = failed.message
-        return
-    for line in lines:
+def _secrets(source: Source) -> Iterator[Item]:
+    """Yield what counts of the Secrets. No private key is printed."""
+    printed = source.kubectl.run(
+        "get", f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope, "--", "secrets"
+    )
+    for line in printed.splitlines():
         namespace, name, crt, keys, type_ = line.split(" ", 4)
         data = {key: crt if key == "tls.crt" else "" for key in keys.split(",")}
         metadata = {"namespace": namespace, "name": name}
-        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": type_, "data": data}
-        around.take([Item(secret, Origin("", namespace))])
-    around.read |= {place for place in places if place[0] == SECRET}
+        yield Item(
+            {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": type_, "data": data},
+            Origin("", namespace),
+        )

@@ -3,7 +3,7 @@
 Source: the Kubernetes API reference, Event v1 core.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.manifests import Item, at
@@ -51,11 +51,6 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
         if not report.sentence.endswith(_ENDED) and not (is_denied and ABSENT in report.sentence):
             newest[uid] = report
     return newest
-
-
-def reports_in(items: Sequence[Item]) -> dict[str, Report] | str:
-    """Return the same of a dump, or why it has none: one without any Events may have been made without them."""
-    return reports(items) if any(item.kind == EVENTS for item in items) else "what was read holds no Events"
 
 
 def report_of(event: Item) -> Report:

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from ingress_manager.core.kubernetes import Key
-
 SETTINGS = "settings"
 """What `Known.unread` calls the settings."""
 
@@ -27,22 +25,14 @@ UNKNOWN: Final = Unknown.UNKNOWN
 class Known:
     """How far one could look.
 
-    A kind is unread when its objects could not be read, or when what was read need not hold them. The
-    API server's answer holds all there are. A dump in files may have been made without a kind, so that one of which it
-    holds no object is unread.
+    A dump in files may have been made without a kind, so that one of which it holds no object is unread, too.
     """
 
     unread: dict[str, str] = field(default_factory=dict)
-    """What could not be read, SERVICE, one of TYPES or SETTINGS, with the sentence that says why."""
+    """What could not be read, a kind or SETTINGS, with the sentence that says why."""
 
     lacking: set[str] = field(default_factory=set)
     """The kinds that the cluster doesn't know, so that Metacontroller can't look after any."""
 
-    open: set[str] = field(default_factory=set)
-    """Those of which it isn't known whether the cluster knows them."""
-
-    misread: set[Key] = field(default_factory=set)
-    """The objects that stand in what was read, and can't be read."""
-
-    is_whole: bool = True
-    """Whether all documents could be read. In one that couldn't there may be anything."""
+    optional: set[str] = field(default_factory=set)
+    """The kinds that are unread, which matters only where a Service asks for one."""

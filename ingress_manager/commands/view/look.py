@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.kinds import SERVICE, SERVICES
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import Item, Unreadable
 from ingress_manager.commands.view import typed
 from ingress_manager.commands.view.known import UNKNOWN, Known, Unknown
-from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, kind_of_other_version, of_other_version
+from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, judge, refusal_of
 from ingress_manager.core.entrances import read_entrances
@@ -68,24 +67,18 @@ class View:
     """By namespace/name."""
 
     objects: dict[Key, ObjectView] = field(default_factory=dict)
-    misread: set[Key] = field(default_factory=set)
-    """The objects that stand in what was read, and could not be read, or are not valid."""
-
-    invalid: list[Message] = field(default_factory=list)
-    """Why a Service is none, or an Ingress that says it is ours."""
 
     def object(self, key: Key) -> ObjectView | Unknown | None:
         """Return what was made for a Service, or has such a name, None if it isn't there."""
-        return self.objects.get(key) or self._absent(key)
+        return self.objects.get(key) or self._absent(key[0])
 
     def service(self, label: str) -> ServiceView | Unknown | None:
         """Return the Service of this namespace/name, None if it isn't there."""
-        return self.services.get(label) or self._absent((SERVICE, label))
+        return self.services.get(label) or self._absent(SERVICE)
 
-    def _absent(self, key: Key) -> Unknown | None:
-        """Return what is in the place of an object that isn't among those that were read."""
-        is_known = self.known.is_whole and key[0] not in self.known.unread and key not in self.misread
-        return None if is_known else UNKNOWN
+    def _absent(self, kind: str) -> Unknown | None:
+        """Return what is in the place of an object of a kind that isn't among those that were read."""
+        return UNKNOWN if kind in self.known.unread else None
 
     def owner_of(self, each: ObjectView) -> ServiceView | Unknown | None:
         """Return the Service that controls an object, None if it isn't there."""
@@ -95,13 +88,8 @@ class View:
 
     def unseen(self) -> dict[str, str]:
         """Return what of the unread matters here: a kind that may not be there doesn't where no Service asks for it."""
-        skipped = self.known.open - {kind for each in self.services.values() for kind, _ in each.desired}
+        skipped = self.known.optional - {kind for each in self.services.values() for kind, _ in each.desired}
         return {what: sentence for what, sentence in self.known.unread.items() if what not in skipped}
-
-    def has_all(self, kind: str, namespace: str) -> bool:
-        """Return whether each object of a kind in a namespace could be read."""
-        misread = any(key[0] == kind and key[1].startswith(f"{namespace}/") for key in self.misread)
-        return self.known.is_whole and kind not in self.known.unread and not misread
 
     def anew(self, service: ServiceView) -> dict[Key, Object]:
         """Return what a Service would be given if nothing stood in its way."""
@@ -122,29 +110,24 @@ class View:
 
 
 def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None) -> View:
-    """Return what there is among the items, and what becomes of each Service by the settings `policy`."""
+    """Return what there is among the items, and what becomes of each Service by the settings `policy`.
+
+    Raises Unreadable for what no API server takes.
+    """
     known = known or Known()
-    view = View(policy, known, misread={*known.misread})
+    view = View(policy, known)
     services: dict[str, tuple[Item, Service]] = {}
+    wrong = []
     for item in items:
-        kind = item.kind
-        if kind == SERVICES:
-            service = typed.as_service(item)
-            if isinstance(service, list):
-                view.invalid += service
-                view.misread.add((SERVICE, item.full_name))
-            else:
-                services[item.full_name] = item, service
-        elif kind in TYPES:
-            each = as_object(item)
-            if isinstance(each, ObjectView):
-                view.objects[each.key] = each
-            else:
-                view.invalid += each
-                view.misread.add((TYPES[kind][0], item.full_name))
-        elif found := kind_of_other_version(kind):
-            view.misread.add((found, item.full_name))
-            view.invalid.append(of_other_version(item, found))
+        found = typed.as_service(item) if item.kind == SERVICES else as_object(item) if item.kind in TYPES else None
+        if isinstance(found, list):
+            wrong += found
+        elif isinstance(found, ObjectView):
+            view.objects[found.key] = found
+        elif found:
+            services[item.full_name] = item, found
+    if wrong:
+        raise Unreadable(wrong)
     made_for: dict[str, dict[Key, ObjectView]] = {}
     for each in view.objects.values():
         if each.is_marked and each.owner_uid:

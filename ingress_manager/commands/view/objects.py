@@ -1,6 +1,5 @@
 """The objects that are made for Services, whoever made them, and what each leads to."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,11 +13,10 @@ from ingress_manager.commands.reading.kinds import (
     LISTENERSETS,
     SERVICE,
 )
-from ingress_manager.commands.reading.manifests import Item, about, at, mappings
+from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.view import managed, typed
 from ingress_manager.commands.view.ingresses import backends_in
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, ListenerSet, Object
-from ingress_manager.core.text import quoted
 
 TYPES: dict[str, tuple[str, type[Attachment]]] = {
     INGRESSES: (INGRESS, Ingress),
@@ -26,11 +24,6 @@ TYPES: dict[str, tuple[str, type[Attachment]]] = {
     LISTENERSETS: (LISTENERSET, ListenerSet),
 }
 """The kinds of objects that are made for Services, in the order in which `Observed` has them."""
-
-OTHER_VERSIONS = re.compile(
-    r"(?:extensions|networking\.k8s\.io)/.*/(Ingress)|gateway\.networking\.k8s\.io/.*/(HTTPRoute|ListenerSet)"
-)
-"""The same kinds in versions that aren't looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +64,13 @@ class ObjectView:
 
 
 def as_object(item: Item) -> ObjectView | list[Message]:
-    """Return the typed object. For one that is invalid: the messages that say so if it is ours, none if it is not."""
+    """Return the typed object, or the message that says why the API server would not take it."""
     kind, type_ = TYPES[item.kind]
-    is_marked, is_labelled = managed.is_marked(item), managed.is_labelled(item)
     found: Attachment | list[Message] = typed.as_type(item, item.object, type_)
     if isinstance(found, list):
-        return found if is_marked or is_labelled else []
+        return found
+    is_marked, is_labelled = managed.is_marked(item), managed.is_labelled(item)
     return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_labelled)
-
-
-def kind_of_other_version(kind: str) -> str:
-    """Return which of the kinds in TYPES an apiVersion and kind are another version of; "" for none."""
-    found = OTHER_VERSIONS.fullmatch(kind)
-    return next(filter(None, found.groups())) if found else ""
-
-
-def of_other_version(item: Item, kind: str) -> Message:
-    """Return the message that says why an object of another version isn't looked at."""
-    right = next(version for version, (made, _) in TYPES.items() if made == kind).rpartition("/")[0]
-    sentence = f"has the version {quoted(str(item.object['apiVersion']))}, which isn't read; {right} is"
-    return about(item, sentence, "apiVersion")
 
 
 def is_being_deleted(item: Item) -> bool:

@@ -7,7 +7,6 @@ Sources: the Kubernetes API reference (IngressClass v1, EndpointSlice v1, Secret
 (Gateway v1).
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.reading.manifests import Item, Manifests
+from ingress_manager.commands.reading.manifests import Item, Unreadable
 from ingress_manager.commands.view import typed
 
 CLASS, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
@@ -38,10 +37,7 @@ RESOURCES = {
     SECRET: "secrets",
 }
 
-LONG_AGO, EVER_AFTER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-
-EVERYWHERE = ""
-"""What `Surroundings.read` has for all namespaces, and for what is in none."""
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class _Conditions(msgspec.Struct, frozen=True):
@@ -106,12 +102,6 @@ TYPES: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "v1/Secret": (SECRET, Secret),
 }
 
-OTHER_VERSIONS = re.compile(
-    r"(?:extensions|networking\.k8s\.io)/.*/(IngressClass)|discovery\.k8s\.io/.*/(EndpointSlice)"
-    r"|gateway\.networking\.k8s\.io/.*/(Gateway)|.*/(Secret)"
-)
-"""The same kinds in versions that aren't looked at."""
-
 OF_SERVICE = "kubernetes.io/service-name"
 """The label that says which Service an EndpointSlice is of."""
 
@@ -123,19 +113,13 @@ class Surroundings:
     """What could be read of the surroundings."""
 
     now: datetime = LONG_AGO
-    """When it was read, or some time before."""
-
-    latest: datetime | None = None
-    """A time after it was read; None: it was read at `now`."""
+    """When it was read."""
 
     unread: dict[str, str] = field(default_factory=dict)
     """What could not be read and matters here, kinds or CERTIFICATES, each with the reason."""
 
-    read: set[tuple[str, str]] = field(default_factory=set)
-    """The kinds, each with a namespace or EVERYWHERE, of which all objects were read."""
-
-    misread: set[tuple[str, str]] = field(default_factory=set)
-    """The kinds, each with a namespace or EVERYWHERE, of which an object could not be read."""
+    read: set[str] = field(default_factory=set)
+    """The kinds of which all objects were read: what isn't there then doesn't exist."""
 
     items: dict[tuple[str, str], Item] = field(default_factory=dict)
     """The objects, by kind and namespace/name; of IngressClasses, by their name."""
@@ -145,11 +129,6 @@ class Surroundings:
 
     slices: dict[str, list[EndpointSlice]] = field(default_factory=dict)
     """The EndpointSlices of each Service, by its namespace/name."""
-
-    def knows(self, kind: str, namespace: str = EVERYWHERE) -> bool:
-        """Return whether each object of a kind in a namespace was read: what isn't there then doesn't exist."""
-        places = {(kind, namespace), (kind, EVERYWHERE)}
-        return bool(places & self.read) and not places & self.misread
 
     def unseen(self) -> Iterator[tuple[list[str], str]]:
         """Yield what could not be read for one reason, with a sentence that says so."""
@@ -166,42 +145,16 @@ class Surroundings:
     def take(self, items: Iterable[Item]) -> None:
         """Add what belongs to the surroundings."""
         for item in items:
-            if found := TYPES.get(item.kind):
-                self._take(item, *found)
-            elif other := OTHER_VERSIONS.fullmatch(item.kind):
-                kind = next(filter(None, other.groups()))
-                self.misread.add((kind, EVERYWHERE if kind == CLASS else item.namespace))
-
-    def _take(self, item: Item, kind: str, type_: type[msgspec.Struct]) -> None:
-        namespace, label = (EVERYWHERE, item.name) if kind == CLASS else (item.namespace, item.full_name)
-        each = typed.as_type(item, item.object, type_)
-        if isinstance(each, list):
-            self.misread.add((kind, namespace))
-            return
-        self.items[kind, label], self.typed[kind, label] = item, each
-        if isinstance(each, EndpointSlice):
-            service = item.labels.get(OF_SERVICE)
-            self.slices.setdefault(f"{namespace}/{service}", []).append(each)
-
-
-def surroundings_in(manifests: Manifests) -> Surroundings:
-    """Return the surroundings in files. Nobody says what was left out of these.
-
-    So a kind was read in those namespaces alone in which there is an object of it, and nowhere when a document could
-    not be read. It was some time after the youngest object was made.
-    """
-    around = Surroundings(latest=EVER_AFTER)
-    around.take(manifests.items)
-    times = (time for item in manifests.items if (time := time_of(item.metadata.get("creationTimestamp"))))
-    around.now = max(times, default=around.now)
-    if manifests.is_whole:
-        around.read = {
-            (kind, EVERYWHERE if kind == CLASS else item.namespace) for (kind, _), item in around.items.items()
-        }
-    around.misread |= {
-        (kind, EVERYWHERE if kind == CLASS else label.partition("/")[0]) for kind, label in manifests.misread
-    }
-    return around
+            if item.kind in TYPES:
+                kind, type_ = TYPES[item.kind]
+                each = typed.as_type(item, item.object, type_)
+                if isinstance(each, list):
+                    raise Unreadable(each)
+                label = item.name if kind == CLASS else item.full_name
+                self.items[kind, label], self.typed[kind, label] = item, each
+                if isinstance(each, EndpointSlice):
+                    service = item.labels.get(OF_SERVICE)
+                    self.slices.setdefault(f"{item.namespace}/{service}", []).append(each)
 
 
 def time_of(stated: object) -> datetime | None:
