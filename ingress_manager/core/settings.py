@@ -1,15 +1,15 @@
 """The settings: the policy, read from the text of one YAML file. Of several mistakes, one is told.
 
-First is what is wrong with a value or a key by itself, in the order of the file; then what two values of a mapping say
-together; then how settings that are right by themselves contradict each other.
+First is what is of another type than it should be, then what is wrong with a text or a key by itself, then what two
+values of a mapping say together, then how settings that are right by themselves contradict each other.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, inspect
+from msgspec import UNSET
 
 from ingress_manager.core import copying
 from ingress_manager.core.annotations import wrong_path_type
@@ -30,7 +30,7 @@ from ingress_manager.core.policy import (
     Policy,
     Profile,
 )
-from ingress_manager.core.shape import Check, FieldError, Shape, check_text
+from ingress_manager.core.shape import FieldError, converted
 from ingress_manager.core.strict_yaml import FieldPath, Places, YamlError, load_typed
 from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_value, wrong_name, wrong_namespace
 from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
@@ -38,6 +38,9 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 
 FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
 """The environment variable that holds the path of the settings file; without it, the defaults hold."""
+
+Check = Callable[[str], str]
+"""Returns the end of a sentence about a text that is wrong; "" if it is right."""
 
 LAST_PORT = 65535
 MOST_VALUES = 200_000
@@ -61,8 +64,9 @@ def parse(text: str) -> Policy:
 
 def read(stated: Any, places: Places) -> Policy:
     """Return the policy that plain values state, whole. Raises FieldError."""
-    Shape(places, CHECKS, CHECKS_OF_KEYS).check(stated, inspect.type_info(Policy))
-    policy = msgspec.convert(stated, Policy).whole
+    read_so_far: Policy = converted(stated, Policy, places)
+    _check_texts(read_so_far, (), "")
+    policy = read_so_far.whole
     general = NamespaceSettings(policy.defaults, policy.limits)
     _check_entry((), "", general, Policy(policy.defaults, policy.limits, policy.profiles))
     for namespace, entry in policy.namespaces.items():
@@ -71,6 +75,30 @@ def read(stated: Any, places: Places) -> Policy:
     for name, profile in policy.profiles.items():
         _check_profile(("profiles", name), profile, resolve(unlimited, "", name))
     return policy
+
+
+def _check_texts(value: Any, at: FieldPath, field: str) -> None:
+    """Raise FieldError for the first text, or key of a mapping, that is wrong by itself, in a field of this name."""
+    if isinstance(value, msgspec.Struct):
+        for name, key in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+            _check_texts(getattr(value, name), (*at, key), key)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            _check_text(key, CHECKS_OF_KEYS.get(field), (*at, key))
+            _check_texts(inner, (*at, key), field)
+    elif isinstance(value, tuple):
+        if copying.ANY in value:
+            raise FieldError(at, ": the word any must stand alone, not in a list")
+        for number, inner in enumerate(value):
+            _check_texts(inner, (*at, number), field)
+    elif isinstance(value, str):
+        _check_text(value, CHECKS.get(field), at, f"{quoted(value)} ")
+
+
+def _check_text(text: str, check: Check | None, at: FieldPath, subject: str = "") -> None:
+    """Raise FieldError for what a check, if there is one, has against a text. The sentence begins with `subject`."""
+    if check and (end := check(text)):
+        raise FieldError(at, f": {subject}{end}")
 
 
 def _check_entry(at: FieldPath, namespace: str, entry: NamespaceSettings, policy: Policy) -> None:
@@ -107,7 +135,7 @@ def _check_limits(at: FieldPath, limits: Limits) -> None:
     for key, limit in (limits.copy_annotations or {}).items():
         for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
             path = (*at, "copyAnnotations", key, number)
-            check_text(value, partial(copying.wrong_value, key), path, f"{quoted(value)} ")
+            _check_text(value, partial(copying.wrong_value, key), path, f"{quoted(value)} ")
 
 
 def _check_here(at: FieldPath, here: NamespacePolicy, policy: Policy) -> None:

@@ -1,4 +1,4 @@
-"""YAML without its traps: every key once, and text; no tags, nothing deep; anchors only for who asks for them."""
+"""YAML without its traps: every key once, and text; no tags, anchors or merge keys; nothing deep, nothing endless."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -53,14 +53,13 @@ def _typed(event: yaml.ScalarEvent) -> Any:
         return float("nan")
 
 
-def load_typed(text: str, most: int, *, deepest: int = DEEPEST, anchors: bool = False) -> tuple[Any, Places]:
+def load_typed(text: str, most: int, deepest: int = DEEPEST) -> tuple[Any, Places]:
     """Return the value of a YAML document, None for an empty one, and where each value in it stands.
 
-    With `anchors`, aliases and merge keys may stand for what they name. Raises YamlError, also when a document has more
-    than `most` keys, values, lists and mappings, with those that aliases repeat, or is written in more than `deepest`
+    Raises YamlError, also when a document has more than `most` keys, values, lists and mappings, or more than `deepest`
     levels.
     """
-    return _Reader(text, most, _typed, deepest, anchors=anchors).read()
+    return _Reader(text, most, _typed, deepest).read()
 
 
 def load_text(text: str, most: int) -> Any:
@@ -69,28 +68,22 @@ def load_text(text: str, most: int) -> Any:
 
     Raises YamlError, also when it has more than `most` keys, values, lists and mappings.
     """
-    return _Reader(text, most, lambda event: event.value, DEEPEST, anchors=False).read()[0]
+    return _Reader(text, most, lambda event: event.value, DEEPEST).read()[0]
 
 
 class _Reader:
     """One reading of a text: its events, one by one, become values."""
 
-    def __init__(
-        self, text: str, most: int, scalar: Callable[[yaml.ScalarEvent], Any], deepest: int, *, anchors: bool
-    ) -> None:
-        self._events = self._safe(text, anchors=anchors)
-        self._most = most
+    def __init__(self, text: str, most: int, scalar: Callable[[yaml.ScalarEvent], Any], deepest: int) -> None:
+        self._events = _safe(text, most)
         self._scalar = scalar
         self._deepest = deepest
         self._places: Places = {}
-        self._size = 0
-        self._named: dict[str, tuple[Any, int]] = {}
-        """By its anchor: a value, and its size."""
 
     def read(self) -> tuple[Any, Places]:
         """Return the value, and the places of those in it. Raises YamlError, also for what PyYAML raises."""
         try:
-            values = [self._placed(event, event, ()) for event in self._events if isinstance(event, yaml.NodeEvent)]
+            values = [self._value(event, event, ()) for event in self._events if isinstance(event, yaml.NodeEvent)]
         except UnicodeEncodeError as error:
             raise YamlError("holds half of a character") from error
         except yaml.MarkedYAMLError as error:
@@ -100,83 +93,46 @@ class _Reader:
             raise YamlError(f"is not YAML: {str(error).splitlines()[0]}") from error
         return (values or [None])[0], self._places
 
-    @staticmethod
-    def _safe(text: str, *, anchors: bool) -> Iterator[yaml.Event]:
-        """Yield the events of a text. Raises YamlError for a trap."""
-        documents = 0
-        for event in yaml.parse(text, yaml.CBaseLoader):
-            documents += isinstance(event, yaml.DocumentStartEvent)
-            if documents > 1:
-                raise YamlError("is not YAML: but found another document", event.start_mark)
-            if getattr(event, "anchor", None) and not anchors:  # of an alias, it is what it stands for
-                raise YamlError("must not use anchors (&) or aliases (*)", event.start_mark)
-            if getattr(event, "tag", None):
-                raise YamlError("must not use tags (!)", event.start_mark)
-            if _is_merge(event) and not anchors:
-                raise YamlError("must not use merge keys (<<)", event.start_mark)
-            yield event
-
-    def _value(self, event: yaml.NodeEvent, path: FieldPath) -> Any:
-        """Return the value that begins with an event, and note the places of those in it."""
-        before = self._size
-        self._count(1)
-        if isinstance(event, yaml.AliasEvent):
-            return self._aliased(event)
+    def _value(self, event: Any, at: Any, path: FieldPath) -> Any:
+        """Return the value that begins with an event and stands where another one does, its key."""
+        self._places[path] = at.start_mark.line + 1, getattr(event, "value", "")
         if isinstance(event, yaml.ScalarEvent):
-            value = self._scalar(event)
-        elif len(path) >= self._deepest:
+            return self._scalar(event)
+        if len(path) >= self._deepest:
             raise YamlError(TOO_DEEP, event.start_mark)
-        elif isinstance(event, yaml.SequenceStartEvent):
-            value = self._items(path)
-        else:
-            value = self._fields(path)
-        if event.anchor:
-            self._named[event.anchor] = value, self._size - before
-        return value
-
-    def _aliased(self, event: yaml.AliasEvent) -> Any:
-        if event.anchor not in self._named:
-            raise YamlError(f"is not YAML: *{event.anchor} names nothing that ends before it", event.start_mark)
-        value, size = self._named[event.anchor]
-        self._count(size)
-        return value
-
-    def _count(self, more: int) -> None:
-        self._size += more
-        if self._size > self._most:
-            raise YamlError(f"holds more than {self._most} keys and values")
+        return self._items(path) if isinstance(event, yaml.SequenceStartEvent) else self._fields(path)
 
     def _items(self, path: FieldPath) -> list[Any]:
         items: list[Any] = []
         while isinstance(item := next(self._events), yaml.NodeEvent):
-            items.append(self._placed(item, item, (*path, len(items))))
+            items.append(self._value(item, item, (*path, len(items))))
         return items
 
     def _fields(self, path: FieldPath) -> dict[str, Any]:
         fields: dict[str, Any] = {}
-        merged: list[Any] = []
         while isinstance(key := next(self._events), yaml.NodeEvent):
-            self._count(1)
             if not isinstance(key, yaml.ScalarEvent):
                 raise YamlError("must not use a list or a mapping as a key", key.start_mark)
-            if _is_merge(key):
-                value = self._placed(next(self._events), key, (*path, key.value))
-                merged += value if isinstance(value, list) else [value]
-                continue
+            if key.value == "<<" and not key.style:
+                raise YamlError("must not use merge keys (<<)", key.start_mark)
             if key.value in fields:
                 raise YamlError(f"states {cut(key.value, LONGEST_KEY)} twice", key.start_mark)
-            fields[key.value] = self._placed(next(self._events), key, (*path, key.value))
-        for each in merged:
-            if not isinstance(each, dict):
-                raise YamlError("must name a mapping by a merge key (<<)")
-            fields = {**each, **fields}
+            fields[key.value] = self._value(next(self._events), key, (*path, key.value))
         return fields
 
-    def _placed(self, event: Any, at: Any, path: FieldPath) -> Any:
-        """Return the value that begins with an event and stands where another one does."""
-        self._places[path] = at.start_mark.line + 1, getattr(event, "value", "")
-        return self._value(event, path)
 
-
-def _is_merge(event: yaml.Event) -> bool:
-    return isinstance(event, yaml.ScalarEvent) and event.value == "<<" and not event.style
+def _safe(text: str, most: int) -> Iterator[yaml.Event]:
+    """Yield the events of a text. Raises YamlError for a trap, and after `most` keys and values."""
+    documents = size = 0
+    for event in yaml.parse(text, yaml.CBaseLoader):
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        size += isinstance(event, yaml.NodeEvent)
+        if documents > 1:
+            raise YamlError("is not YAML: but found another document", event.start_mark)
+        if size > most:
+            raise YamlError(f"holds more than {most} keys and values")
+        if getattr(event, "anchor", None):  # of an alias, it is what it stands for
+            raise YamlError("must not use anchors (&) or aliases (*)", event.start_mark)
+        if getattr(event, "tag", None):
+            raise YamlError("must not use tags (!)", event.start_mark)
+        yield event

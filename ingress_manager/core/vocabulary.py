@@ -6,7 +6,7 @@ prefix that says what one does. Sources: the pages on annotations of each contro
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -17,49 +17,70 @@ OLD_CLASS = "kubernetes.io/ingress.class"
 EDIT_IN_PLACE = "acme.cert-manager.io/http01-edit-in-place"
 """Has cert-manager write the path of its challenge into an Ingress, where each sync takes it out again."""
 
-PROTECTING = re.compile(
-    r"auth(?!or(?!i[sz]))|oidc|jwt|mtls|client-c(a|ert)|(white|allow|deny|black|block)-?list|allowed|source-range|cidr"
-    r"|security-group|(^|[-_])acl|(^|[-_.])waf(v2)?([-_.]|$)|modsecurity|owasp|csrf|shield|app-?protect|snippet"
-    r"|config-backend|backend-config|middlewares?$|plugins$|plugin-config|skipper-|tls\.options|entrypoints|methods"
-    r"|(^|(access|auth|client|network|protect|security|traffic|waf)-)polic|ssl-profile|private-ip|load-balancer-scheme"
-    r"|rate-?limit|limit-(req|rp|conn)|^(conditions|headers)\."
+# The names of annotations are held against parts of names, in lower case, as `/-name-`: so `-` in front of a part, or
+# behind it, is where a word of the name begins, or ends, and `/-` is where the name begins.
+# fmt: off
+PROTECTING = (
+    # Who asks.
+    "auth", "oidc", "jwt", "mtls", "client-ca", "client-cert", "csrf", "tls.options", "ssl-profile",
+    # From where, and how.
+    "whitelist", "white-list", "allowlist", "allow-list", "denylist", "deny-list", "blacklist", "black-list",
+    "blocklist", "block-list", "allowed", "source-range", "cidr", "security-group", "-acl", "methods", "entrypoints",
+    "private-ip", "load-balancer-scheme", "/-conditions.", "/-headers.",
+    # How often.
+    "rate-limit", "ratelimit", "limit-req", "limit-rp", "limit-conn",
+    # What looks at requests, or may do anything with them.
+    "waf-", "waf.", "wafv2", "modsecurity", "owasp", "shield", "appprotect", "app-protect", "skipper-", "snippet",
+    "middleware-", "middlewares-", "plugins-", "plugin-config", "config-backend", "backend-config",
+    "/-polic", *(f"-{of}-polic" for of in ("access", "client", "network", "protect", "security", "traffic", "waf")),
 )
 """What is in the name of an annotation that keeps requests out, or may: who comes from elsewhere, has no password, asks
-too often. But not what merely sounds so: authored-by, retention-policy, waffle."""
+too often. But not what merely sounds so: retention-policy, waffle."""
 
-BESIDE = re.compile(
-    r"always-set-cookie|auth-(cache|keepalive|scope|session)|cert-header|cors-|error-page|global-auth"
-    r"|limit-(allow|white)list|(^|-)log(-|$)|login-url|manage-backend|on-unauthenticated|pass-certificate|realm"
-    r"|request-redirect|secret-type|signin|transaction-id|upstream-policy"
+SOUNDS_SO = ("author-", "author.", "authors-", "authors.", "authored", "authority")
+"""What has nothing to do with `auth`."""
+
+BESIDE = (
+    "always-set-cookie", "auth-cache", "auth-keepalive", "auth-scope", "auth-session", "cert-header", "cors-allow",
+    "error-page", "global-auth", "limit-allowlist", "limit-whitelist", "-log-", "login-url", "manage-backend",
+    "on-unauthenticated", "pass-certificate", "realm", "request-redirect", "secret-type", "signin", "transaction-id",
+    "upstream-policy",
 )
 """What is in the name of one that keeps nobody out itself: it says more of another one that does."""
 
-TUNING = re.compile(
-    r"timeout|buffer|body-size|temp-file|keepalive|http-version|next-upstream|retries|limit-(allow|burst|rate|white)"
-    r"|auth-(cache|scope|session)|(^|-)log(-|$)|rewrite-log|opentelemetry|observability|transaction-id|manage-backend"
-    r"|connection-proxy|load-balance(-|$)|service-upstream|upstream-policy|server-slots|^check|health|success-codes"
-    r"|^ssl-(ciphers|prefer)|certificate-arn|certresolver|tls-acme|ingress\.class|static-ip|ip-address-type|^tags$"
-    r"|load-balancer-(name|attributes)|target-(group|node|type)"
+TUNING = (
+    "timeout", "buffer", "body-size", "temp-file", "keepalive", "http-version", "next-upstream", "retries",
+    "limit-allow", "limit-burst", "limit-rate", "limit-white", "auth-cache", "auth-scope", "auth-session", "-log-",
+    "rewrite-log", "opentelemetry", "observability", "transaction-id", "manage-backend", "connection-proxy",
+    "load-balance-", "service-upstream", "upstream-policy", "server-slots", "/-check", "health", "success-codes",
+    "/-ssl-ciphers", "/-ssl-prefer", "certificate-arn", "certresolver", "tls-acme", "ingress.class", "static-ip",
+    "ip-address-type", "/-tags-", "load-balancer-name", "load-balancer-attributes", "target-group",
+    "target-node", "target-type",
 )
 """What is in the name of one that, if it keeps nobody out, leaves the answer the same, too: timeouts, sizes, logs."""
 
-OF_SERVICES = re.compile(
-    r"(^|\.)(ingress|(kubectl|service|service\.(alpha|beta)|external-dns|external-dns\.alpha)\.kubernetes\.io"
-    r"|metacontroller\.k8s\.io|networking\.gke\.io|loadbalancer\.openstack\.org|load-balancer\.hetzner\.cloud"
-    r"|oci\.oraclecloud\.com|digitalocean\.com|civo\.com|ovhcloud\.com|stackit\.cloud|(alpha|beta)\.openshift\.io"
-    r"|metallb\.(io|universe\.tf)|kube-vip\.io|purelb\.io|io\.cilium|cilium\.io|projectcalico\.org|tailscale\.com"
-    r"|istio\.io|linkerd\.io|hashicorp\.com|kuma\.io|mesh\.traefik\.io|openservicemesh\.io|appmesh\.k8s\.aws|dapr\.io"
-    r"|cert-manager\.io|helm\.sh|argoproj\.io|fluxcd\.io|weave\.works|k14s\.io|cattle\.io|kyverno\.io|gatekeeper\.sh"
-    r"|knative\.dev|stakater\.com|velero\.io|prometheus\.io|datadoghq\.com|grafana\.com|dynatrace\.com|cncf\.io)$"
+OF_SERVICES = (
+    "ingress", "kubectl.kubernetes.io", "service.kubernetes.io", "service.alpha.kubernetes.io",
+    "service.beta.kubernetes.io", "external-dns.kubernetes.io", "external-dns.alpha.kubernetes.io",
+    "metacontroller.k8s.io", "networking.gke.io", "loadbalancer.openstack.org", "load-balancer.hetzner.cloud",
+    "oci.oraclecloud.com", "digitalocean.com", "civo.com", "ovhcloud.com", "stackit.cloud", "alpha.openshift.io",
+    "beta.openshift.io", "metallb.io", "metallb.universe.tf", "kube-vip.io", "purelb.io", "io.cilium", "cilium.io",
+    "projectcalico.org", "tailscale.com", "istio.io", "linkerd.io", "hashicorp.com", "kuma.io", "mesh.traefik.io",
+    "openservicemesh.io", "appmesh.k8s.aws", "dapr.io", "cert-manager.io", "helm.sh", "argoproj.io", "fluxcd.io",
+    "weave.works", "k14s.io", "cattle.io", "kyverno.io", "gatekeeper.sh", "knative.dev", "stakater.com", "velero.io",
+    "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
 )
 """How domains end whose annotations are about Services themselves, or about tools: no ingress controller reads them."""
 
-CONTROLLERS = re.compile(
-    r"(?!([^/]*\.)?ingress/)[^/]*(ingress[.-]|haproxy\.|nginx\.|higress\.|apisix\.|projectcontour\.|konghq\.|zalando\.|f5\.com|external-dns\."
-    r"|cert-manager\.)[^/]*/(?!service\.)|kubernetes\.io/(ingress\.|tls-acme)"
+CONTROLLERS = (
+    "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
+    "f5.com", "external-dns.", "cert-manager.",
 )
-"""How the keys begin that look meant for an Ingress, and aren't ours. (Traefik reads `…/service.*` from the Service
-itself.)"""
+"""What is in domains whose annotations look meant for an Ingress. (Traefik reads `…/service.*` from the Service.)"""
+# fmt: on
+
+OF_CONTROLLERS = ("kubernetes.io/ingress.", "kubernetes.io/tls-acme")
+"""How others begin that look so."""
 
 OF_HTTPROUTES = ("external-dns.", "konghq.com/")
 """How those begin that are read from an HTTPRoute as well."""
@@ -111,15 +132,37 @@ SAID = {
 Service's with and without TLS."""
 
 
+def _any_of(parts: Iterable[str], form: str = "{}") -> Callable[[str], object]:
+    """Return what looks whether one of some parts is in a text."""
+    return re.compile("|".join(form.format(re.escape(part)) for part in parts)).search
+
+
+_is_protecting, _is_beside, _is_tuning = _any_of(PROTECTING), _any_of(BESIDE), _any_of(TUNING)
+_sounds_so = re.compile("|".join(map(re.escape, SOUNDS_SO)))
+_is_of_services, _is_of_controllers = _any_of(OF_SERVICES, r"(?:^|\.){}$"), _any_of(CONTROLLERS)
+
+
+def _split(key: str) -> tuple[str, str]:
+    """Return the domain of a key, and its name as it is held against parts: in lower case, as Traefik reads keys."""
+    domain, _, name = key.lower().rpartition("/")
+    return domain, f"/-{name}-"
+
+
 def protects(key: str) -> bool:
     """Return whether an annotation may keep requests out."""
-    domain, _, name = key.lower().rpartition("/")  # in lower case, because Traefik reads its keys so
-    return bool(PROTECTING.search(name) and not (BESIDE.search(name) or OF_SERVICES.search(domain)))
+    domain, name = _split(key)
+    if not _is_protecting(_sounds_so.sub("-", name.replace("_", "-"))):
+        return False
+    return not (_is_beside(name) or _is_of_services(domain))
 
 
 def is_for_controllers(key: str) -> bool:
     """Return whether the annotation looks like one that an ingress controller, or a program beside it, reads."""
-    return CONTROLLERS.match(key.lower()) is not None or protects(key)
+    domain, name = _split(key)
+    if domain == "ingress" or domain.endswith(".ingress"):
+        return False
+    looks_so = _is_of_controllers(domain) and not name.startswith("/-service.")
+    return bool(looks_so) or key.lower().startswith(OF_CONTROLLERS) or protects(key)
 
 
 def is_for_ingresses_alone(key: str) -> bool:
@@ -142,8 +185,8 @@ READ_FROM: dict[str, Callable[[str], bool]] = {
 
 def changes(key: str) -> bool:
     """Return whether the annotation may change the answer of an Ingress, and keeps nobody out."""
-    domain, _, name = key.lower().rpartition("/")
-    tunes = TUNING.search(name) or OF_SERVICES.search(domain)
+    domain, name = _split(key)
+    tunes = _is_tuning(name) or _is_of_services(domain)
     return is_for_ingresses_alone(key) and not (tunes or protects(key))
 
 

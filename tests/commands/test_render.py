@@ -85,7 +85,7 @@ IN_QUOTES = "must be text; put it in quotes"
         ("", "", "must state spec"),
         ("", "{ports: [{port: '80'}]}", 'spec.ports[0].port: "80" must be a whole number'),
         ("annotations: [x]", "{}", "metadata.annotations: must be a mapping or null, not a list"),
-        ("creationTimestamp: now", "{}", 'metadata.creationTimestamp: "now" must be a time or null'),
+        ("creationTimestamp: now", "{}", 'metadata.creationTimestamp: "now" must be a time'),
     ],
 )
 def test_what_is_no_service_is_told(metadata: str, spec: str, sentence: str) -> None:

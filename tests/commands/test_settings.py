@@ -11,13 +11,13 @@ GOOD = (
     "profiles: {internal: {class: internal}}\n"
     "namespaces: {team-a: {paused: true}, team-b: {}}\n"
 )
-BAD = "limits:\n  hosts:\n  - A\nhots: 1\n"
+BAD = "limits:\n  hosts:\n  - A\ndefaults: {host: B}\n"
 EVERY_HOST = "limits.hosts is any: a namespace without limits of its own may claim every host."
 
 
 def told(file: str, before: int = 0) -> str:
     """Return what is printed about BAD, before which so many lines of the file stand."""
-    return f'{file}:{before + 3}: limits.hosts[0]: "A" must be lower case\n'
+    return f'{file}:{before + 4}: defaults.host: "B" must be lower case\n'
 
 
 def test_the_first_mistake_is_told_with_its_line_and_the_other_files_are_checked_all_the_same(tmp_path: Path) -> None:

@@ -54,9 +54,9 @@ def test_of_wrong_settings_a_mistake_is_told_with_its_field(text: str, says: str
 
 @pytest.mark.parametrize(
     ("host", "paused", "line", "path"),
-    [("A", "maybe", 2, ("defaults", "host")), ("a", "maybe", 3, ("paused",)), ("a", "true", 2, ("defaults", "class"))],
+    [("A", "maybe", 3, ("paused",)), ("A", "true", 2, ("defaults", "host")), ("a", "true", 2, ("defaults", "class"))],
 )
-def test_the_first_mistake_is_told_and_a_contradiction_where_nothing_is_wrong_by_itself(
+def test_a_wrong_type_is_told_first_then_a_wrong_text_then_a_contradiction(
     host: str, paused: str, line: int, path: tuple[str, ...]
 ) -> None:
     with pytest.raises(SettingsError) as error:

@@ -20,9 +20,6 @@ FieldPath = Sequence[str | int]
 DEEPEST = 200
 """Levels of nesting. No object of Kubernetes has so many, and what commands do with an object takes frames for each."""
 
-MOST_ALIASED = 100_000
-"""Keys and values that aliases of YAML put in: they could make a short text endless."""
-
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -102,7 +99,7 @@ def _of_yaml(text: str) -> Iterator[Document | NotReadable]:
         document = text[start:end]
         last = first + document.rstrip().count("\n")
         try:
-            value, places = load_typed(document, len(document) + MOST_ALIASED, deepest=DEEPEST, anchors=True)
+            value, places = load_typed(document, 2 * len(document) + 2, DEEPEST)
             yield Document(value, first, last, places)
         except YamlError as error:
             yield NotReadable(error.what, min(first + max(error.line, 1) - 1, last))

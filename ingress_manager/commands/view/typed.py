@@ -6,12 +6,11 @@ A Service in a file lacks what the API server adds: the namespace and the uid. T
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import inspect
 
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.reading.manifests import Item, about
 from ingress_manager.core.kubernetes import Ingress, IngressSpec, Object, Service
-from ingress_manager.core.shape import FieldError, Shape
+from ingress_manager.core.shape import FieldError, converted
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -36,10 +35,10 @@ def as_type(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
         pass
     object_ = {key: without_nulls(value) if key == "spec" else value for key, value in object_.items()}
     try:
-        Shape().check(object_, inspect.type_info(type_))
+        found: T = converted(object_, type_)
     except FieldError as error:
         return [about(item, f"is no valid {item.kind.rpartition('/')[2]}: {error.sentence}", *error.path)]
-    return msgspec.convert(object_, type_)
+    return found
 
 
 def without_nulls(stated: Any) -> Any:
