@@ -17,11 +17,10 @@ from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
 
 from devcluster import gateway_api
-from devcluster.api import NAMESPACES
+from devcluster.api import NAMESPACES, ApiError
 from devcluster.build import get
 from devcluster.cluster import DevCluster
 from devcluster.console import Commands, end_on_signals, engine_option, keep, progress
-from devcluster.deployments import look
 from devcluster.errors import DevClusterError, MissingProgram
 from devcluster.gateway import LOOPBACK, Gateway, give_addresses, lacking
 from devcluster.programs import find_metacontroller, find_programs, find_traefik
@@ -63,13 +62,13 @@ def up(engine: str) -> None:
             if cluster.gateway:
                 cluster.gateway.certify()
                 give_addresses(cluster.api, LOOPBACK)
-            workloads = cluster.workloads()
-            look(cluster.api, workloads)
+            cluster.follow()
         click.echo(welcome(cluster, time.monotonic() - started))
 
         def check() -> None:
             cluster.control_plane.check_alive()
-            look(cluster.api, workloads)
+            with contextlib.suppress(ApiError):  # what has changed has just been deleted, for example
+                cluster.follow()
 
         keep(check)
     click.echo("Its folder is removed.", err=True)

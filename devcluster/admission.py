@@ -4,20 +4,20 @@ The API server finds it by its Service, whose ClusterIP is an address of loopbac
 would who has no cert-manager: a Secret, and the authority in the ValidatingWebhookConfiguration.
 """
 
+import base64
+import ssl
 import sys
-from typing import Any
+from pathlib import Path
 
 import trustme
 import urllib3
 import yaml
 
-from devcluster import credentials
 from devcluster.api import SERVICES, Api, ApiError, path_of
 from devcluster.build import REPOSITORY
-from devcluster.deployments import BySettings
-from devcluster.errors import DevClusterError
-from devcluster.overlay import ADMISSION, CONTROLLER, Rendered, Webhook
-from devcluster.processes import Process, Processes, ReservedPort
+from devcluster.credentials import write_private
+from devcluster.overlay import ADMISSION, CONTROLLER, Overlay, Rendered
+from devcluster.processes import Processes, ReservedPort
 from ingress_manager.core.settings import FILE_VARIABLE
 
 HOST = f"{ADMISSION}.{CONTROLLER}.svc"
@@ -35,62 +35,55 @@ MISTAKEN = {
 class Admission:
     """A process that answers the API server. Call `start` when the manifests are applied, then `wait_ready`.
 
-    Both raise ProcessDied, `start` DevClusterError, and `wait_ready` NotReady.
+    Both raise ProcessDied, and `wait_ready` NotReady.
     """
 
-    def __init__(self, processes: Processes) -> None:
-        self.authority = trustme.CA(organization_name="ingress-manager's development cluster")
-        self._authority_file = processes.folder / "admission-ca.crt"
-        self.authority.cert_pem.write_to_path(self._authority_file)
+    def __init__(self, processes: Processes, settings_file: Path) -> None:
+        self._authority = trustme.CA(organization_name="ingress-manager's development cluster")
         self._port = ReservedPort()
-        self._tls = processes.folder / "admission-tls"
-        self.settings_file = processes.folder / "admission-settings.yaml"
-        environment = {FILE_VARIABLE: str(self.settings_file)}
-        self.process: Process = processes.add("admission", [], env=environment, cwd=REPOSITORY)
-        self.by_settings = BySettings(self.process, self.settings_file, self.metrics)
+        self._folder = processes.folder / "admission-tls"
+        self._folder.mkdir()
+        environment = {FILE_VARIABLE: str(settings_file)}
+        self.process = processes.add("admission", [], env=environment, cwd=REPOSITORY)
         self.address: tuple[str, int]
-        """Where it listens: the ClusterIP of its Service, and the Service's port."""
+        """Where it listens: the ClusterIP of its Service, and a port of the Service."""
 
-    def webhook(self) -> Webhook:
-        """Return what is particular to this machine in what is to be installed. A certificate is made and put there."""
-        certificate = self.authority.issue_cert(HOST)
-        secret = {
+    def add_to(self, overlay: Overlay) -> None:
+        """Add what is to be installed, with a certificate, which is made and put where the process reads it."""
+        certificate, number = self._authority.issue_cert(HOST), self._port.number
+        tls = {
             "tls.crt": certificate.cert_chain_pems[0].bytes().decode(),
             "tls.key": certificate.private_key_pem.bytes().decode(),
         }
-        self._tls.mkdir()
-        for name, text in secret.items():
-            credentials.write_private(self._tls / name, text)
-        return Webhook(self._port.number, secret, self.authority.cert_pem.bytes())
+        metadata = {"name": f"{ADMISSION}-tls", "namespace": CONTROLLER}
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls"}
+        for name, text in {**tls, "secret.yaml": yaml.safe_dump({**secret, "stringData": tls})}.items():
+            write_private(self._folder / name, text)
+        overlay.resources.append(self._folder / "secret.yaml")
+        overlay.components.append("manifests/admission")
+        # Not everybody may listen on 443, so the Service has another port beside it.
+        overlay.patch("Service", ADMISSION, ("add", "/spec/ports/-", {"name": "here", "port": number}))
+        bundle = base64.b64encode(self._authority.cert_pem.bytes()).decode()
+        client = "/webhooks/0/clientConfig"
+        found_by = ("add", f"{client}/service/port", number), ("add", f"{client}/caBundle", bundle)
+        overlay.patch("ValidatingWebhookConfiguration", CONTROLLER, *found_by)
 
-    def start(self, api: Api, rendered: Rendered, settings: dict[str, Any] | None) -> None:
-        """Start it as its Deployment says; `settings` replace those that the Deployment mounts."""
-        self.take(api, rendered)
-        if settings is not None:
-            self.settings_file.write_text(yaml.safe_dump(settings))
-        self.process.start()
-
-    def take(self, api: Api, rendered: Rendered) -> None:
-        """Let it start, from now on, as the manifests say. Raises DevClusterError."""
-        service = api.get(SERVICES, ADMISSION, CONTROLLER)
-        if service is None:
-            raise DevClusterError(f"there is no Service {CONTROLLER}/{ADMISSION}")
-        self.by_settings.take(rendered, ADMISSION)
-        self.address = service["spec"]["clusterIP"], service["spec"]["ports"][0]["port"]
-        # The committed command, but for the files of the certificate and the address that it listens on.
+    def start(self, api: Api, rendered: Rendered) -> None:
+        """Start it as its Deployment says, but for the files of the certificate and the address that it listens on."""
+        service = api.get(SERVICES, ADMISSION, CONTROLLER) or {}
+        self.address = service["spec"]["clusterIP"], self._port.number
         program, *arguments, application = rendered.container(ADMISSION)["command"]
-        files = (f"--certfile={self._tls / 'tls.crt'}", f"--keyfile={self._tls / 'tls.key'}")
+        files = (f"--certfile={self._folder / 'tls.crt'}", f"--keyfile={self._folder / 'tls.key'}")
         bind = f"--bind={self.address[0]}:{self.address[1]}"
         self.process.command = [sys.executable, "-m", program, *arguments, *files, bind, application]
-
-    def restart(self, api: Api, settings: dict[str, Any]) -> None:
-        """Restart it at once with other settings, and return when it answers the API server. Raises as `wait_ready`."""
-        self.by_settings.restart(settings, lambda: self.wait_ready(api))
+        self.process.start()
 
     def metrics(self) -> str:
         """Return its metrics, asked for on a connection of its own. Raises urllib3's HTTPError."""
+        context = ssl.create_default_context()
+        self._authority.configure_trust(context)
         with urllib3.HTTPSConnectionPool(
-            *self.address, ca_certs=str(self._authority_file), server_hostname=HOST, assert_hostname=HOST
+            *self.address, ssl_context=context, server_hostname=HOST, assert_hostname=HOST
         ) as pool:
             return pool.request("GET", "/metrics", retries=False, timeout=5).data.decode()
 

@@ -140,18 +140,6 @@ class Api:
                     raise ApiError(status["code"], status.get("reason", ""), status.get("message", ""))
                 yield event["type"], event["object"]
 
-    def discover(self, api_version: str, plural: str) -> Resource | None:
-        """Return the resource of that name, or None when the API server has none."""
-        try:
-            found = self.request("GET", _root(api_version))["resources"]
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
-        return next(
-            (Resource(api_version, plural, r["kind"], r["namespaced"]) for r in found if r["name"] == plural), None
-        )
-
     def service_account_token(self, namespace: str, name: str) -> str:
         """Return a token with which to log in as the ServiceAccount (a TokenRequest, as a kubelet makes it)."""
         path = path_of(SERVICE_ACCOUNTS, namespace, name) + "/token"

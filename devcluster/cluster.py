@@ -21,29 +21,30 @@ It starts in this order. Each step needs those before it. What takes long begins
 """
 
 import contextlib
-import functools
+import os
+import re
+import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import requests
 import yaml
 
-from devcluster import engines, gateway_api, overlay
-from devcluster import gateway as gateways
+from devcluster import deployments, engines, gateway_api
 from devcluster.admission import Admission
-from devcluster.api import CRDS, EVENTS, LEASES, Api, Object, is_true, wait_for
+from devcluster.api import CRDS, EVENTS, LEASES, SERVICES, Api, ApiError, Object, is_true, path_of, wait_for
 from devcluster.build import REPOSITORY, Progress
 from devcluster.control_plane import ControlPlane
-from devcluster.deployments import BySettings, Workload
+from devcluster.errors import DevClusterError
 from devcluster.gateway import Gateway, answers
-from devcluster.policies import wait_for_policies
+from devcluster.overlay import CLASS, CONTROLLER, Overlay, Rendered
 from devcluster.processes import Process, Processes, ReservedPort, Starting
 from devcluster.programs import find_programs, find_traefik
 from hooks.settings_file import load
+from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.namespace_policy import in_namespace
-from ingress_manager.core.settings import FILE_VARIABLE
+from ingress_manager.core.settings import FILE_VARIABLE, parse
 
 CRD_FILE = Path(__file__).with_name("crds.yaml")
 
@@ -68,7 +69,7 @@ class DevCluster(Starting):
     """A control plane, the manifests of this repository applied to it, the hook under gunicorn, and an engine.
 
     Use it as a context manager; inside, the engine has taken up the DecoratorController, and the API server enforces
-    the admission policy. `settings` replaces those of the manifests; `resync` sets the DecoratorController's
+    the admission policies. `settings` replaces those of the manifests; `resync` sets the DecoratorController's
     resyncPeriodSeconds.
 
     `gateway` is how many instances of Traefik serve its Ingresses; with any, the class of the settings is the gateway's
@@ -106,10 +107,6 @@ class DevCluster(Starting):
         admission: bool = False,
         progress: Progress = silent,
     ) -> None:
-        if engine not in engines.CHOICES:
-            raise ValueError(f"engine is one of {', '.join(engines.CHOICES)}, not {engine!r}")
-        if httproute and not gateway:
-            raise ValueError("httproute needs a gateway")
         self._choice = engine
         self._settings = settings
         self._resync = resync
@@ -123,22 +120,22 @@ class DevCluster(Starting):
         programs = find_programs(self._progress)
         traefik = find_traefik() if self._gateways else None
         crds = gateway_api.crds() if self._httproute else []
+        self._metacontroller = engines.find_engine(self._choice)
 
         self.processes = exits.enter_context(Processes())
         self.folder = self.processes.folder
+        self.settings_file = self.folder / "settings.yaml"
         self.hook = self._hook(exits.enter_context(contextlib.closing(ReservedPort())))
         plane = exits.enter_context(contextlib.closing(ControlPlane(programs, self.processes)))
         self.control_plane, self.api, self.kubeconfig = plane, plane.api, plane.kubeconfig
         if traefik:
             self.gateway = exits.enter_context(contextlib.closing(Gateway(self._gateways, traefik, self.processes)))
-
         if self._admission:
-            self.admission = exits.enter_context(contextlib.closing(Admission(self.processes)))
+            self.admission = exits.enter_context(contextlib.closing(Admission(self.processes, self.settings_file)))
 
         self._progress("starting etcd and the API server")
         plane.start()
         manifests = self._render()
-        self._metacontroller = engines.find_engine(self._choice)
         settings = manifests.settings() if self._settings is None else yaml.safe_dump(self._settings)
         self.settings_file.write_text(settings)
         self.ingress_class = in_namespace(load(self.settings_file).policy, "default").ingress_class
@@ -153,15 +150,19 @@ class DevCluster(Starting):
             self._progress("starting the gateway")
             self.gateway.start(plane, manifests)
         if self.admission:
-            self.admission.start(self.api, manifests, self._settings)
+            self.admission.start(self.api, manifests)
         self.hook.wait_ready(self.hook_ready)
 
         self._progress(f"starting {engines.name(self._metacontroller)}")
-        self.engine = self._engine_process()
-        self.take_engine(manifests)
+        # The manifests name the hook by its Service, which no DNS knows here: it is reached by a proxy, and is its own.
+        # What is on loopback is asked for directly.
+        proxy = {"HTTP_PROXY": self.hook_url, "NO_PROXY": "127.0.0.1"}
+        self.engine = self.processes.add("engine", [], env=proxy, cwd=REPOSITORY)
+        self.engine.before_start = self._give_up_lead
+        self._take_engine(manifests)
         self.engine.start()
         self.engine.wait_ready(self._controller_started)
-        wait_for_policies(self.api)
+        wait_for(lambda: enforces_policies(self.api), 30, what="the admission policies")
         if self.gateway:
             self.gateway.wait_ready()
         if self.admission:
@@ -170,19 +171,27 @@ class DevCluster(Starting):
 
     def _hook(self, reserved: ReservedPort) -> Process:
         self.hook_url = f"http://127.0.0.1:{reserved.number}"
-        self.settings_file = self.folder / "settings.yaml"
         environment = {FILE_VARIABLE: str(self.settings_file)}
-        hook = self.processes.add("hook", hook_command(reserved.number), env=environment, cwd=REPOSITORY)
-        self.by_settings = BySettings(
-            hook, self.settings_file, lambda: requests.get(f"{self.hook_url}/metrics", timeout=5).text
-        )
-        return hook
+        return self.processes.add("hook", hook_command(reserved.number), env=environment, cwd=REPOSITORY)
 
-    def _render(self) -> overlay.Rendered:
-        gateway = self.gateway
-        serving = overlay.Serving(gateway.http_port, gateway.page_port, self._httproute) if gateway else None
-        webhook = self.admission.webhook() if self.admission else None
-        return overlay.render(self.folder / "overlay", self.hook_url, self._resync, serving, webhook)
+    def _render(self) -> Rendered:
+        controller = "listenerset" if self._httproute else "controller"
+        overlay = Overlay(["manifests", "metacontroller/install", f"metacontroller/{controller}"])
+        if self._resync is not None:
+            resync = ("add", "/spec/resyncPeriodSeconds", self._resync)
+            overlay.patch("DecoratorController", CONTROLLER, resync)
+        if self.gateway:
+            overlay.resources.append("gateway")
+        if self.gateway and self._httproute:
+            overlay.components.append("gateway/gateway-api")
+            # Traefik finds the entry point of a listener by its port.
+            overlay.patch("Gateway", CLASS, ("replace", "/spec/listeners/0/port", self.gateway.http_port))
+        if self.admission:
+            self.admission.add_to(overlay)
+        made = overlay.render(self.folder / "overlay")
+        if self.gateway:  # the one line that gateway/README.md asks for
+            made = Rendered(re.sub(r"^( +class:) nginx$", rf"\1 {CLASS}", made.text, flags=re.MULTILINE))
+        return made
 
     @property
     def parts(self) -> dict[str, Process]:
@@ -200,61 +209,66 @@ class DevCluster(Starting):
         """Return whether the hook answers that it is ready."""
         return answers(int(self.hook_url.rpartition(":")[2]), "/readyz")
 
-    def _engine_process(self) -> Process:
-        # The manifests name the hook by its Service, which no DNS knows here: it is reached by a proxy, and is its own.
-        # What is on loopback is asked for directly.
-        proxy = {"HTTP_PROXY": self.hook_url, "NO_PROXY": "127.0.0.1"}
-        process = self.processes.add("engine", [], env=proxy, cwd=REPOSITORY)
-
-        def give_up_lead() -> None:
-            # Metacontroller keeps its lease when it ends, and its successor would wait for 15 s.
-            for lease in self.api.list(LEASES, engines.NAME):
-                self.api.delete(LEASES, lease["metadata"]["name"], engines.NAME)
-
-        process.before_start = give_up_lead
-        return process
-
-    def take_engine(self, manifests: overlay.Rendered) -> None:
-        """Let the engine start, from now on, as its Deployment says, and log in. Raises DevClusterError."""
-        deployment = manifests.find("Deployment", engines.NAME)
+    def _take_engine(self, manifests: Rendered) -> None:
+        """Let the engine start, from now on, as its Deployment says, and log in."""
         kubeconfig = self.folder / "engine.kubeconfig"
         token = self.api.service_account_token(engines.NAME, engines.NAME)
         self.control_plane.write_kubeconfig(kubeconfig, engines.NAME, token)
-        self.engine.command = engines.command(self._metacontroller, deployment, kubeconfig)
+        self.engine.command = engines.command(self._metacontroller, manifests.container(engines.NAME), kubeconfig)
 
-    def workloads(self) -> list[Workload]:
-        """Return what runs for each Deployment of the manifests."""
-        hook, engine = overlay.CONTROLLER, engines.NAME
-        found = [
-            workload_of(self.by_settings, hook, functools.partial(self.by_settings.take, deployment=hook)),
-            Workload(engine, engine, [self.engine], self.take_engine, lambda: self.engine.running),
-        ]
-        if served := self.gateway:
-            take_page, take = (functools.partial(take, self.control_plane) for take in (served.take_page, served.take))
-            found += [
-                Workload(gateways.NAME, gateways.PAGE, [served.page], take_page, served.page_ready),
-                Workload(gateways.NAME, gateways.NAME, served.traefiks, take, served.ready, end=Process.kill),
-            ]
-        if asked := self.admission:
-            found.append(workload_of(asked.by_settings, overlay.ADMISSION, functools.partial(asked.take, self.api)))
-        for workload in found:
-            deployment = workload.deployment(self.api)
-            workload.template = deployment and deployment["spec"]["template"]
-        return found
+    def _give_up_lead(self) -> None:
+        # Metacontroller keeps its lease when it ends, and its successor would wait for 15 s.
+        for lease in self.api.list(LEASES, engines.NAME):
+            self.api.delete(LEASES, lease["metadata"]["name"], engines.NAME)
 
     def _controller_started(self) -> bool:
         # Both engines record an Event. If an object has no namespace, its Events are in the namespace default. The API
         # server's own, of its leader elections, may name no object.
-        return ("Started", overlay.CONTROLLER) in (
+        return ("Started", CONTROLLER) in (
             (event["reason"], event["involvedObject"].get("name")) for event in self.api.list(EVENTS, "default")
         )
+
+    def follow(self) -> None:
+        """Do what Deployments ask for that have changed: the hook goes by its settings, the engine starts anew.
+
+        It is to be called again and again. Raises ApiError, and ProcessDied.
+        """
+        for deployment in deployments.changed(self.api):
+            namespace, problem = deployment["metadata"]["namespace"], ""
+            maps = (each | {"kind": "ConfigMap"} for each in self.api.list(deployments.CONFIG_MAPS, namespace))
+            there = Rendered(yaml.safe_dump_all([deployment | {"kind": "Deployment"}, *maps]))
+            if deployment["metadata"]["name"] == CONTROLLER:
+                problem = self._use(there)
+            elif namespace == engines.NAME and self.engine.running:
+                self._take_engine(there)
+                self.engine.stop()
+                self.engine.start()
+            deployments.report(self.api, deployment, problem)
+
+    def _use(self, there: Rendered) -> str:
+        """Let the hooks go by the settings that are there, while they answer. Return why they can't be used, or ""."""
+        try:
+            settings = there.settings()
+            parse(settings)
+        except (DevClusterError, LookupError, SettingsError, TypeError, ValueError) as error:
+            return f"the development cluster can't follow this: {error}"
+        if settings != self.settings_file.read_text():
+            self.settings_file.write_text(settings)
+            # gunicorn starts a worker before the old one ends.
+            for process in (self.hook, *([self.admission.process] if self.admission else [])):
+                os.kill(process.pid, signal.SIGHUP)
+        return ""
 
     def restart_hook(self, settings: dict[str, Any] | None = None) -> None:
         """Restart the hook at once, with other settings if they are given, and return when it is ready.
 
         Raises ProcessDied, with the hook's error in the message, when the hook does not accept the settings.
         """
-        self.by_settings.restart(settings, lambda: self.hook.wait_ready(self.hook_ready))
+        self.hook.kill()
+        if settings is not None:
+            self.settings_file.write_text(yaml.safe_dump(settings))
+        self.hook.start()
+        self.hook.wait_ready(self.hook_ready)
 
     def kubectl(self, *arguments: str, input: str = "") -> str:  # noqa: A002 - as subprocess.run calls it
         """Run kubectl as admin and return what it prints; raises CommandFailed with its error message."""
@@ -265,14 +279,23 @@ class DevCluster(Starting):
         return self.control_plane.audit_events()
 
 
-def workload_of(runs: BySettings, name: str, take: Callable[[overlay.Rendered], None]) -> Workload:
-    """Return what runs for a Deployment beside the hook."""
-    return Workload(overlay.CONTROLLER, name, [runs.process], take, runs.serves, runs.reload)
-
-
 def install_crds(api: Api, crds: list[Object]) -> None:
     """Create CustomResourceDefinitions, and return when the API server serves them."""
     for crd in crds:
         api.create(CRDS, crd)
     for name in (crd["metadata"]["name"] for crd in crds):
         wait_for(lambda name=name: is_true(api.get(CRDS, name), "Established"), what=f"the CRD {name}")  # type: ignore[misc]
+
+
+def enforces_policies(api: Api) -> bool:
+    """Return whether the API server enforces the policies: it takes a moment to load them, and lets everything in.
+
+    Tried is what the last of them denies, a Service with too many labels.
+    """
+    metadata = {"name": "policy-probe", "labels": {f"l{number}": "" for number in range(201)}}
+    body = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}}
+    try:
+        api.request("POST", path_of(SERVICES, "default"), params={"dryRun": "All"}, body=body)
+    except ApiError as error:
+        return error.status == 403
+    return False

@@ -29,11 +29,10 @@ def find_engine(choice: str) -> Path | None:
     return program
 
 
-def command(metacontroller: Path | None, deployment: dict[str, Any], kubeconfig: Path) -> list[str]:
-    """Return the command that runs the engine in the repository's folder, with the Deployment's arguments."""
+def command(metacontroller: Path | None, container: dict[str, Any], kubeconfig: Path) -> list[str]:
+    """Return the command that runs the engine in the repository's folder, with the arguments of its container."""
     if not metacontroller:
         return [sys.executable, "-m", "devcluster.standin", "--kubeconfig", str(kubeconfig)]
-    [container] = deployment["spec"]["template"]["spec"]["containers"]
     return [str(metacontroller), *adapted(container["args"]), f"--kubeconfig={kubeconfig}"]
 
 

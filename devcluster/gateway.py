@@ -9,10 +9,9 @@ import http.client
 import platform
 import ssl
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import trustme
 import yaml
@@ -21,7 +20,6 @@ from devcluster import credentials
 from devcluster.api import SERVICES, Api, path_of
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
-from devcluster.errors import DevClusterError
 from devcluster.overlay import Rendered
 from devcluster.processes import Process, Processes, ReservedPort
 
@@ -75,12 +73,11 @@ class Gateway:
         self._program = program
         self._processes = processes
         self._exits = contextlib.ExitStack()
-        self.http_port, self.https_port, self.page_port, self._probes_port = (self._reserved() for _ in range(4))
-        self.internal_ports = [self._reserved() for _ in range(count)]
-        """Where each instance answers /ping and /metrics."""
+        self.http_port, self.https_port, self._page_port, self._probes_port = (self._reserved() for _ in range(4))
+        self._internal_ports = [self._reserved() for _ in range(count)]  # where each instance answers /ping
         self.traefiks: list[Process] = []
         self.page: Process
-        self.authority: Path
+        self.authority = processes.folder / "gateway-ca.crt"
         """The file with the authority that visitors by https are to trust, once there is a certificate by it."""
 
     @property
@@ -95,7 +92,6 @@ class Gateway:
         """
         authority = trustme.CA(organization_name="ingress-manager's development cluster")
         certificate = authority.issue_cert(*CERTIFIED)
-        self.authority = self._processes.folder / "gateway-ca.crt"
         authority.cert_pem.write_to_path(self.authority)
         chain, key = (self._processes.folder / f"gateway.{end}" for end in ("crt", "key"))
         certificate.cert_chain_pems[0].write_to_path(chain)
@@ -110,93 +106,68 @@ class Gateway:
         return self._exits.enter_context(contextlib.closing(ReservedPort())).number
 
     def start(self, plane: ControlPlane, rendered: Rendered) -> None:
-        """Start the page and Traefik, with what the manifests mount into their containers."""
-        self.page = self._processes.add(PAGE, [], cwd=REPOSITORY)
-        self.take_page(plane, rendered)
-        self.page.start()
-        for number in range(1, len(self.internal_ports) + 1):
-            folder = plane.folder / f"traefik-{number}"
-            command = [str(self._program), f"--configFile={folder / 'traefik.yaml'}"]
-            environment = {"KUBECONFIG": str(plane.folder / "gateway.kubeconfig")}
-            self.traefiks.append(self._processes.add(folder.name, command, env=environment))
-        self.take(plane, rendered)
-        for process in self.traefiks:
-            process.start()
-
-    def take_page(self, plane: ControlPlane, rendered: Rendered) -> None:
-        """Let the page start, from now on, as the manifests say. Raises DevClusterError."""
+        """Start the page and Traefik, with what the manifests mount into their containers, and the same rights."""
         # The committed command, but for the addresses that it listens on.
         program, *arguments, application = rendered.container(PAGE)["command"]
         application = application.replace("()", f"({self._probes_port})")
-        binds = [f"{page_address(plane.api)}:{self.page_port}", f"{LOOPBACK}:{self._probes_port}"]
-        options = [word for bind in binds for word in ("--bind", bind)]
-        self.page.command = [sys.executable, "-m", program, *arguments, *options, "--reuse-port", application]
+        options = [f"--bind={LOOPBACK}:{port}" for port in (self._page_port, self._probes_port)]
+        command = [sys.executable, "-m", program, *arguments, *options, "--reuse-port", application]
+        self.page = self._processes.add(PAGE, command, cwd=REPOSITORY)
+        self.page.start()
+        kubeconfig = plane.folder / "gateway.kubeconfig"
+        plane.write_kubeconfig(kubeconfig, NAME, plane.api.service_account_token(NAME, NAME))
+        for number, internal_port in enumerate(self._internal_ports, start=1):
+            folder = plane.folder / f"traefik-{number}"
+            self._configure(folder, rendered, internal_port)
+            self.traefiks.append(self._traefik(folder.name, folder / "traefik.yaml", kubeconfig))
 
-    def take(self, plane: ControlPlane, rendered: Rendered) -> None:
-        """Let Traefik start, from now on, as the manifests say, and log in. Raises DevClusterError."""
-        page_url = f"http://{page_address(plane.api)}:{self.page_port}"
-        for process, internal_port in zip(self.traefiks, self.internal_ports, strict=True):
-            self._configure(plane.folder / process.name, rendered, page_url, internal_port)
-        token = plane.api.service_account_token(NAME, NAME)
-        plane.write_kubeconfig(plane.folder / "gateway.kubeconfig", NAME, token)
+    def _traefik(self, name: str, file: Path, kubeconfig: Path) -> Process:
+        command = [str(self._program), f"--configFile={file}"]
+        process = self._processes.add(name, command, env={"KUBECONFIG": str(kubeconfig)})
+        process.start()
+        return process
 
     @contextlib.contextmanager
-    def beside(self, address: str, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+    def with_class_nginx(self, address: str) -> Iterator[None]:
         """Have one more Traefik, with an address of loopback for itself and the same ports.
 
-        Its configuration is that of the first one, but for what `change` does to the static part.
+        Its configuration is that of the first one, with what the component ingress-nginx adds.
         """
-        program, option = self.traefiks[0].command
-        static = yaml.safe_load(Path(option.removeprefix("--configFile=")).read_text())
+        static = yaml.safe_load((self._processes.folder / "traefik-1/traefik.yaml").read_text())
         for entry_point in static["entryPoints"].values():
             entry_point["address"] = entry_point["address"].replace(LOOPBACK, address)
-        change(static)
+        static["providers"] |= yaml.safe_load((REPOSITORY / "gateway/ingress-nginx/provider.yaml").read_text())
         path = self._processes.folder / f"traefik-{address}.yaml"
         path.write_text(yaml.safe_dump(static))
-        process = self._processes.add(path.stem, [program, f"--configFile={path}"], env=self.traefiks[0].env)
-        process.start()
+        process = self._traefik(path.stem, path, self._processes.folder / "gateway.kubeconfig")
         try:
-            process.wait_ready(lambda: answers(self.internal_ports[0], "/ping", address=address))
+            process.wait_ready(lambda: answers(self._internal_ports[0], "/ping", address=address))
             yield
         finally:
             process.kill()
 
-    def _configure(self, folder: Path, rendered: Rendered, page_url: str, internal_port: int) -> None:
-        """Write the files of one instance into a folder."""
+    def _configure(self, folder: Path, rendered: Rendered, internal_port: int) -> None:
+        """Write the files of one instance into a folder: as they are committed, but for addresses and folders."""
         own = folder / "own"
-        own.mkdir(parents=True, exist_ok=True)
-        [static] = [
-            word.partition("=")[2] for word in rendered.container(NAME)["args"] if word.startswith("--configFile=")
-        ]
+        own.mkdir(parents=True)
+        [static_file] = [word for word in rendered.container(NAME)["args"] if word.startswith("--configFile=")]
         mounted = rendered.mounted(NAME)
-        static_content = adapted(
-            yaml.safe_load(mounted.pop(static)),
-            {
-                "web": f"{LOOPBACK}:{self.http_port}",
-                "websecure": f"{LOOPBACK}:{self.https_port}",
-                "traefik": f"{LOOPBACK}:{internal_port}",
-            },
-            own,
-        )
+        static = yaml.safe_load(mounted.pop(static_file.partition("=")[2]))
+        ports = {"web": self.http_port, "websecure": self.https_port, "traefik": internal_port}
+        for name, entry_point in static["entryPoints"].items():
+            entry_point |= {"address": f"{LOOPBACK}:{ports[name]}", "reusePort": True}  # see ReservedPort
+        static["providers"]["file"]["directory"] = str(own)
+        (folder / "traefik.yaml").write_text(yaml.safe_dump(static))
         for path, text in mounted.items():
             content = yaml.safe_load(text)
             for balancer in content["http"].get("services", {}).values():
-                balancer["loadBalancer"]["servers"] = [{"url": page_url}]
+                balancer["loadBalancer"]["servers"] = [{"url": f"http://{LOOPBACK}:{self._page_port}"}]
             (own / Path(path).name).write_text(yaml.safe_dump(content))
-        (folder / "traefik.yaml").write_text(yaml.safe_dump(static_content))
-
-    def page_ready(self) -> bool:
-        """Return whether the page answers."""
-        return answers(self._probes_port, "/healthz")
-
-    def ready(self) -> bool:
-        """Return whether each instance of Traefik answers."""
-        return all(answers(port, "/ping") for port in self.internal_ports)
 
     def wait_ready(self) -> None:
         """Return when the page answers, and each instance of Traefik."""
-        self.page.wait_ready(self.page_ready)
-        for process, port in zip(self.traefiks, self.internal_ports, strict=True):
+        self.page.wait_ready(lambda: answers(self._probes_port, "/healthz"))
+        for process, port in zip(self.traefiks, self._internal_ports, strict=True):
             process.wait_ready(lambda port=port: answers(port, "/ping"))  # type: ignore[misc]
         self.traefiks[0].wait_ready(lambda: self.ask("nobody.example").is_the_404_page)
 
@@ -234,30 +205,6 @@ def give_addresses(api: Api, *addresses: str) -> None:
     """Write the addresses of the gateway's Service, as a load balancer does. Traefik writes them into each Ingress."""
     status = {"loadBalancer": {"ingress": [{"ip": address} for address in addresses]}}
     api.request("PATCH", f"{path_of(SERVICES, NAME, NAME)}/status", body={"status": status})
-
-
-def page_address(api: Api) -> str:
-    """Return the ClusterIP of the 404 page's Service; raises DevClusterError when there is none."""
-    service = api.get(SERVICES, PAGE, NAME)
-    if service is None:
-        raise DevClusterError(f"there is no Service {NAME}/{PAGE}")
-    return str(service["spec"]["clusterIP"])
-
-
-def adapted(static: dict[str, Any], addresses: dict[str, str], own: Path) -> dict[str, Any]:
-    """Return Traefik's static configuration with other addresses and another folder; raises DevClusterError.
-
-    All else is as it is committed.
-    """
-    if static["entryPoints"].keys() != addresses.keys():
-        raise DevClusterError(f"the entry points are {', '.join(static['entryPoints'])}, not {', '.join(addresses)}")
-    entry_points = {
-        # See ReservedPort.
-        name: entry_point | {"address": addresses[name], "reusePort": True}
-        for name, entry_point in static["entryPoints"].items()
-    }
-    providers = static["providers"] | {"file": static["providers"]["file"] | {"directory": str(own)}}
-    return static | {"entryPoints": entry_points, "providers": providers}
 
 
 def answers(port: int, path: str, *, address: str = LOOPBACK, host: str | None = None) -> bool:

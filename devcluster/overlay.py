@@ -1,30 +1,19 @@
-"""The overlay: the committed manifests, patched for a machine without Pods, and what is read from the result."""
+"""The committed manifests, patched for a machine without Pods, and what is read from the result."""
 
-import base64
 import os
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from devcluster import manifests
 from devcluster.build import REPOSITORY
-from devcluster.credentials import write_private
 from devcluster.errors import DevClusterError
-
-BASES = ("manifests", "metacontroller")
-"""The folders that are applied: the hook's, and Metacontroller's with the DecoratorController."""
-
-HTTPROUTE_BASES = ("manifests", "metacontroller/install", "metacontroller/listenerset")
-"""The same, with what makes HTTPRoutes and ListenerSets."""
-
-HTTPROUTE_COMPONENTS = ("gateway/gateway-api",)
-"""The components of the gateway that serve HTTPRoutes."""
+from devcluster.processes import run
+from devcluster.programs import find_kubectl
 
 CONTROLLER = "ingress-manager"
-"""The name of the DecoratorController."""
+"""The name of the DecoratorController, and of the hook's namespace and Deployment."""
 
 ADMISSION = "ingress-manager-admission"
 """The name of the admission hook's Deployment, Service and, with -tls, Secret."""
@@ -35,17 +24,17 @@ CLASS = "ingress-manager"
 
 @dataclass(frozen=True)
 class Rendered:
-    """What kustomize made of the overlay."""
+    """What kustomize made, or what the API server holds."""
 
     text: str
 
     def find(self, kind: str, name: str) -> dict[str, Any]:
-        """Return the object of that kind and name; raises DevClusterError when the manifests hold none."""
+        """Return the object of that kind and name; raises DevClusterError when there is none."""
         for document in yaml.safe_load_all(self.text):
             if document["kind"] == kind and document["metadata"]["name"] == name:
                 found: dict[str, Any] = document
                 return found
-        raise DevClusterError(f"the manifests hold no {kind} named {name}")
+        raise DevClusterError(f"there is no {kind} named {name}")
 
     def container(self, deployment: str) -> dict[str, Any]:
         """Return the only container of a Deployment; raises DevClusterError."""
@@ -53,136 +42,54 @@ class Rendered:
         return dict(found)
 
     def mounted(self, deployment: str) -> dict[str, str]:
-        """Return the files that a Deployment's pod gets from ConfigMaps, by their paths, as the kubelet mounts them.
-
-        Raises DevClusterError when a mount leads to no ConfigMap of the manifests.
-        """
-        pod = self.find("Deployment", deployment)["spec"]["template"]["spec"]
-        try:
-            secret = {volume["name"] for volume in pod["volumes"] if "secret" in volume}
-            volumes = {each["name"]: each["configMap"]["name"] for each in pod["volumes"] if each["name"] not in secret}
-            files = {}
-            for mount in self.container(deployment)["volumeMounts"]:
-                if mount["name"] in secret:
-                    continue
-                data = self.find("ConfigMap", volumes[mount["name"]])["data"]
-                if "subPath" in mount:
-                    files[mount["mountPath"]] = data[mount["subPath"]]
-                else:
-                    files |= {f"{mount['mountPath']}/{name}": content for name, content in data.items()}
-        except KeyError as error:
-            raise DevClusterError(f"the Deployment {deployment} mounts what isn't there: {error}") from error
+        """Return the files that a Deployment's pod gets from ConfigMaps, by their paths, as the kubelet mounts them."""
+        volumes = self.find("Deployment", deployment)["spec"]["template"]["spec"]["volumes"]
+        maps = {
+            each["name"]: self.find("ConfigMap", each["configMap"]["name"])["data"]
+            for each in volumes
+            if "configMap" in each
+        }
+        files: dict[str, str] = {}
+        for mount in self.container(deployment)["volumeMounts"]:
+            data, path = maps.get(mount["name"], {}), mount["mountPath"]
+            if "subPath" in mount:
+                files[path] = data[mount["subPath"]]
+            else:
+                files |= {f"{path}/{name}": content for name, content in data.items()}
         return files
 
-    def settings(self, deployment: str = CONTROLLER) -> str:
-        """Return the settings file that a hook's Deployment mounts; raises DevClusterError when there is none."""
-        environment = self.container(deployment).get("env", [])
-        paths = [env["value"] for env in environment if env["name"] == "INGRESS_MANAGER_SETTINGS"]
-        found = [content for path, content in self.mounted(deployment).items() if path in paths]
-        if not found:
-            raise DevClusterError(f"the Deployment {deployment} leads to no settings file")
-        return found[0]
+    def settings(self) -> str:
+        """Return the settings file that the hook's Deployment mounts."""
+        [path] = [each["value"] for each in self.container(CONTROLLER)["env"] if "SETTINGS" in each["name"]]
+        return self.mounted(CONTROLLER)[path]
 
 
 @dataclass(frozen=True)
-class Serving:
-    """What of the gateway is applied, and the ports of loopback that its objects name here."""
+class Overlay:
+    """A kustomization: folders of the repository, or files of its own folder; components; and patches."""
 
-    http_port: int
-    page_port: int
-    httproute: bool
-    """Whether HTTPRoutes are served, and made, too."""
+    resources: list[str | Path] = field(default_factory=list)
+    components: list[str | Path] = field(default_factory=list)
+    patches: list[dict[str, Any]] = field(default_factory=list)
 
+    def patch(self, kind: str, name: str, *operations: tuple[str, str, Any]) -> None:
+        """Patch one object: each operation of the JSON patch (RFC 6902) has its name, its path and its value."""
+        patched = [{"op": op, "path": path, "value": value} for op, path, value in operations]
+        self.patches.append({"target": {"kind": kind, "name": name}, "patch": yaml.safe_dump(patched)})
 
-@dataclass(frozen=True)
-class Webhook:
-    """What is particular to this machine in the admission hook's objects."""
-
-    port: int
-    """Of the Service. Not everybody may listen on 443."""
-    secret: dict[str, str]
-    """The certificate and its key."""
-    authority: bytes
-    """By which the API server knows the certificate."""
-
-
-def render(
-    folder: Path, hook_url: str, resync: int | None, serving: Serving | None, webhook: Webhook | None
-) -> Rendered:
-    """Write the overlay into a new folder and return what kustomize makes of it.
-
-    With a gateway, its class is that of the settings: the one line that gateway/README.md asks for.
-
-    Raises CommandFailed when the manifests are not as the patches expect them.
-    """
-    folder.mkdir()
-    httproute = serving is not None and serving.httproute
-    bases, components, own = list(HTTPROUTE_BASES if httproute else BASES), list[str](), list[str]()
-    patches = [patch("DecoratorController", CONTROLLER, operations(hook_url, resync))]
-    if serving:
-        bases.append("gateway")
-        patches.append(patch("Service", "not-found", [port("/spec/ports/0/port", serving.page_port)]))
-    if serving and serving.httproute:
-        # Traefik finds the entry point of a listener by its port.
-        components += HTTPROUTE_COMPONENTS
-        patches.append(patch("Gateway", CLASS, [port("/spec/listeners/0/port", serving.http_port)]))
-    if webhook:
-        components.append("manifests/admission")
-        own.append(write_secret(folder, webhook))
-        patches += patches_of(webhook)
-    kustomization = {
-        # kustomize takes no absolute path for a base.
-        "resources": [os.path.relpath(REPOSITORY / base, folder) for base in bases] + own,
-        "components": [os.path.relpath(REPOSITORY / component, folder) for component in components],
-        "patches": patches,
-    }
-    (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
-    text = manifests.kustomize(folder)
-    return Rendered(re.sub(r"^( +class:) nginx$", rf"\1 {CLASS}", text, flags=re.MULTILINE) if serving else text)
+    def render(self, folder: Path) -> Rendered:
+        """Return what kustomize makes of it in a folder. Raises CommandFailed."""
+        folder.mkdir(exist_ok=True)
+        resources, components = (
+            # kustomize takes no absolute path for a base.
+            [os.path.relpath(REPOSITORY / each, folder.resolve()) for each in paths]
+            for paths in (self.resources, self.components)
+        )
+        content = {"resources": resources, "components": components, "patches": self.patches}
+        (folder / "kustomization.yaml").write_text(yaml.safe_dump(content))
+        return Rendered(kustomize(folder))
 
 
-def write_secret(folder: Path, webhook: Webhook) -> str:
-    """Write the Secret with the certificate, and return the file's name."""
-    secret = {"name": f"{ADMISSION}-tls", "namespace": CONTROLLER}
-    content = {"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": webhook.secret}
-    write_private(folder / "secret.yaml", yaml.safe_dump(content | {"type": "kubernetes.io/tls"}))
-    return "secret.yaml"
-
-
-def patches_of(webhook: Webhook) -> list[dict[str, Any]]:
-    """Return the entries of a kustomization by which the API server finds the admission hook, and knows it."""
-    client = "/webhooks/0/clientConfig"
-    found_by: list[dict[str, Any]] = [
-        {"op": "add", "path": f"{client}/service/port", "value": webhook.port},
-        {"op": "add", "path": f"{client}/caBundle", "value": base64.b64encode(webhook.authority).decode()},
-    ]
-    return [
-        patch("Service", ADMISSION, [port("/spec/ports/0/port", webhook.port)]),
-        patch("ValidatingWebhookConfiguration", CONTROLLER, found_by),
-    ]
-
-
-def patch(kind: str, name: str, patched: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a kustomization's entry that applies a JSON patch to one object."""
-    return {"target": {"kind": kind, "name": name}, "patch": yaml.safe_dump(patched)}
-
-
-def port(path: str, number: int) -> dict[str, Any]:
-    """Return the operation that sets a port."""
-    return {"op": "replace", "path": path, "value": number}
-
-
-def operations(hook_url: str, resync: int | None) -> list[dict[str, Any]]:
-    """Return the JSON patch (RFC 6902) of the DecoratorController.
-
-    It names the hook by its URL, since no Service has a Pod here, and it may set how often all Services are synced.
-    """
-    webhook = "/spec/hooks/sync/webhook"
-    result: list[dict[str, Any]] = [
-        {"op": "remove", "path": f"{webhook}/service"},
-        {"op": "remove", "path": f"{webhook}/path"},
-        {"op": "add", "path": f"{webhook}/url", "value": f"{hook_url}/sync"},
-    ]
-    if resync is not None:
-        result.append({"op": "add", "path": "/spec/resyncPeriodSeconds", "value": resync})
-    return result
+def kustomize(folder: Path) -> str:
+    """Return what kustomize builds from a folder. Raises CommandFailed."""
+    return run(find_kubectl(), "kustomize", folder)

@@ -17,7 +17,7 @@ import yaml
 from devcluster.build import REPOSITORY, Progress, get
 from devcluster.console import Command, progress
 from devcluster.errors import DevClusterError
-from devcluster.manifests import kustomize
+from devcluster.overlay import kustomize
 from devcluster.processes import run
 from ingress_manager import __version__
 from tools.install import PUBLISHED, replacement

@@ -1,48 +1,273 @@
-"""Runs the stand-in: follows the DecoratorControllers of a cluster and keeps each of them at work."""
+"""Runs the stand-in: copies of the objects tell of changes, and one parent after the other is synced."""
 
 import logging
 import os
 import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+import msgspec
+import requests
 
-from devcluster.api import Api, ApiError, Object, Resource
+from devcluster.api import (
+    EVENTS,
+    HTTPROUTES,
+    INGRESSES,
+    LISTENERSETS,
+    SERVICES,
+    Api,
+    ApiError,
+    Object,
+    Resource,
+    cause,
+    new_session,
+    path_of,
+)
 from devcluster.credentials import read_kubeconfig
-from devcluster.standin.controller import Controller
-from devcluster.standin.events import Recorder
-from devcluster.standin.informer import Informer
-from devcluster.standin.objects import SELF, Key
-from devcluster.standin.workqueue import WorkQueue
+from devcluster.standin.children import ObjectMap, SyncError, controller_of, group_key, manage, name_of, with_annotation
+from ingress_manager.core.kubernetes import DECORATOR
 
-DECORATOR_CONTROLLERS = Resource(
+CONTROLLERS = Resource(
     "metacontroller.k8s.io/v1alpha1", "decoratorcontrollers", "DecoratorController", namespaced=False
 )
+KNOWN = {each.plural: each for each in (SERVICES, INGRESSES, HTTPROUTES, LISTENERSETS)}
+"""The kinds that a DecoratorController may name."""
+
+SELF = "metacontroller-standin"
+"""The name of the stand-in in Events, and, as its User-Agent, in managedFields."""
+
+FIRST_DELAY, LONGEST_DELAY = 0.005, 1000.0
+"""Seconds until what has failed is tried again: twice as many each time."""
+
+PAUSE = 0.8
+"""Seconds between attempts to watch."""
 
 log = logging.getLogger("devcluster.standin")
 
 
-def follow(api: Api) -> None:
-    """Start a controller for each DecoratorController. When one that is at work changes or goes, begin anew."""
-    recorder, queue, at_work = Recorder(api), WorkQueue(), dict[Key, Object]()
-    documents = Informer(api, DECORATOR_CONTROLLERS)
-    documents.subscribe(lambda key, _before, _after: queue.add(key))
-    while True:
-        key = queue.get()
-        dc = documents.get(key)
-        if key in at_work and (dc is None or dc["spec"] != at_work[key]):
-            log.info("beginning anew: %s has changed", key.name)
-            os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - it is this program
-        if dc and key not in at_work:
+class Copy(threading.Thread):
+    """The copy of one kind, by list and watch. It tells of each change: the object before it and after it, or None."""
+
+    def __init__(self, api: Api, resource: Resource, told: Callable[[Object | None, Object | None], None]) -> None:
+        super().__init__(daemon=True)
+        self.resource, self.synced = resource, threading.Event()
+        self._api, self._told = api, told
+        self._objects: dict[str, dict[str, Object]] = defaultdict(dict)
+
+    def get(self, key: str) -> Object | None:
+        """Return the object with that namespace and name, None if there is none."""
+        return self._objects[key.rpartition("/")[0]].get(key)
+
+    def owned_by(self, parent: Object) -> list[Object]:
+        """Return the objects whose controller is that very parent."""
+        beside = list(self._objects[parent["metadata"]["namespace"]].values())
+        return [each for each in beside if (controller_of(each) or {}).get("uid") == parent["metadata"]["uid"]]
+
+    def run(self) -> None:
+        """Follow what happens, until the process ends."""
+        version = ""  # up to which all events have been seen
+        while True:
             try:
-                Controller(dc, api, recorder).start()
-            except (ValueError, LookupError, ApiError) as error:
-                recorder.record(dc, "Warning", "CreateError", f"Cannot create new controller: {error}")
-                queue.add_rate_limited(key)
-            else:
-                at_work[key] = dc["spec"]
-                recorder.record(dc, "Normal", "Started", f"Started controller: {key.name}")
-        queue.done(key)
+                version = version or self._list()
+                for event, obj in self._api.watch(self.resource, version):
+                    if event != "BOOKMARK":
+                        self._note(obj, gone=event == "DELETED")
+                    version = obj["metadata"]["resourceVersion"]
+            except Exception as error:
+                # This thread must not end: nobody would notice, and nothing would be synced any more.
+                log.warning("watching %s: %s", self.resource.plural, error, exc_info=not isinstance(error, ApiError))
+                version = ""  # it may be too old to go on from
+                time.sleep(PAUSE)
+
+    def _list(self) -> str:
+        answer = self._api.request("GET", path_of(self.resource))
+        type_of = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}  # items of a list lack it
+        found = {name_of(item): type_of | item for item in answer["items"]}
+        for known in [each for objects in list(self._objects.values()) for each in objects.values()]:
+            if name_of(known) not in found:
+                self._note(known, gone=True)
+        for each in found.values():
+            self._note(each, gone=False)
+        self.synced.set()
+        return str(answer["metadata"]["resourceVersion"])
+
+    def _note(self, obj: Object, *, gone: bool) -> None:
+        objects, key = self._objects[obj["metadata"].get("namespace", "")], name_of(obj)
+        before = objects.pop(key, None)
+        if not gone:
+            objects[key] = obj
+        if gone or before is None or before["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]:
+            self._told(before, None if gone else obj)
+
+
+class Queue:
+    """The parents that are to be synced, by their keys, each at the earliest time that was asked for."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._due: dict[str, float] = {}
+
+    def add(self, key: str, after: float = 0) -> None:
+        """Have a parent synced when so many seconds have passed."""
+        with self._changed:
+            self._due[key] = min(time.monotonic() + after, self._due.get(key, float("inf")))
+            self._changed.notify()
+
+    def get(self) -> str:
+        """Return the parent whose time has come first, once it has come."""
+        with self._changed:
+            while True:
+                key = min(self._due, key=self._due.__getitem__, default="")
+                left = self._due[key] - time.monotonic() if key else None
+                if left is not None and left <= 0:
+                    del self._due[key]
+                    return key
+                self._changed.wait(left)
+
+
+class Controller:
+    """A DecoratorController at work."""
+
+    def __init__(self, dc: Object, api: Api) -> None:
+        """Raise LookupError for a kind that the stand-in doesn't know."""
+        spec = dc["spec"]
+        self._dc: Object = {"status": {}} | dc  # Go sends an empty status along
+        self._api, self._queue, self._failures = api, Queue(), dict[str, int]()
+        [parents], children = spec["resources"], spec["attachments"]
+        self._parents = Copy(api, KNOWN[parents["resource"]], self._on_parent)
+        self._children = [Copy(api, KNOWN[rule["resource"]], self._on_child) for rule in children]
+        webhook = spec["hooks"]["sync"]["webhook"]
+        self._url = "http://{name}.{namespace}:{port}{path}".format_map({"port": 80, **webhook["service"], **webhook})
+        self._timeout = float(webhook.get("timeout", "10s").removesuffix("s"))
+        self._session = new_session(SELF)
+        self._session.trust_env = True  # Metacontroller goes by HTTP_PROXY, too
+        self._resync_period = spec.get("resyncPeriodSeconds", float("inf"))
+
+    def work(self) -> None:
+        """Sync one parent after the other."""
+        copies = (self._parents, *self._children)
+        for copy in copies:
+            copy.start()
+        for copy in copies:
+            copy.synced.wait()
+        record(self._api, self._dc, "Normal", "Started", f"Started controller: {self._dc['metadata']['name']}")
+        while True:
+            key = self._queue.get()
+            if parent := self._parents.get(key):
+                again = min(self._sync(parent), self._resync_period)
+                if again < float("inf"):
+                    self._queue.add(key, again)
+
+    def _on_parent(self, before: Object | None, after: Object | None) -> None:
+        self._queue.add(name_of(after or before or {}))
+
+    def _on_child(self, before: Object | None, after: Object | None) -> None:
+        for each in (before, after):
+            if each and (owner := controller_of(each)):
+                self._queue.add(f"{each['metadata']['namespace']}/{owner['name']}")
+
+    def _sync(self, parent: Object) -> float:
+        """Do what the hook answers for a parent; return after how many seconds to ask again, perhaps infinitely many.
+
+        If that fails, record an Event.
+        """
+        uid = parent["metadata"]["uid"]
+        try:
+            again = self._asked(parent)
+        except Exception as error:
+            if not isinstance(error, SyncError | ApiError):
+                log.exception("this is a mistake in the stand-in")
+            record(self._api, parent, "Warning", "SyncError", f"Sync error: {error}")
+            failures = self._failures[uid] = self._failures.get(uid, -1) + 1
+            return min(FIRST_DELAY * 2.0 ** min(failures, 64), LONGEST_DELAY)
+        self._failures.pop(uid, None)
+        return again or float("inf")
+
+    def _asked(self, parent: Object) -> float:
+        name = self._dc["metadata"]["name"]
+        observed = {
+            group_key(copy.resource): {
+                name_of(each): each
+                for each in copy.owned_by(parent)
+                if (each["metadata"].get("annotations") or {}).get(DECORATOR) == name
+            }
+            for copy in self._children
+        }
+        request = {
+            "controller": self._dc,
+            "object": parent,
+            "attachments": observed,
+            "related": {},
+            "finalizing": False,
+        }
+        try:
+            response = self._session.post(
+                self._url,
+                data=msgspec.json.encode(request),
+                headers={"Content-Type": "application/json"},
+                timeout=self._timeout,
+            )
+        except requests.RequestException as error:
+            raise SyncError(f'sync hook failed (version=v2): http error: Post "{self._url}": {cause(error)}') from error
+        if response.status_code == 429:
+            return float(response.headers["Retry-After"])
+        if response.status_code != 200:
+            said = f"unsupported status code: {response.status_code} body: {response.content.decode(errors='replace')}"
+            raise SyncError(f"sync hook failed (version=v2): {said}")
+        answer = msgspec.json.decode(response.content, type=Object)
+        desired: ObjectMap = defaultdict(dict)
+        for each in answer["attachments"]:
+            desired[f"{each['kind']}.{each['apiVersion']}"][name_of(each)] = with_annotation(each, DECORATOR, name)
+        # When the parent is being deleted, the garbage collector deletes its children.
+        if "deletionTimestamp" not in parent["metadata"]:
+            manage(self._api, [copy.resource for copy in self._children], parent, observed, desired)
+        return float(answer.get("resyncAfterSeconds", 0))
+
+
+def record(api: Api, about: Object, kind: str, reason: str, message: str) -> None:
+    """Write an Event about an object. A failure is only logged."""
+    log.info("event %s %s: %s", about["metadata"]["name"], reason, message)
+    names = {k: v for k, v in about["metadata"].items() if k in {"namespace", "name", "uid", "resourceVersion"}}
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    event = {
+        "metadata": {"name": f"{names['name']}.{time.time_ns():x}", "namespace": names.get("namespace", "default")},
+        "involvedObject": {"apiVersion": about["apiVersion"], "kind": about["kind"], **names},
+        "source": {"component": SELF},
+        "reportingComponent": SELF,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+        "type": kind,
+        "reason": reason,
+        "message": message,
+    }
+    try:
+        api.create(EVENTS, event)
+    except ApiError as error:
+        log.warning("event not written: %s", error)
+
+
+def follow(api: Api) -> None:
+    """Work by the DecoratorController that there is; when it changes or goes, begin anew."""
+    at_work: list[Object] = []
+    found = threading.Event()
+
+    def told(_before: Object | None, after: Object | None) -> None:
+        if not at_work and after:
+            at_work.append(after)
+            found.set()
+        elif at_work and (after is None or after["spec"] != at_work[0]["spec"]):
+            log.info("beginning anew: the DecoratorController has changed")
+            os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - it is this program
+
+    Copy(api, CONTROLLERS, told).start()
+    found.wait()
+    Controller(at_work[0], api).work()
 
 
 @click.command(help=__doc__)
@@ -51,7 +276,6 @@ def main(kubeconfig: Path) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # Go reads JSON of 10,000 levels, which the API server can hold.
     sys.setrecursionlimit(20_000)
-    log.info("this is the stand-in for Metacontroller, a development tool (%s)", __package__)
     url, ca_file, token = read_kubeconfig(kubeconfig)
     # Not strict: Metacontroller's client is not, either.
     follow(Api(url, token, ca_file, strict=False, agent=SELF))

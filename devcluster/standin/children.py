@@ -1,19 +1,50 @@
 """What is done to the attachments of one parent: those not desired are deleted, the others created or updated.
 
-Source: pkg/controller/common/manage_children.go of Metacontroller, with its dynamic-apply strategy.
+Source: pkg/controller/common of Metacontroller, with its dynamic-apply strategy.
 """
 
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 from devcluster.api import Api, ApiError, Object, Resource
-from devcluster.standin.contract import SyncError
-from devcluster.standin.objects import ObjectMap, group_key, name_of, updated, with_last_applied
 from devcluster.sync_requests import owner_reference
-from ingress_manager.commands.view.merge import same
+from ingress_manager.commands.view.merge import last_applied, merge, same
+from ingress_manager.core.kubernetes import LAST_APPLIED
+
+ObjectMap = dict[str, dict[str, Object]]
+"""Objects by "Kind.group/version", and then by "namespace/name"."""
+
+SYSTEM_FIELDS = frozenset({
+    "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+    "deletionGracePeriodSeconds", "managedFields",
+})  # fmt: skip
+
+# Go's JSON encoder escapes these, and the annotation has to be the same in every byte.
+_GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 log = logging.getLogger(__name__)
+
+
+class SyncError(Exception):
+    """A parent can't be synced; the message is for the Event about it."""
+
+
+def group_key(resource: Resource) -> str:
+    """Return the key of a kind in `attachments` of the hook's requests: Kind.group/version."""
+    return f"{resource.kind}.{resource.api_version}"
+
+
+def controller_of(obj: Object) -> Object | None:
+    """Return the owner reference of the object's controller, None if it has none."""
+    return next((ref for ref in obj["metadata"].get("ownerReferences") or () if ref.get("controller")), None)
+
+
+def name_of(obj: Object) -> str:
+    """Return namespace/name; the namespace may be empty."""
+    return f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
 
 
 def manage(api: Api, kinds: Iterable[Resource], parent: Object, observed: ObjectMap, desired: ObjectMap) -> None:
@@ -22,21 +53,11 @@ def manage(api: Api, kinds: Iterable[Resource], parent: Object, observed: Object
     An error does not stop the rest; at the end all are in one SyncError.
     """
     errors: list[str] = []
-    resources = {group_key(resource): resource for resource in kinds}
-    errors += [f"kind {group!r} is not in the list of attachments" for group in desired if group not in resources]
-    for group, resource in resources.items():
-        before, after = observed.get(group, {}), desired.get(group, {})
-        for name in before.keys() - after.keys():
+    for resource in kinds:
+        before, after = observed.get(group_key(resource), {}), desired.get(group_key(resource), {})
+        for name in before.keys() | after.keys():
             try:
-                _delete(api, resource, before[name])
-            except ApiError as error:
-                errors.append(f"can't delete {resource.kind} {name}: {error}")
-        for name, each in after.items():
-            try:
-                if name in before:
-                    _update(api, resource, before[name], each)
-                else:
-                    _create(api, resource, parent, each)
+                _bring(api, resource, parent, before.get(name), after.get(name))
             except (ApiError, ValueError) as error:
                 errors.append(str(error))
     if errors:
@@ -46,33 +67,27 @@ def manage(api: Api, kinds: Iterable[Resource], parent: Object, observed: Object
         raise SyncError(f"can't reconcile children for {parent['kind']} {name_of(parent)}: {text}")
 
 
-def _delete(api: Api, resource: Resource, obj: Object) -> None:
-    metadata = obj["metadata"]
-    if "deletionTimestamp" in metadata:
+def _bring(api: Api, resource: Resource, parent: Object, before: Object | None, after: Object | None) -> None:
+    if before and "deletionTimestamp" in before["metadata"]:
         return
-    log.info("delete %s %s", resource.kind, name_of(obj))
-    # The uid keeps a newer object of the same name from being deleted.
-    api.delete(resource, metadata["name"], metadata.get("namespace"), uid=metadata["uid"])
-
-
-def _create(api: Api, resource: Resource, parent: Object, desired: Object) -> None:
-    log.info("create %s %s", resource.kind, name_of(desired))
-    # Recorded before anything is added: later, only what the hook itself answered may be removed.
-    created = with_last_applied(desired, desired)
-    owners = created["metadata"].get("ownerReferences") or []
-    if not any(owner["uid"] == parent["metadata"]["uid"] for owner in owners):
-        created["metadata"]["ownerReferences"] = [*owners, owner_reference(parent)]
-    with _harmless("AlreadyExists"):  # any other refusal, for example by an admission policy, is an error
-        api.create(resource, created)
-
-
-def _update(api: Api, resource: Resource, observed: Object, desired: Object) -> None:
-    then = updated(observed, desired)
-    if same(then, observed) or "deletionTimestamp" in observed["metadata"]:
-        return
-    log.info("update %s %s", resource.kind, name_of(observed))
-    with _harmless("NotFound", "Conflict"):  # it was changed meanwhile: the event causes another sync
-        api.update(resource, then)
+    if before and after:
+        then = updated(before, after)
+        if not same(then, before):
+            log.info("update %s %s", resource.kind, name_of(then))
+            with _harmless("NotFound", "Conflict"):  # it was changed meanwhile: the event causes another sync
+                api.update(resource, then)
+    elif before:
+        metadata = before["metadata"]
+        log.info("delete %s %s", resource.kind, name_of(before))
+        # The uid keeps a newer object of the same name from being deleted.
+        api.delete(resource, metadata["name"], metadata["namespace"], uid=metadata["uid"])
+    elif after:
+        log.info("create %s %s", resource.kind, name_of(after))
+        # Recorded before anything is added: later, only what the hook itself answered may be removed.
+        created = with_last_applied(after, after)
+        created["metadata"]["ownerReferences"] = [owner_reference(parent)]
+        with _harmless("AlreadyExists"):  # any other refusal, for example by an admission policy, is an error
+            api.create(resource, created)
 
 
 @contextmanager
@@ -83,3 +98,30 @@ def _harmless(*reasons: str) -> Iterator[None]:
         if error.reason not in reasons:
             raise
         log.info("not done: %s", error)
+
+
+def updated(observed: Object, desired: Object) -> Object:
+    """Return `observed` with `desired` applied, as it is to be PUT; ValueError as of `last_applied`.
+
+    System fields of the metadata and the whole status stay as observed; the rest is merged.
+    """
+    merged = merge(observed, last_applied(observed), desired)
+    metadata = {k: v for k, v in merged["metadata"].items() if k not in SYSTEM_FIELDS}
+    metadata |= {k: v for k, v in observed["metadata"].items() if k in SYSTEM_FIELDS}
+    merged = {k: v for k, v in merged.items() if k != "status"} | {"metadata": metadata}
+    if "status" in observed:
+        merged["status"] = observed["status"]
+    return with_last_applied(merged, desired)
+
+
+def with_last_applied(obj: Object, applied: Object) -> Object:
+    """Return `obj` with an annotation that records `applied`, so that a later merge knows which fields were ours."""
+    return with_annotation(
+        obj, LAST_APPLIED, msgspec.json.encode(applied, order="sorted").decode().translate(_GO_ESCAPES)
+    )
+
+
+def with_annotation(obj: Object, key: str, value: str) -> Object:
+    """Return `obj` with one annotation set."""
+    metadata = obj["metadata"]
+    return obj | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | {key: value}}}

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from hypothesis import given
 
-from devcluster.standin.objects import updated, with_annotation
+from devcluster.standin.children import updated, with_annotation
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit import audit as audit_module
 from ingress_manager.commands.audit.kinds import KINDS

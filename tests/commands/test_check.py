@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster import manifests
 from devcluster.build import REPOSITORY
+from devcluster.overlay import kustomize
 from ingress_manager.commands.check import command
 from ingress_manager.commands.check.engine import NEVER, asked_rights
 from ingress_manager.commands.check.lines import State, table
@@ -37,7 +37,7 @@ GONE = object()
 @functools.cache
 def sound() -> str:
     """Return the objects of a sound installation, as JSON."""
-    installed = [each for folder in FOLDERS for each in yaml.safe_load_all(manifests.kustomize(REPOSITORY / folder))]
+    installed = [each for folder in FOLDERS for each in yaml.safe_load_all(kustomize(REPOSITORY / folder))]
     objects = [each for each in installed if each["kind"] != "ConfigMap"]
     for each in objects:
         if each["kind"] == "Deployment":

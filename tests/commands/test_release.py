@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import built, rendered
 from devcluster.sync_requests import as_created, service
 from ingress_manager.commands.plans.steps import as_printed
 from ingress_manager.commands.reading.kubectl import KubectlFailed
@@ -24,6 +23,7 @@ from tests import golden
 from tests import make_cases as cases
 from tests.commands.commands import HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, listing, run
 from tests.golden import Case
+from tests.manifests.objects import built, rendered
 
 CASES = [(folder, case) for folder in (cases.RELEASES, cases.UNINSTALLS) for case in golden.cases_in(folder)]
 SHOP = service({"ingress/http": "true", "ingress/host": "shop.example.com"})

@@ -4,7 +4,7 @@ import contextlib
 import threading
 
 from devcluster.api import Api, ApiError
-from devcluster.deployments import DEPLOYMENTS, report
+from devcluster.deployments import changed, report
 
 
 class Nodes(threading.Thread):
@@ -21,11 +21,9 @@ class Nodes(threading.Thread):
     def run(self) -> None:
         """Look again and again, until the end."""
         while not self._ended.wait(0.1):
-            for deployment in self._api.list(DEPLOYMENTS):
-                metadata = deployment["metadata"]
-                if deployment.get("status", {}).get("observedGeneration") != metadata["generation"]:
-                    with contextlib.suppress(ApiError):  # it has just been deleted
-                        report(self._api, deployment, ready=True)
+            for deployment in changed(self._api):
+                with contextlib.suppress(ApiError):  # it has just been deleted
+                    report(self._api, deployment)
 
     def __enter__(self) -> "Nodes":
         self.start()

@@ -207,7 +207,10 @@ def standing(asked: DevCluster) -> Iterator[Stage]:
         stage.api.create(SERVICES, service(stage.namespace, RIGHT))
         stage.until_ingress("shop", "its Ingress", lambda _: True)
         stage.api.patch(SERVICES, "shop", annotated(WRONG), stage.namespace)
-        admission_of(asked).restart(asked.api, DENY)
+        asked.settings_file.write_text(yaml.safe_dump(DENY))
+        admission_of(asked).process.kill()
+        admission_of(asked).process.start()
+        admission_of(asked).wait_ready(asked.api)
         yield stage
 
 

@@ -19,7 +19,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import trustme
-import yaml
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of, wait_for
 from devcluster.build import REPOSITORY
@@ -140,10 +139,7 @@ def class_nginx(cluster: DevCluster) -> Iterator[Gateway]:
     cluster.kubectl("apply", *files)
     wait_for(lambda: is_allowed(cluster.api, USER, "watch", "configmaps", ""), 30, what="the right to read ConfigMaps")
 
-    def change(static: Object) -> None:
-        static["providers"] |= yaml.safe_load((NGINX / "provider.yaml").read_text())
-
-    with cluster.gateway.beside(ADDRESS, change):
+    with cluster.gateway.with_class_nginx(ADDRESS):
         yield cluster.gateway
     cluster.kubectl("delete", *files)
 

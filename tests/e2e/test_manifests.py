@@ -11,10 +11,10 @@ import yaml
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
-from devcluster.manifests import FOLDERS, rendered
 from tests.docs.test_readme import blocks
 from tests.e2e.nodes import Nodes
 from tests.e2e.shell import commands_of, sh
+from tests.manifests.objects import FOLDERS, rendered
 from tools import dist
 from tools.install import replacement
 

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from devcluster import gateway_api, manifests
+from devcluster import gateway_api
 from devcluster.api import EVENTS, INGRESSES, SERVICE_ACCOUNTS, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, install_crds
 from devcluster.control_plane import ControlPlane
+from devcluster.overlay import kustomize
 from devcluster.story import Stage
 from ingress_manager.commands.reading.rights import RIGHTS, Right, Where
 from ingress_manager.commands.view.managed import CONTROLLER
@@ -24,6 +25,7 @@ from tests.e2e.objects import CONFIG_MAPS, by_hand, create
 from tests.e2e.objects import namespace as make_namespace
 from tests.e2e.people import grant, is_allowed, kubeconfig_of
 from tests.e2e.shell import Ended, commands_of, run, sh
+from tests.manifests.objects import find
 
 TEAM, HOOK = "team-a", "ingress-manager"
 READERS = "readers"
@@ -53,12 +55,12 @@ def plane() -> Iterator[ControlPlane]:
     with bare_plane() as running:
         install_crds(running.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *gateway_api.crds()])
         for folder in ("manifests", "metacontroller/install", "metacontroller/listenerset"):
-            text = manifests.kustomize(REPOSITORY / folder)
+            text = kustomize(REPOSITORY / folder)
             running.kubectl("apply", "--server-side", "--filename=-", input=text)
         # A webhook that nobody answers. What is written without it takes no longer: nothing listens.
         for file in ("deployment", "webhook"):
             running.kubectl("apply", "--server-side", f"--filename={REPOSITORY}/manifests/admission/{file}.yaml")
-        configmap = manifests.find("manifests", "ConfigMap")["metadata"]["name"]
+        configmap = find("manifests", "ConfigMap")["metadata"]["name"]
         running.api.patch(CONFIG_MAPS, configmap, {"data": {"settings.yaml": SETTINGS}}, HOOK)
         make_namespace(running.api, TEAM)
         make_namespace(running.api, "web")

@@ -103,21 +103,6 @@ class Operator:
         self._take_effect = ""
         for name in ("manifests", "metacontroller", "gateway"):
             shutil.copytree(REPOSITORY / name, folder / name)
-        self._adapt()
-
-    def _adapt(self) -> None:
-        """Put this machine's addresses into the copy: the hook's, and the 404 page's port."""
-        controller = self._folder / "metacontroller/controller/decoratorcontroller.yaml"
-        content = yaml.safe_load(controller.read_text())
-        webhook = content["spec"]["hooks"]["sync"]["webhook"]
-        content["spec"]["hooks"]["sync"]["webhook"] = {
-            "url": f"{self.cluster.hook_url}/sync",
-            "timeout": webhook["timeout"],
-        }
-        controller.write_text(yaml.safe_dump(content))
-        assert self.cluster.gateway
-        page = self._folder / "gateway/not-found/deployment.yaml"
-        page.write_text(page.read_text().replace("port: 8080", f"port: {self.cluster.gateway.page_port}"))
 
     def sh(self, beginning: str, status: int = 0) -> str:
         """Run the next block, which begins so and ends with this exit status; return what it prints."""
@@ -308,9 +293,6 @@ def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     served, gateways = operator.cluster.gateway, operator.new
     assert served
 
-    def change(static: Object) -> None:
-        static["providers"] |= yaml.safe_load((NGINX / "provider.yaml").read_text())
-
     told = operator.sh("ingress-manager leaving ingress-nginx --all-namespaces")
     assert re.findall(r"^served alike .* (\S+/\S+) *$", told, re.MULTILINE) == [
         "team-b/staff",
@@ -320,7 +302,7 @@ def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     operator.file("my-gateway/kustomization.yaml")
     operator.sh("kubectl apply -k my-gateway/\nkubectl get service ingress-manager-gateway")
     operator.new = gateways._replace(ip="127.0.0.10")
-    with served.beside(operator.new.ip, change):
+    with served.with_class_nginx(operator.new.ip):
         operator.until_served(operator.new)
         assert operator.sh("ingress-manager compare") == "6 requests, 0 differ\n"
         move(operator.new, visitor, late)

@@ -12,7 +12,6 @@ from devcluster import gateway
 from devcluster.api import CRDS, HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, SERVICES, WEBHOOKS
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.deployments import look
 from devcluster.gateway import NAME as GATEWAY
 from devcluster.overlay import CLASS
 from devcluster.story import Stage
@@ -37,10 +36,7 @@ def installed(engine: str) -> Iterator[DevCluster]:
 
 
 def test_a_sound_installation_is_all_well_as_the_page_shows_it(installed: DevCluster) -> None:
-    look(installed.api, installed.workloads())
-    # It names the hook by its Service, and not by this machine's address.
-    controller = ("--kustomize", str(REPOSITORY / "metacontroller/listenerset"))
-    installed.kubectl("apply", "--server-side", "--force-conflicts", *controller)
+    installed.follow()
     allowed = '--patch={"spec": {"allowedListeners": {"namespaces": {"from": "All"}}}}'
     gateway = f"--namespace={GATEWAY}"
     installed.kubectl("patch", gateway, "--type=merge", allowed, "--", "gateways.gateway.networking.k8s.io", CLASS)

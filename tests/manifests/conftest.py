@@ -9,8 +9,7 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
-from devcluster.manifests import built
-from tests.manifests.objects import Build, Object
+from tests.manifests.objects import Build, Object, built
 
 CRDS = "https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/manifests/production/"
 """Where Metacontroller's own CRDs are. The tests don't reach it: they have CRDs of the same kinds."""

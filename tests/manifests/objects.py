@@ -1,19 +1,42 @@
-"""The objects of the manifests, and how to find one."""
+"""The objects of the manifests as kustomize builds them, and how to find one: `kubectl apply -k` sends them."""
 
 import re
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import find
+from devcluster.overlay import kustomize
 from tools import markdown
 
 Object = dict[str, Any]
 
 Build = Callable[..., list[Object]]
 """Builds a kustomization: the fixture `build`."""
+
+
+FOLDERS = ("manifests", "manifests/sample", "metacontroller", "gateway")
+"""The folders that are applied."""
+
+
+@cache
+def rendered(folder: str) -> list[Object]:
+    """Return the objects of a folder of the repository. They are the same ones for every caller: not to be changed."""
+    return built(REPOSITORY / folder)
+
+
+def built(folder: Path) -> list[Object]:
+    """Return the objects that kustomize builds from a folder."""
+    return list(yaml.load_all(kustomize(folder), yaml.CSafeLoader))
+
+
+def find(folder: str, kind: str, name: str | None = None) -> Object:
+    """Return the only object of a kind, and of a name if one is given, in a folder."""
+    [found] = [item for item in rendered(folder) if item["kind"] == kind and name in (None, item["metadata"]["name"])]
+    return found
 
 
 def one(objects: list[Object], kind: str, name: str | None = None) -> Object:

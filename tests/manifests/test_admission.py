@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from devcluster.manifests import find, rendered
 from hooks import admission_conf
 from hooks.app import create_webhook
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
-from tests.manifests.objects import Build, Object, by_name, kustomizations, one
+from tests.manifests.objects import Build, Object, by_name, find, kustomizations, one, rendered
 
 NAME = "ingress-manager-admission"
 FOLDERS = ["../manifests/admission", "../manifests/admission/cert-manager"]

@@ -6,8 +6,7 @@ import re
 import pytest
 import yaml
 
-from devcluster.manifests import FOLDERS, find, rendered
-from tests.manifests.objects import Build, Object, differing, kustomizations, one
+from tests.manifests.objects import FOLDERS, Build, Object, differing, find, kustomizations, one, rendered
 
 # What holds for all of them.
 

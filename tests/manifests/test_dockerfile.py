@@ -15,10 +15,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import rendered
 from ingress_manager import __version__
 from ingress_manager.commands.play.command import PAGE
-from tests.manifests.objects import container
+from tests.manifests.objects import container, rendered
 
 SETUP = configparser.ConfigParser(interpolation=None)
 SETUP.read(REPOSITORY / "setup.cfg")

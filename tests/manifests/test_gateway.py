@@ -6,10 +6,9 @@ import pytest
 import yaml
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import find
 from ingress_manager.commands.leaving.table import FIELDS, TABLE, AtGateway
 from ingress_manager.core.vocabulary import NGINX
-from tests.manifests.objects import Build, Object, container, kustomizations, one, template
+from tests.manifests.objects import Build, Object, container, find, kustomizations, one, template
 
 FOLDER = REPOSITORY / "gateway"
 STATIC = yaml.safe_load((FOLDER / "traefik.yaml").read_text(encoding="utf-8"))

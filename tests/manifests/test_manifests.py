@@ -10,13 +10,24 @@ import pytest
 import yaml
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import FOLDERS, find, rendered
 from hooks import gunicorn_conf
 from ingress_manager.commands.reading.rights import RIGHTS, Right, Where
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import BUILT_IN_DEFAULTS, Defaults, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
-from tests.manifests.objects import Build, Object, container, one, ports, selects, template, uncommented
+from tests.manifests.objects import (
+    FOLDERS,
+    Build,
+    Object,
+    container,
+    find,
+    one,
+    ports,
+    rendered,
+    selects,
+    template,
+    uncommented,
+)
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 DEPLOYMENTS = [

@@ -9,13 +9,12 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from devcluster.build import REPOSITORY
-from devcluster.manifests import find, rendered
 from hooks.app import create_app
 from hooks.metrics import AdmissionMetrics
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
 from tests.docs.test_docs import rows
-from tests.manifests.objects import ports, template
+from tests.manifests.objects import find, ports, rendered, template
 
 FOLDER = REPOSITORY / "monitoring"
 ALERTS: dict[str, Any] = yaml.safe_load((FOLDER / "prometheusrule.yaml").read_text(encoding="utf-8"))["spec"]

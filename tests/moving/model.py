@@ -13,9 +13,7 @@ from random import Random
 from typing import Any
 
 from devcluster.api import INGRESSES, ApiError, Object, Resource
-from devcluster.standin import children
-from devcluster.standin.contract import SyncError
-from devcluster.standin.objects import controller_of, group_key, with_annotation
+from devcluster.standin.children import SyncError, controller_of, group_key, manage, with_annotation
 from devcluster.sync_requests import sync_request
 from hooks.sync import answer
 from ingress_manager.commands.reading.kubectl import KubectlFailed
@@ -149,7 +147,7 @@ class Model:
         try:
             if not refused:
                 observed, desired = ({group_key(INGRESSES): each} for each in (before, after))
-                children.manage(self, [INGRESSES], parent, observed, desired)  # type: ignore[arg-type]
+                manage(self, [INGRESSES], parent, observed, desired)  # type: ignore[arg-type]
                 label = "{namespace}/{name}".format_map(parent["metadata"])
                 absent = [named(each) for name, each in after.items() if name not in before]
                 refused = not_made(label, absent).told() if absent else ""

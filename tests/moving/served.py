@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from devcluster.api import Object
-from devcluster.standin.objects import name_of
+from devcluster.standin.children import name_of
 from ingress_manager.core.vocabulary import is_for_controllers
 
 Facts = dict[tuple[str, ...], frozenset[Any]]

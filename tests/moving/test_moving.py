@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from devcluster.api import INGRESSES, SERVICES, ApiError, Object
-from devcluster.standin.objects import controller_of
+from devcluster.standin.children import controller_of
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.core.settings import parse

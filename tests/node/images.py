@@ -13,11 +13,12 @@ import shlex
 import tarfile
 from pathlib import Path
 
-from devcluster import build, manifests
+from devcluster import build
 from devcluster.errors import MissingProgram
 from devcluster.node import PAUSE
 from devcluster.processes import run
 from devcluster.programs import find_metacontroller, find_traefik
+from tests.manifests.objects import find
 
 HOOK = "localhost/ingress-manager:tested"
 
@@ -45,7 +46,7 @@ def archives(folder: Path) -> list[Path]:
 
 def image_of(folder: str, deployment: str) -> str:
     """Return the image of a Deployment in the manifests."""
-    [container] = manifests.find(folder, "Deployment", deployment)["spec"]["template"]["spec"]["containers"]
+    [container] = find(folder, "Deployment", deployment)["spec"]["template"]["spec"]["containers"]
     return str(container["image"])
 
 
