@@ -11,9 +11,8 @@ from pathlib import Path
 
 import trustme
 import urllib3
-import yaml
 
-from devcluster.api import SERVICES, Api, ApiError, path_of
+from devcluster.api import SERVICES, Api, ApiError, Resource, path_of
 from devcluster.build import REPOSITORY
 from devcluster.credentials import write_private
 from devcluster.overlay import ADMISSION, CONTROLLER, Overlay, Rendered
@@ -22,6 +21,8 @@ from ingress_manager.core.settings import FILE_VARIABLE
 
 HOST = f"{ADMISSION}.{CONTROLLER}.svc"
 """The name that the API server asks for."""
+
+SECRETS = Resource("v1", "secrets", "Secret")
 
 MISTAKEN = {
     "apiVersion": "v1",
@@ -49,17 +50,8 @@ class Admission:
         """Where it listens: the ClusterIP of its Service, and a port of the Service."""
 
     def add_to(self, overlay: Overlay) -> None:
-        """Add what is to be installed, with a certificate, which is made and put where the process reads it."""
-        certificate, number = self._authority.issue_cert(HOST), self._port.number
-        tls = {
-            "tls.crt": certificate.cert_chain_pems[0].bytes().decode(),
-            "tls.key": certificate.private_key_pem.bytes().decode(),
-        }
-        metadata = {"name": f"{ADMISSION}-tls", "namespace": CONTROLLER}
-        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls"}
-        for name, text in {**tls, "secret.yaml": yaml.safe_dump({**secret, "stringData": tls})}.items():
-            write_private(self._folder / name, text)
-        overlay.resources.append(self._folder / "secret.yaml")
+        """Add what is to be installed, but for the Secret."""
+        number = self._port.number
         overlay.components.append("manifests/admission")
         # Not everybody may listen on 443, so the Service has another port beside it.
         overlay.patch("Service", ADMISSION, ("add", "/spec/ports/-", {"name": "here", "port": number}))
@@ -69,7 +61,19 @@ class Admission:
         overlay.patch("ValidatingWebhookConfiguration", CONTROLLER, *found_by)
 
     def start(self, api: Api, rendered: Rendered) -> None:
-        """Start it as its Deployment says, but for the files of the certificate and the address that it listens on."""
+        """Start it as its Deployment says, but for the files of the certificate and the address that it listens on.
+
+        It makes the certificate, and the Secret that holds it.
+        """
+        certificate = self._authority.issue_cert(HOST)
+        tls = {
+            "tls.crt": certificate.cert_chain_pems[0].bytes().decode(),
+            "tls.key": certificate.private_key_pem.bytes().decode(),
+        }
+        for name, text in tls.items():
+            write_private(self._folder / name, text)
+        metadata = {"name": f"{ADMISSION}-tls", "namespace": CONTROLLER}
+        api.create(SECRETS, {"metadata": metadata, "type": "kubernetes.io/tls", "stringData": tls})
         service = api.get(SERVICES, ADMISSION, CONTROLLER) or {}
         self.address = service["spec"]["clusterIP"], self._port.number
         program, *arguments, application = rendered.container(ADMISSION)["command"]

@@ -66,10 +66,10 @@ class Rendered:
 
 @dataclass(frozen=True)
 class Overlay:
-    """A kustomization: folders of the repository, or files of its own folder; components; and patches."""
+    """A kustomization: folders of the repository, components of it, and patches."""
 
-    resources: list[str | Path] = field(default_factory=list)
-    components: list[str | Path] = field(default_factory=list)
+    resources: list[str] = field(default_factory=list)
+    components: list[str] = field(default_factory=list)
     patches: list[dict[str, Any]] = field(default_factory=list)
 
     def patch(self, kind: str, name: str, *operations: tuple[str, str, Any]) -> None:
