@@ -95,9 +95,9 @@ def yaml_of(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()
 
 
-def known(by_default: bool) -> str:
-    """Return the keys that we know: those that are copied by default, or the others."""
-    keys = (f"`{key}`" for key, row in KNOWN.items() if row.by_default == by_default)
+def copied() -> str:
+    """Return the keys that are copied by default."""
+    keys = (f"`{key}`" for key, row in KNOWN.items() if row.by_default)
     return textwrap.fill(", ".join(keys), 150, break_on_hyphens=False) + "\n"
 
 
@@ -108,18 +108,21 @@ def item(text: str, indent: str = "") -> str:
 
 
 def of_ingress_nginx() -> str:
-    """Return a list of all annotations of ingress-nginx, and of what none of them says alone, by what becomes of it."""
+    """Return a list of all annotations of ingress-nginx, and of what none of them says alone, by what becomes of it.
+
+    What to do is told of what is open or refused; the report of `ingress-manager leaving` tells of the others.
+    """
     lines = []
     for word, meaning in OF_INGRESS_NGINX.items():
+        rows = [(f"`{name}`", row) for name, row in sorted(leaving.TABLE.items()) if row.gateway is word]
+        if word not in (leaving.AtGateway.OPEN, leaving.AtGateway.REFUSED):
+            lines.append(item(f"- {meaning} {', '.join(name for name, _ in rows)}."))
+            continue
         lines.append(f"- {meaning}")
         told: dict[str, list[str]] = {}
-        rows = [(f"`{name}`", row) for name, row in sorted(leaving.TABLE.items())]
-        for name, row in (*rows, *((row.what, row) for row in leaving.FIELDS.values())):
-            if row.gateway is word:
-                told.setdefault(f"{row.but} {row.do}".strip(), []).append(name)
-        for said, names in told.items():
-            text = f"- {', '.join(names)}: {said}" if said else f"- {', '.join(names)}."
-            lines.append(item(text, "    "))
+        for name, row in (*rows, *((row.what, row) for row in leaving.FIELDS.values() if row.gateway is word)):
+            told.setdefault(f"{row.but} {row.do}".strip(), []).append(name)
+        lines += [item(f"- {', '.join(names)}: {said}", "    ") for said, names in told.items()]
     for how in (leaving.AsHttpRoute.FILTER, leaving.AsHttpRoute.PROFILE):
         names = [f"`{name}`" for name, row in sorted(leaving.TABLE.items()) if row.httproutes is how]
         lines.append(item(f"- **HTTPRoutes say {IN_HTTPROUTES[how]}**: {', '.join(names)}."))
@@ -187,10 +190,13 @@ def pinned(path: str, pattern: str) -> str:
 
 
 def kinds() -> str:
-    """Return a list of the kinds of findings, and how much each matters that isn't an error."""
+    """Return a list of the kinds of findings, and how much each matters that isn't an error.
+
+    What to do is told with each finding.
+    """
     few = {each: [f"`{kind}`" for kind, row in KINDS.items() if row.severity is each] for each in Severity}
     warnings, hints = (", ".join(few[each]) for each in (Severity.WARNING, Severity.HINT))
-    rows = described((kind, f"{row.meaning} *{row.remedy}*") for kind, row in KINDS.items())
+    rows = described((kind, row.meaning) for kind, row in KINDS.items())
     return f"{rows}\n\nWarnings are {warnings}.\nHints are {hints}. All others are errors."
 
 
@@ -210,8 +216,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "defaults": lambda: settings(Defaults, BUILT_IN_DEFAULTS),
     "limits": lambda: settings(Limits, BUILT_IN_LIMITS),
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
-    "copied": lambda: known(by_default=True),
-    "known": lambda: known(by_default=False),
+    "copied": copied,
     "refusals": refusals,
     "compatibility": compatibility,
     "ingress_nginx": of_ingress_nginx,

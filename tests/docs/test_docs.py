@@ -26,9 +26,9 @@ def test_what_is_made_from_the_code_is_up_to_date(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", commands.commands)
-def test_a_page_shows_what_a_command_prints(name: str) -> None:
-    pages = [page.read_text(encoding="utf-8") for page in docs.DOCS.glob("commands/*.md")]
-    assert any(f"ingress-manager {name}" in each.command for page in pages for each in markdown.typed(page, "console"))
+def test_a_page_shows_each_command(name: str) -> None:
+    pages = [page.read_text(encoding="utf-8") for page in docs.DOCS.rglob("*.md")]
+    assert any(re.search(f"ingress-manager {name}\\b", page) for page in pages)
 
 
 def test_what_check_takes_for_known_is_what_the_tests_run_with() -> None:

@@ -37,6 +37,9 @@ def commands_of(page: str) -> list[str]:
     return [line for line in text.splitlines() if not f"{line} ".startswith(elsewhere)]
 
 
+UNINSTALL = [command for command in commands_of("commands/adopt.md") if command.startswith("make uninstall")]
+
+
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
     """Yield an API server with nothing installed, whose namespaces can be deleted."""
@@ -103,13 +106,13 @@ def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: Contr
     assert account is not None
     assert account["imagePullSecrets"] == [{"name": "registry"}], "the second installation leaves it as it is"
 
-    assert "It is removed." in run(plane, commands_of("commands/uninstall.md")[0])
+    assert "It is removed." in run(plane, UNINSTALL[0])
     until_only(plane, before)
 
 
 def test_a_metacontroller_that_was_there_before_is_left_as_it_is(plane: ControlPlane) -> None:
     empty = everything(plane)
-    keep, remove, *_ = commands_of("commands/uninstall.md")
+    keep, remove = UNINSTALL
     assert "It is removed." in run(plane, keep), "where nothing is installed, or no longer"
     plane.kubectl("apply", "--filename", str(CRD_FILE))
     before = everything(plane)
@@ -145,4 +148,4 @@ def test_an_installed_webhook_is_brought_along_and_keeps_its_certificate(plane: 
         assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == image
     [configured] = json.loads(plane.kubectl("get", *webhook, "--output=json"))["webhooks"]
     assert configured["clientConfig"]["caBundle"] == "bm8gUEVN"
-    run(plane, commands_of("commands/uninstall.md")[0])
+    run(plane, UNINSTALL[0])

@@ -98,7 +98,7 @@ class Operator:
         self.cluster = cluster
         self.old, self.new = old, new
         text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-        self.blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        self.blocks = re.findall(r"^```(sh|yaml)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
         self._folder = folder
         self._take_effect = ""
         for name in ("manifests", "metacontroller", "gateway"):
@@ -301,6 +301,7 @@ def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     ]
     operator.file("my-gateway/kustomization.yaml")
     operator.sh("kubectl apply -k my-gateway/\nkubectl get service ingress-manager-gateway")
+    assert operator.sh("kubectl get ingresses --all-namespaces --output json", status=1) == "", "no names run together"
     operator.new = gateways._replace(ip="127.0.0.10")
     with served.with_class_nginx(operator.new.ip):
         operator.until_served(operator.new)

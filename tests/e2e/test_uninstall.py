@@ -44,7 +44,7 @@ def test_a_sound_installation_is_all_well_as_the_page_shows_it(installed: DevClu
     assert (ended.returncode, ended.stderr) == (0, "")
     # Who makes a certificate chooses when it ends.
     said = re.sub(r"(?<= ends at )\S+(?=Z)", "2027-02-21T09:12:44", ended.stdout).splitlines()
-    page = (REPOSITORY / "docs/commands/examples/check.txt").read_text(encoding="utf-8").splitlines()
+    page = (REPOSITORY / "tests/e2e/check.txt").read_text(encoding="utf-8").splitlines()
     settings, *total = [line for line in said if line not in page]
     assert settings.endswith(" can be used"), "by which settings the hook runs, nobody can ask it here"
     assert all(line.startswith("All is well: ") for line in total)
@@ -74,8 +74,8 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(
         "it is nobody's to release"
     )
 
-    shown = commands_of("docs/commands/uninstall.md")
-    commands = "\n".join(command for command in shown if command.startswith("ingress-manager"))
+    shown = commands_of("docs/commands/adopt.md")
+    commands = "\n".join(command for command in shown if command.startswith("ingress-manager uninstall"))
     with written(installed, "both") as writes:
         commands = commands if keep else commands.replace("--keep", "--remove")
         sh(

@@ -41,21 +41,11 @@ class State(StrEnum):
 
 
 STATES = {
-    State.SERVING: (
-        "The object is as the Service asks. A controller has taken it, its address is known, and a Pod of the Service "
-        "is ready (behind a ListenerSet or a redirect, none needs to be)."
-    ),
-    State.ACCEPTED: (
-        "The object is as the Service asks. A controller has taken it: an Ingress has an address, an HTTPRoute is "
-        "Accepted with ResolvedRefs, a ListenerSet is Programmed, too. The sentence says what is missing or unknown."
-    ),
-    State.WAITING: (
-        "The object isn't as the Service asks, or no controller has taken it. The sentence says what it waits for."
-    ),
-    State.REFUSED: (
-        "The hook refuses the Service, for the reason in the sentence. Nothing new is made, and what stands stays."
-    ),
-    State.UNKNOWN: "The state depends on something that could not be looked at; the sentence names it.",
+    State.SERVING: "As asked. A controller has taken it, its address is known, and a Pod of the Service is ready.",
+    State.ACCEPTED: "As asked, and a controller has taken it. The sentence says what is missing or unknown.",
+    State.WAITING: "Not as asked, or no controller has taken it. The sentence says what it waits for.",
+    State.REFUSED: "The hook refuses the Service. Nothing new is made, and what stands stays.",
+    State.UNKNOWN: "Something could not be looked at; the sentence names it.",
 }
 
 JOINED = {
