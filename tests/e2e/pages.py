@@ -31,7 +31,7 @@ PAGES = {
 CONSOLE = "console cluster"
 """The kind of the blocks whose commands are run on a cluster."""
 
-READS = re.compile(r"kubectl (get|describe|events)|curl|ingress-manager audit")
+READS = re.compile(r"kubectl (get|describe|events)|curl|ingress-manager (audit|status)")
 """Commands that only look. What they see may take a moment to be there, and they can be repeated."""
 
 PATIENCE = 20.0
