@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import itertools
 import os
 import re
 import shlex
@@ -10,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,6 @@ from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.states import STATES
 from ingress_manager.core.annotations import TABLE
-from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import (
     BUILT_IN_DEFAULTS,
     BUILT_IN_LIMITS,
@@ -43,9 +40,6 @@ from tools.markdown import played, table
 
 DOCS = REPOSITORY / "docs"
 EXAMPLES = DOCS / "commands/examples"
-
-LONGEST_EXAMPLE = 150
-"""Characters of a refusal's sentence that is shown as an example; a longer one explains itself."""
 
 SHOWN_INSIDE = {"Admission", "Tls", "Gateway"}
 """The settings' types whose fields stand in the table of the type that has them."""
@@ -108,9 +102,10 @@ def item(text: str, indent: str = "") -> str:
 
 
 def of_ingress_nginx() -> str:
-    """Return a list of all annotations of ingress-nginx, and of what none of them says alone, by what becomes of it.
+    """Return a list of annotations of ingress-nginx, and of what none of them says alone, by what becomes of it.
 
-    What to do is told of what is open or refused; the report of `ingress-manager leaving` tells of the others.
+    What to do is told of what is open or refused; the report of `ingress-manager leaving` tells of the others. What is
+    alike, or ignored so that no visitor sees it, isn't named.
     """
     lines = []
     for word, meaning in OF_INGRESS_NGINX.items():
@@ -133,43 +128,14 @@ OF_INGRESS_NGINX = {
     leaving.AtGateway.OPEN: "**Open**: the gateway answers what ingress-nginx keeps out.",
     leaving.AtGateway.REFUSED: "**Refused**: the gateway serves no request of the Ingress.",
     leaving.AtGateway.DIFFERS: "**Different**, but no more open:",
-    leaving.AtGateway.IGNORED: "**Ignored**, and no visitor sees it:",
-    leaving.AtGateway.ALIKE: "**Alike**:",
 }
 
 
 def refusals() -> str:
-    """Return a section for each reason of a refusal: what it means, what to do, and an example of what is said."""
-    return "\n".join(refusal(reason) for reason in REASONS)
-
-
-def refusal(reason: Reason) -> str:
-    """Return the section of one reason."""
-    row = REASONS[reason]
-    parts = [f"## `{reason}`\n", f"{row.meaning}\n", f"**Fix:** {row.remedy}\n"]
-    if len(said := sentences().get(reason, "")) in range(1, LONGEST_EXAMPLE):
-        parts.append(f"`{said}`\n")
-    return "\n".join(parts)
-
-
-class Loader(yaml.CSafeLoader):
-    """Reads tables of cases, without the texts that they say to repeat."""
-
-
-Loader.add_constructor("!each", lambda _loader, _node: None)
-
-
-@cache
-def sentences() -> dict[str, str]:
-    """Return the shortest sentence that the cases have for a reason, by the reason."""
-    found: dict[str, str] = {}
-    for cases in (DOCS.parent / "tests/cases").glob("*.yaml"):
-        for case in yaml.load(cases.read_bytes(), Loader).values():  # noqa: S506 - it is a safe one
-            refused = case["becomes"].values() if isinstance(case["becomes"], dict) else ()
-            for said in itertools.chain(*refused):
-                reason = said.removesuffix("]").rpartition("[")[2]
-                found[reason] = min(found.get(reason, said), said, key=lambda each: (len(each), each))
-    return found
+    """Return a section for each reason of a refusal: what it means, and what to do."""
+    return "\n\n".join(
+        f"## `{reason}`\n\n{item(f'{row.meaning} **Fix:** {row.remedy}')}" for reason, row in REASONS.items()
+    )
 
 
 def compatibility() -> str:

@@ -17,7 +17,7 @@ from ingress_manager.commands.main import commands
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from ingress_manager.core.vocabulary import KNOWN, NGINX
-from tools import docs, markdown
+from tools import docs
 
 
 @pytest.mark.parametrize("path", docs.paths(), ids=lambda path: path.name)
