@@ -7,10 +7,10 @@ import click
 
 from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.printing.objects import printed
+from ingress_manager.commands.printing.objects import FORMATS, printed
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, about, about_refusal
-from ingress_manager.commands.reading.options import Source, output_option, source_options
+from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.typed import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
 from ingress_manager.core.entrances import no_effect, without_http
@@ -21,8 +21,8 @@ NO_SERVICE = 2
 
 
 @click.command(short_help="Print the Ingresses that Services become.")
-@source_options
-@output_option
+@with_source(PATHS, *ALL_OBJECTS, *SETTINGS)
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="yaml", show_default=True, help="The format.")
 @click.option("--check", is_flag=True, help="Print only what is wrong, for pre-commit and CI.")
 @click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is no Service.")
 @click.pass_context

@@ -1,7 +1,6 @@
 """`ingress-manager audit`: the shell."""
 
 from collections.abc import Collection
-from functools import partial
 
 import click
 from click.core import ParameterSource
@@ -13,7 +12,14 @@ from ingress_manager.commands.audit.reports import FORMATS, findings
 from ingress_manager.commands.audit.why import is_unexplained, with_reasons
 from ingress_manager.commands.printing.console import note, painter, waiting, width
 from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.options import INSTALLATION, Options, Source, settings_option, source_options
+from ingress_manager.commands.reading.options import (
+    ALL_OBJECTS,
+    INSTALLATION,
+    PATHS,
+    Source,
+    settings_option,
+    with_source,
+)
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_reports, read_surroundings, scope_of
 from ingress_manager.commands.view.events import EVENT
@@ -35,10 +41,6 @@ paint = painter(
     }
 )
 COULD_NOT_LOOK = 2
-CURRENT_SETTINGS: Options = (
-    INSTALLATION,
-    settings_option("the cluster's", "--current-settings"),
-)
 
 
 def kinds_in(_context: click.Context, _option: click.Parameter, value: str | None) -> frozenset[str] | None:
@@ -52,7 +54,7 @@ def kinds_in(_context: click.Context, _option: click.Parameter, value: str | Non
 
 
 @click.command(short_help="Find the problems of a cluster, and how to fix them.")
-@partial(source_options, settings=CURRENT_SETTINGS)
+@with_source(PATHS, *ALL_OBJECTS, INSTALLATION, settings_option("the cluster's", "--current-settings"))
 @click.option(
     "--settings",
     "new",
