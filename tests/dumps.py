@@ -23,15 +23,15 @@ one since; `held` are the finalizers that hold its deletion. A Service has a `ui
 What stands in one item with a Service is `of` it, in its namespace, and has its host.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from devcluster.sync_requests import Object, as_created
+from ingress_manager.commands.audit.audit import Looked, audit_of, with_reasons
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Manifests, read
-from ingress_manager.commands.view import events
-from ingress_manager.commands.view.events import Report
+from ingress_manager.commands.view.events import EVENTS, reports
+from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import COPIED
 from tests import golden
@@ -61,9 +61,13 @@ def around(found: Manifests) -> Surroundings:
     return made
 
 
-def reports(found: Manifests) -> Mapping[str, Report] | str:
-    """Return what Metacontroller has reported in a case; where it has no Events, they could not be read."""
-    return events.reports(found.items) if any(found.of_kind(events.EVENTS)) else "what was read holds no Events"
+def looked(case: Case) -> Looked:
+    """Return what a look at a case sees."""
+    found = manifests(case)
+    view, surroundings = look(found.items, case.policy.without_pause()), around(found)
+    events = list(found.of_kind(EVENTS))
+    findings = with_reasons(audit_of(view, case.policy, surroundings), reports(events))
+    return Looked(view, surroundings, findings, events, [], is_blind=False)
 
 
 def objects(stated: list[Object]) -> list[Object]:
@@ -176,7 +180,7 @@ def as_made(desired: Object, short: Object, own: Object, services: list[Object])
     [owner, *_] = [each for each in services if identity.items() <= each["metadata"].items()] or [gone]
     annotations, stated = desired["metadata"].get("annotations", {}), owner["metadata"].get("annotations") or {}
     if copied := [key for key in sorted(annotations) if key[:8] != "ingress/" and annotations[key] == stated.get(key)]:
-        annotations[COPIED] = ", ".join(copied)
+        desired["metadata"]["annotations"] = annotations | {COPIED: ", ".join(copied)}
     made = as_created(desired, owner)
     # An API server gives it these.
     del made["metadata"]["uid"], made["metadata"]["resourceVersion"], made["status"]

@@ -17,16 +17,14 @@ from typing import Any
 
 import yaml
 
-from ingress_manager.commands.audit.audit import audit, audit_of, look_at
 from ingress_manager.commands.audit.preview import preview
-from ingress_manager.commands.audit.reports import findings
-from ingress_manager.commands.audit.why import with_reasons
+from ingress_manager.commands.audit.printing import Report
+from ingress_manager.commands.audit.printing import printed as printed_audit
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.release.releases import release
-from ingress_manager.commands.status.printing import printed
-from ingress_manager.commands.status.service import told
+from ingress_manager.commands.status.printing import printed, told
 from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall.plan import lines as lines_of_uninstall
 from ingress_manager.commands.uninstall.plan import uninstall
@@ -69,16 +67,15 @@ def uninstalled(case: Case) -> dict[str, str]:
 
 def audited(case: Case) -> dict[str, Any]:
     """Return what is found in a case of `audit`, or what its new settings would change."""
-    manifests = dumps.manifests(case)
     forms = ["table", *case.stated.get("forms", ())]
     if "new" in case.stated:
         new = parse(new_settings(case))
-        changed = preview(look_at(manifests.items, new), new)
-        texts = {form: "".join(findings(changed, form)) for form in forms}
-        return in_forms("changes", texts)
-    audited = audit(manifests.items, case.policy, around=dumps.around(manifests))
-    audited.findings = with_reasons(audited.findings, dumps.reports(manifests))
-    return in_forms("audit", {form: "".join(findings(audited, form)) for form in forms})
+        view = look(dumps.manifests(case).items, new.without_pause())
+        report = Report(view, preview(view, new), is_preview=True)
+        return in_forms("changes", {form: "".join(printed_audit(report, form)) for form in forms})
+    seen = dumps.looked(case)
+    report = Report(seen.view, seen.findings)
+    return in_forms("audit", {form: "".join(printed_audit(report, form)) for form in forms})
 
 
 def in_forms(table: str, texts: dict[str, str]) -> dict[str, Any]:
@@ -99,20 +96,14 @@ def status_of(case: Case, width: int = 0) -> dict[str, Any]:
 
     Of JSON, what is null or empty is left out.
     """
-    manifests = dumps.manifests(case)
-    around = dumps.around(manifests)
-    view = look(manifests.items, case.policy.without_pause())
-    reports = dumps.reports(manifests)
-    wrong = with_reasons(audit_of(view, case.policy, around).findings, reports)
-    judge = Judge(view, wrong, around)
-    found = list(judge.rows(view.services.values()))
+    seen = dumps.looked(case)
+    judge = Judge(seen)
+    found = list(judge.rows(seen.view.services.values()))
     forms = ["table", *case.stated.get("forms", ())]
-    texts = {form: "".join(printed(found, {}, form, width=width)) for form in forms if form != "service"}
+    texts = {form: "".join(printed(found, [], form, width=width)) for form in forms if form != "service"}
     if "service" in forms:
-        texts["service"] = "\n".join(
-            told(each, judge.rows([each]), view, wrong, manifests.items, [], width=width)
-            for each in view.services.values()
-        )
+        services = seen.view.services.values()
+        texts["service"] = "\n".join(told(each, judge.rows([each]), seen, width=width) for each in services)
     if "json" in texts:
         whole = json.loads(texts["json"])
         exposed = [{key: value for key, value in row.items() if value} for row in whole["exposed"]]

@@ -452,7 +452,7 @@ def test_the_settings_have_to_be_known(cluster: Cluster) -> None:
     ended = run("adopt", "team-a/hosts", "--apply")
     assert (ended.status, ended.out) == (2, "")
     assert "the settings of the cluster can't be read: Error from server: no; --settings FILE names them" in ended.err
-    assert len(cluster.calls) == 2
+    assert len(cluster.calls) == 3
     assert run("adopt", "team-a/hosts").status == 2, "a plan by other settings would make other Ingresses"
 
 

@@ -10,15 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object
-from ingress_manager.commands.audit import reports
-from ingress_manager.commands.audit.audit import audit
+from ingress_manager.commands.audit import printing
+from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.audit.preview import preview
+from ingress_manager.commands.audit.printing import Report
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
 from ingress_manager.commands.reading.documents import DEEPEST
 from ingress_manager.commands.reading.manifests import Manifests, Unreadable, read
-from ingress_manager.commands.render import rendered
+from ingress_manager.commands.render.rendering import render
 from ingress_manager.commands.view.look import look
+from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.commands.view.typed import as_spec
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
@@ -160,20 +162,24 @@ ANYTHING = st.recursive(
 def told(text: str) -> None:
     """Read the text, and do all that commands do with it; each finding is one line."""
     found = read(text, "f")
-    becomes = rendered(found.items, Policy())
+    rendered = render(found.items, Policy())
     try:
-        audited = [audit(found.items, Policy()), preview(look(found.items, Policy()), Policy())]
+        view = look(found.items, Policy())
+        audited = [
+            Report(view, audit_of(view, Policy(), Surroundings())),
+            Report(view, preview(view, Policy()), is_preview=True),
+        ]
         wrong: Sequence[Message] = ()
     except Unreadable as unreadable:
         audited, wrong = [], unreadable.messages
-    for finding in [*found.unreadable, *becomes.messages, *wrong]:
+    for finding in [*found.unreadable, *rendered.messages, *wrong]:
         assert str(finding).startswith("f:")
         assert str(finding).isprintable()
         assert 1 <= finding.line <= text.count("\n") + 1
     for form in FORMATS:
-        "".join(printed(becomes.objects, form)).encode()
-    for form in reports.FORMATS:
-        for report in ("".join(reports.findings(each, form)) for each in audited):
+        "".join(printed(rendered.objects, form)).encode()
+    for form in printing.FORMATS:
+        for report in ("".join(printing.printed(each, form)) for each in audited):
             assert report.replace("\n", "").isprintable()
             report.encode()
 

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.adopt.adoption import adopt
-from ingress_manager.commands.audit.audit import audit
+from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.printing.words import Command, shown, with_options
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Manifests, Unreadable, read
 from ingress_manager.commands.release.releases import release
 from ingress_manager.commands.uninstall.plan import uninstall
+from ingress_manager.commands.view.look import look
+from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import Limits, Policy
 
@@ -91,7 +93,7 @@ def test_whatever_a_dump_holds_a_shell_reads_only_what_is_meant(drawn: list[Obje
                 assert line.startswith(reading)
                 checked(step.command, line.removeprefix(reading), options)
     with suppress(Unreadable):  # what no API server takes
-        for found in audit(manifests.items, LENIENT).findings:
+        for found in audit_of(look(manifests.items, LENIENT), LENIENT, Surroundings()):
             if found.command:
                 checked(found.command, shown(found.command))
 

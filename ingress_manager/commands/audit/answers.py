@@ -22,26 +22,17 @@ from ingress_manager.commands.view.surroundings import (
     SECRET,
     SLICE,
     EndpointSlice,
-    Secret,
-    Surroundings,
     time_of,
 )
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ListenerSet
 from ingress_manager.core.text import listed, quoted
 
-ISSUERS = ("cert-manager.io/issuer", "cert-manager.io/cluster-issuer", "kubernetes.io/tls-acme")
-"""Annotations of an Ingress or a ListenerSet for which cert-manager makes the Secret."""
-
 PATIENCE = timedelta(minutes=5)
-"""How old something is before it is told that a controller has said nothing of it, or has made no certificate."""
+"""How old something is before it is told that a controller has said nothing of it, or that its Secret isn't there."""
 
 SAID = dict(zip(BY_CAUSE, ["can't resolve what it refers to", "doesn't accept it", "doesn't serve it"], strict=True))
 """The conditions of a route or a ListenerSet that count, and what a controller says for which they are false."""
-
-NO_CERTIFICATE = "InvalidCertificateRef"
-"""The reason of a listener whose Secret isn't there."""
-
 
 Cause = Callable[[Standing], Iterator[str]]
 """What finds why nothing answers, in sentences."""
@@ -50,15 +41,16 @@ Cause = Callable[[Standing], Iterator[str]]
 def of_each(cause: Cause, *, of_service: bool = False) -> Finder:
     """Return what finds a cause for each object that was made for a Service; some are seen at the Service."""
     return lambda seen: (
-        Finding(one.each.item, sentence, kubectl("describe", one.service.item if of_service else one.each.item))
+        Finding(one.each.item, sentence, kubectl("describe", service if of_service else one.each.item), service)
         for one in seen.standing
+        for service in [one.service.item]
         for sentence in cause(one)
     )
 
 
-def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
-    born = time_of(each.item.metadata.get("creationTimestamp"))
-    return born is not None and born + PATIENCE < around.now
+def _is_minutes_old(one: Standing) -> bool:
+    born = time_of(one.each.item.metadata.get("creationTimestamp"))
+    return born is not None and born + PATIENCE < one.around.now
 
 
 def no_class(one: Standing) -> Iterator[str]:
@@ -76,18 +68,16 @@ def no_class(one: Standing) -> Iterator[str]:
 
 
 def certificate(one: Standing) -> Iterator[str]:
-    """Yield what is wrong with the Secrets of an object, or with what is in them."""
-    each, around = one.each, one.around
+    """Yield what is wrong with the Secrets of an object, or with what is in them. cert-manager may still make one."""
+    each, around, namespace = one.each, one.around, one.each.item.namespace
     field = "spec.tls" if each.kind == INGRESS else "spec.listeners"
-    issuer = next((key for key in ISSUERS if key in each.item.annotations), None)
-    for name, secret, hosts in _secrets_of(one):
-        label = f"Secret {each.item.namespace}/{name}"
+    for name, hosts in certificates_of(each) if SECRET in around.read else ():
+        label = f"Secret {namespace}/{name}"
+        secret = around.typed.get((SECRET, f"{namespace}/{name}"))
         data = (secret.data if secret else None) or {}
-        if secret is None and issuer is None:
-            yield f"{field} names {label}, which isn't there"
-        elif secret is None:
-            if _is_minutes_old(each, around):
-                yield f"{label} isn't there yet: cert-manager is to make it, as {issuer} says"
+        if secret is None:
+            if _is_minutes_old(one):
+                yield f"{field} names {label}, which isn't there"
         elif lacking := [key for key in ("tls.crt", "tls.key") if key not in data]:
             yield (
                 f"{label}, which {field} names, lacks {listed(lacking)}: it is of the type {quoted(secret.type)}, "
@@ -97,34 +87,24 @@ def certificate(one: Standing) -> Iterator[str]:
             yield f"{label}: {wrong}"
 
 
-def _secrets_of(one: Standing) -> Iterator[tuple[str, Secret | None, Sequence[str]]]:
-    """Yield the Secrets that an object names, as far as they are known, and for which hosts each is."""
-    namespace = one.each.item.namespace
-    for name, hosts in certificates_of(one.each) if SECRET in one.around.read else ():
-        yield name, one.around.typed.get((SECRET, f"{namespace}/{name}")), hosts
-
-
 def not_accepted(one: Standing) -> Iterator[str]:
     """Yield what the controllers of Gateways say against an object as it is now, or why none says anything."""
     each, item = one.each, one.each.item
-    is_awaited = any(key in item.annotations for key in ISSUERS)
     for ref in parents_of(each.typed):
         said, at_parent = said_of(item, ref), called(item, ref)
         conditions = [(condition, by) for by in said for condition in by.of_now(item) if condition.status == "False"]
         false = [(condition, by) for word in SAID for condition, by in conditions if condition.type == word]
-        if isinstance(each.typed, ListenerSet):
-            false = false[:1]  # what else is wrong follows from that
-        for condition, by in false:
-            if not (condition.reason == NO_CERTIFICATE and is_awaited):
-                told = f"{condition.message} [{condition.reason}]"
-                yield f"{by.controller_name} {SAID[condition.type]} ({at_parent}): {told}"
+        # Of a ListenerSet, what else is wrong follows from the first.
+        for condition, by in false[:1] if isinstance(each.typed, ListenerSet) else false:
+            told = f"{condition.message} [{condition.reason}]"
+            yield f"{by.controller_name} {SAID[condition.type]} ({at_parent}): {told}"
         if ref.kind == LISTENERSET:
             continue  # one that isn't there is missing, and one that isn't looked after says so itself
         label = gateway_of(item, ref)
         if (GATEWAY, label) not in one.around.typed:
             if GATEWAY in one.around.read:
                 yield f"it names Gateway {label}, which isn't there"
-        elif not said and _is_minutes_old(each, one.around):
+        elif not said and _is_minutes_old(one):
             yield (
                 f"no controller has said whether {at_parent} accepts it, though it was made at "
                 f"{item.metadata['creationTimestamp']}: perhaps none looks after the Gateway"
@@ -132,48 +112,31 @@ def not_accepted(one: Standing) -> Iterator[str]:
 
 
 def no_endpoints(one: Standing) -> Iterator[str]:
-    """Yield why no Pod answers behind an object, or none at the port to which it leads."""
-    slices, service = _slices_of(one), one.service.item
-    if slices is None:
-        return
-    if any(map(_is_ready, slices)):
-        yield from _port_unserved(one, [each for each in slices if _is_ready(each)])
-        return
-    selector = _selector_of(service)
-    if count := sum(len(each.endpoints or ()) for each in slices):
-        why = f"no endpoint that is ready, of {count}"
-    elif selector:
-        why = f"no endpoints: its selector {selector} finds no Pod that runs"
-    else:
-        why = "no endpoints: it has no selector, and nobody has given it an EndpointSlice"
-    yield f"{service} has {why}"
-
-
-def _port_unserved(one: Standing, ready: Sequence[EndpointSlice]) -> Iterator[str]:
-    service = one.service.item
-    served = {port.name or "" for each in ready for port in each.ports or ()}
-    for port in _ports_of(one.each):
-        stated = next((each for each in one.service.service.ports if port in {each.name, str(each.port)}), None)
-        if stated and (stated.name or "") not in served:
-            sentence = f"port {port} of {service} is on none of its EndpointSlices"
-            if isinstance(stated.target_port, str) and _selector_of(service):
-                sentence += f": no Pod that is ready has a port called {quoted(stated.target_port)} (targetPort)"
-            yield sentence
-
-
-def _slices_of(one: Standing) -> Sequence[EndpointSlice] | None:
-    """Return the EndpointSlices of the Service; None where they aren't known, or nothing leads to it.
+    """Yield why no Pod answers behind an object, or none at the port to which it leads.
 
     Whatever makes EndpointSlices makes one for each selector; where there is none, it hasn't looked, or isn't there.
     """
-    service = one.service.item
-    slices = one.around.slices.get(service.full_name, [])
-    is_known = SLICE in one.around.read and (slices or not _selector_of(service))
-    return slices if is_known and _ports_of(one.each) else None
+    service, ports = one.service.item, _ports_of(one.each)
+    slices, selector = one.around.slices.get(service.full_name, []), _selector_of(service)
+    if not (ports and SLICE in one.around.read and (slices or not selector)):
+        return
+    if ready := [each for each in slices if any(endpoint.is_ready for endpoint in each.endpoints or ())]:
+        yield from _ports_unserved(one, ports, ready)
+    elif count := sum(len(each.endpoints or ()) for each in slices):
+        yield f"{service} has no endpoint that is ready, of {count}"
+    elif selector:
+        yield f"{service} has no endpoints: its selector {selector} finds no Pod that runs"
+    else:
+        yield f"{service} has no endpoints: it has no selector, and nobody has given it an EndpointSlice"
 
 
-def _is_ready(slice_: EndpointSlice) -> bool:
-    return any(endpoint.is_ready for endpoint in slice_.endpoints or ())
+def _ports_unserved(one: Standing, ports: Sequence[str], ready: Sequence[EndpointSlice]) -> Iterator[str]:
+    served = {port.name or "" for each in ready for port in each.ports or ()}
+    for port in ports:
+        stated = next((each for each in one.service.service.ports if port in {each.name, str(each.port)}), None)
+        if stated and (stated.name or "") not in served:
+            end = f"; its targetPort is {quoted(str(stated.target_port))}" if stated.target_port else ""
+            yield f"port {port} of {one.service.item} is on none of its EndpointSlices{end}"
 
 
 def _selector_of(service: Item) -> str:

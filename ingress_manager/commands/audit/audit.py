@@ -2,107 +2,83 @@
 
 Each Service is decided on as the hook would, and what stands is compared with that as Metacontroller would. So what is
 found is what these two would do, or can't do. What was read is one look: a change that is a second old can be in it.
+
+Why Metacontroller hasn't done something is in its Events: it reports each failed attempt as one of the Service, in the
+API server's words or with the hook's, and tries again after 1,000 s at most.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-import msgspec
-
-from ingress_manager.commands.audit.kinds import KINDS, OBJECTS
+from ingress_manager.commands.audit import remedies
+from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.seen import Finding, Seen
-from ingress_manager.commands.reading.kinds import SERVICE
+from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.known import SETTINGS, Known, Unknown
-from ingress_manager.commands.view.look import View, look
+from ingress_manager.commands.view.events import Report
+from ingress_manager.commands.view.known import SETTINGS, Unknown
+from ingress_manager.commands.view.look import View
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 
 
-class Count(msgspec.Struct, frozen=True):
-    """How many objects there are of a kind."""
+class Looked(NamedTuple):
+    """What one look has seen."""
 
-    all: int
-    ours: int
-    """The Services that ask to be exposed, and what says that ingress-manager made it."""
+    view: View
+    around: Surroundings
+    findings: list[Finding]
+    events: Sequence[Item]
+    """What Metacontroller has reported of Services, as far as a finding needs it."""
 
+    unseen: list[str]
+    """What could not be looked at, a sentence each."""
 
-class Unseen(msgspec.Struct, frozen=True):
-    """What could not be looked at, why, and which kinds of findings are therefore not made, or not all of them."""
-
-    what: str
-    """SERVICE, one of OBJECTS, "settings", or an object."""
-
-    sentence: str
-    findings: list[str]
-    """Keys of KINDS."""
-
-
-@dataclass(slots=True)
-class Audit:
-    """What was found, by kind and then by namespace and name, and in how much."""
-
-    findings: list[Finding] = field(default_factory=list)
-    counts: dict[str, Count] = field(default_factory=dict)
-    paused: str = ""
-    """What is paused, as a person would say it; "" for nothing."""
-
-    unseen: list[Unseen] = field(default_factory=list)
-    scope: str = ""
-    """What was not looked at because nobody asked for it, as a sentence; "" where all was."""
-
-    is_preview: bool = False
-    """Whether the findings are what other settings would do."""
-
-    options: Sequence[str] = ()
-    """kubectl's options that say which cluster; every command has them."""
-
-
-def audit(
-    items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None, around: Surroundings | None = None
-) -> Audit:
-    """Return what needs a person among the items. Nothing is found for want of what could not be looked at."""
-    return audit_of(look_at(items, policy, known), policy, around)
-
-
-def look_at(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None) -> View:
-    """Return the view that is judged: as if nothing were paused. What a pause holds back, somebody has to know."""
-    return look(items, policy.without_pause() if isinstance(policy, Policy) else policy, known)
+    is_blind: bool
+    """Whether that is something on which most rests: objects, Events or the settings."""
 
 
 def audit_of(
-    view: View, policy: Policy | Unknown, around: Surroundings | None = None, kinds: Collection[str] = KINDS.keys()
-) -> Audit:
-    """Return what needs a person in a view in which nothing is paused, of some kinds; `policy` says what is paused.
+    view: View, policy: Policy | Unknown, around: Surroundings, kinds: Collection[str] = KINDS.keys()
+) -> list[Finding]:
+    """Return what needs a person in a view in which nothing is paused, by kind and then by namespace and name.
 
-    What rests on something unknown isn't found.
+    `policy` says what is paused: what a pause holds back, somebody has to know. Nothing is found for want of what could
+    not be looked at.
     """
-    around = around or Surroundings()
     seen = Seen(view, policy, around)
-    unknown = {SETTINGS, SERVICE} & view.unseen().keys()
-    found = [
+    unknown = {SETTINGS} & view.unseen().keys()
+    return [
         each._replace(kind=kind)
         for kind, row in KINDS.items()
         if kind in kinds and unknown.isdisjoint(row.needs)
         for each in sorted(row.find(seen), key=lambda each: (each.item.full_name, str(each.item)))
     ]
-    pauses = policy.pauses if isinstance(policy, Policy) else ""
-    return Audit(found, counts(view), pauses, list(unseen(view, around)))
 
 
-def counts(view: View) -> dict[str, Count]:
-    services = view.services.values()
-    found = {SERVICE: Count(len(services), sum(service.is_exposed for service in services))}
-    for kind in OBJECTS:
-        objects = [each for each in view.objects.values() if each.kind == kind]
-        if objects or kind not in view.known.unread:
-            found[kind] = Count(len(objects), sum(each.looks_ours for each in objects))
-    return found
+def is_unexplained(finding: Finding) -> bool:
+    """Return whether something was found that Events may explain."""
+    return finding.command == remedies.SYNC_ALL
 
 
-def unseen(view: View, around: Surroundings) -> Iterator[Unseen]:
-    for what, sentence in view.unseen().items():
-        yield Unseen(what, sentence, [kind for kind, row in KINDS.items() if what in row.needs])
-    for whats, sentence in around.unseen():
-        kinds = [kind for kind, row in KINDS.items() if not {*whats}.isdisjoint(row.needs)]
-        yield Unseen(", ".join(whats), sentence, kinds)
+def with_reasons(findings: Iterable[Finding], reports: Mapping[str, Report] | None) -> list[Finding]:
+    """Return the findings, with what is in the way by the Services' reports; None: these could not be looked at."""
+    return [_with_reason(each, reports) if is_unexplained(each) else each for each in findings]
+
+
+def _with_reason(finding: Finding, reports: Mapping[str, Report] | None) -> Finding:
+    if not finding.service:
+        return finding
+    report = (reports or {}).get(str(finding.service.metadata.get("uid") or ""))
+    if report is None and reports is not None:
+        return finding._replace(sentence=f"{finding.sentence}, and no Event of its Service says why")
+    said = f"; Metacontroller said at {report.time}: {report.sentence.removeprefix('Sync error: ')}" if report else ""
+    return finding._replace(sentence=finding.sentence + said, command=kubectl("describe", finding.service))
+
+
+def unseen(view: View, around: Surroundings) -> Iterator[str]:
+    """Yield what could not be looked at, with what was therefore not looked for, or not everywhere; a sentence each."""
+    whats = [([what], sentence) for what, sentence in view.unseen().items()]
+    for kinds, sentence in (*whats, *around.unseen()):
+        therefore = [kind for kind, row in KINDS.items() if not {*kinds}.isdisjoint(row.needs)]
+        yield sentence + (f"; not looked for, or not everywhere: {', '.join(therefore)}" if therefore else "")

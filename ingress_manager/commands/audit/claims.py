@@ -9,26 +9,20 @@ from itertools import product
 from typing import NamedTuple
 
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
-from ingress_manager.commands.audit.sharing import Sharing, pairs
+from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at
 from ingress_manager.commands.view.ingresses import class_of, is_canary, places_of
+from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView
 from ingress_manager.commands.view.standing import addresses_of, gateway_of
-from ingress_manager.commands.view.surroundings import CLASS, GATEWAY
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ListenerSet, RouteMatch, RouteRule
+from ingress_manager.commands.view.surroundings import CLASS
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, Key, ListenerSet, RouteMatch, RouteRule
 from ingress_manager.core.rules import as_prefix
 from ingress_manager.core.text import listed
 
 ALSO_SERVED_BY = "ingress-manager/also-served-by"
 """The annotation of an IngressClass that names a further controller: gateway/ingress-nginx/ingressclass.yaml has it."""
-
-OWN_BALANCERS = {"alb": "alb.ingress.kubernetes.io/group.name", "gce": "", "gce-internal": ""}
-"""The classes of clouds in which each Ingress has a load balancer of its own, with the annotation by which several
-share one, if there is such an annotation."""
-
-Server = tuple[str, ...]
-"""What takes requests: a class, a controller, a load balancer, or a Gateway."""
 
 
 class Claim(NamedTuple):
@@ -48,21 +42,19 @@ class Claim(NamedTuple):
         return f"{self.host or '*'}{self.path} ({'Exact' if self.is_exact else 'Prefix'})"
 
 
+Claimant = tuple[ObjectView, Claim]
+
+
 def claims_of(each: ObjectView) -> Iterator[Claim]:
     if isinstance(each.typed, HTTPRoute):
         yield from _claims_of_route(each.item.namespace, each.typed)
     elif isinstance(each.typed, ListenerSet):
         gateway = gateway_of(each.item, each.typed.spec.parent_ref)
-        listeners = each.typed.spec.listeners or ()
-        yield from (_listener_claim(gateway, one.port or 0, one.hostname or "") for one in listeners)
+        for one in each.typed.spec.listeners or ():
+            yield Claim((LISTENERSET, gateway, str(one.port or 0)), one.hostname or "", "", is_exact=False)
     else:
         among = (INGRESS, class_of(each.item, each.typed.spec))
         yield from (Claim(among, *place) for place in places_of(each.typed.spec))
-
-
-def _listener_claim(gateway: str, port: int, host: str) -> Claim:
-    """Return what a listener of a Gateway, or of a ListenerSet of it, claims; `gateway` is a namespace/name."""
-    return Claim((LISTENERSET, gateway, str(port)), host, "", is_exact=False)
 
 
 def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
@@ -80,41 +72,39 @@ def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
 
 
 def claimed_twice(seen: Seen) -> Found:
-    """Yield each younger object once with each older one that has claimed the same first."""
-    both: dict[tuple[str, str, str], tuple[ObjectView, ObjectView, list[Claim]]] = {}
+    """Yield each younger object with each older one that has claimed the same first. One of the two is ours."""
+    both: dict[tuple[Key, Key], tuple[ObjectView, ObjectView, list[str]]] = {}
     for claimants in _sharing_claims(seen):
-        for (older, _), (younger, claim) in pairs(claimants, _meet):
-            key = younger.kind, younger.item.full_name, older.item.full_name
-            claims = both.setdefault(key, (older, younger, []))[2]
-            claims += [claim] if claim not in claims else []
+        for (older, _), (younger, claim) in _pairs(claimants):
+            claims = both.setdefault((younger.key, older.key), (older, younger, []))[2]
+            claims += [str(claim)] if str(claim) not in claims else []
     for older, younger, claims in both.values():
         age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
-        claimed = listed([str(claim) for claim in claims])
-        sentence = f"{older}{_class_beside(older, younger)} {age}, and claims {claimed}, too"
-        yield Finding(younger.item, sentence, seen.of_another_host(younger))
-    yield from _claimed_by_gateways(seen)
+        sentence = f"{older}{_class_beside(older, younger)} {age}, and claims {listed(claims)}, too"
+        owner = seen.view.owner_of(younger)
+        service = owner.item if isinstance(owner, ServiceView) else None
+        yield Finding(younger.item, sentence, kubectl("edit", service or younger.item), service)
 
 
-def _claimed_by_gateways(seen: Seen) -> Found:
-    of_gateways = {
-        _listener_claim(label, listener.port, listener.hostname): f"listener {listener.name} of Gateway {label}"
-        for label in seen.around.of_kind(GATEWAY)
-        for listener in seen.around.typed[GATEWAY, label].spec.listeners
-    }
-    for each in seen.view.objects.values() if of_gateways else ():
-        for claim in claims_of(each) if each.kind == LISTENERSET and each.looks_ours else ():
-            if claim in of_gateways:
-                sentence = f"{of_gateways[claim]} goes before it, and claims {claim}, too"
-                yield Finding(each.item, sentence, seen.of_another_host(each))
+def _pairs(claimants: list[Claimant]) -> Iterator[tuple[Claimant, Claimant]]:
+    """Yield the oldest that each one meets, and that one; they are sorted by age.
+
+    Where only some of the objects are known, there are fewer younger ones in it, and never another.
+    """
+    ours = [number for number, (each, _) in enumerate(claimants) if each.looks_ours]
+    for number, younger in enumerate(claimants) if ours else ():
+        older = range(number) if younger[0].looks_ours else (other for other in ours if other < number)
+        if met := next((claimants[other] for other in older if _meet(claimants[other], younger)), None):
+            yield met, younger
 
 
-def _sharing_claims(seen: Seen) -> Iterator[list[Sharing[Claim]]]:
+def _sharing_claims(seen: Seen) -> Iterator[list[Claimant]]:
     """Yield who claims the same place of one server, the oldest first.
 
     One controller may serve several classes. Of those that are unknown, none is another.
     """
     controllers = {name: _controllers_of(item) for name, item in seen.around.of_kind(CLASS).items()}
-    shared: dict[tuple[Server, str, str, bool], list[Sharing[Claim]]] = {}
+    shared: dict[tuple[tuple[str, ...], str, str, bool], list[Claimant]] = {}
     for each in sorted(seen.view.objects.values(), key=lambda each: each.item.born):
         for claim in dict.fromkeys(claims_of(each)):
             for server in _servers_of(each, claim, controllers):
@@ -128,18 +118,16 @@ def _controllers_of(ingress_class: Item) -> list[str]:
     return [str(each) for each in stated if each]
 
 
-def _servers_of(each: ObjectView, claim: Claim, controllers: Mapping[str, list[str]]) -> list[Server]:
+def _servers_of(each: ObjectView, claim: Claim, controllers: Mapping[str, list[str]]) -> list[tuple[str, ...]]:
+    """Return what takes the requests for a claim: a class and its controllers, or a Gateway."""
     if each.kind != INGRESS:
         return [claim.among[:3]]
     if is_canary(each.item):
         return []  # it has to claim what another one claims
-    [kind, name] = claim.among
-    if name in OWN_BALANCERS:
-        return [(kind, name, each.item.annotations.get(OWN_BALANCERS[name], f"of {each}"))]
-    return [(kind, name), *(("controller", controller) for controller in controllers.get(name, ()))]
+    return [claim.among, *(("controller", controller) for controller in controllers.get(claim.among[1], ()))]
 
 
-def _meet(one: Sharing[Claim], other: Sharing[Claim]) -> bool:
+def _meet(one: Claimant, other: Claimant) -> bool:
     """Return whether one of two gets the requests for what both claim of one server.
 
     An HTTPRoute that names no listener, or no port, is for all. Two Ingresses without a common address have two load

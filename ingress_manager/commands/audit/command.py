@@ -1,30 +1,19 @@
 """`ingress-manager audit`: the shell."""
 
-from collections.abc import Collection
+from functools import partial
 
 import click
 from click.core import ParameterSource
 
-from ingress_manager.commands.audit.audit import Audit, Unseen, audit_of, look_at
 from ingress_manager.commands.audit.kinds import KINDS, Severity
+from ingress_manager.commands.audit.looking import look_at, view_of
 from ingress_manager.commands.audit.preview import TAKING, Effect, preview
-from ingress_manager.commands.audit.reports import FORMATS, findings
-from ingress_manager.commands.audit.why import is_unexplained, with_reasons
-from ingress_manager.commands.printing.console import note, painter, waiting, width
-from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.options import (
-    ALL_OBJECTS,
-    INSTALLATION,
-    PATHS,
-    Source,
-    settings_option,
-    with_source,
-)
+from ingress_manager.commands.audit.printing import FORMATS, Report, printed
+from ingress_manager.commands.printing.console import note, painter, width
+from ingress_manager.commands.reading.options import INSTALLATION, Options, Source, settings_option, source_options
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
-from ingress_manager.commands.view.cluster import read_objects, read_policy, read_reports, read_surroundings, scope_of
-from ingress_manager.commands.view.events import EVENT
-from ingress_manager.commands.view.known import Known
-from ingress_manager.core.text import did_you_mean, listed, quoted
+from ingress_manager.commands.view.cluster import read_policy, scope_of
+from ingress_manager.core.policy import Policy
 
 paint = painter(
     {
@@ -41,20 +30,15 @@ paint = painter(
     }
 )
 COULD_NOT_LOOK = 2
-
-
-def kinds_in(_context: click.Context, _option: click.Parameter, value: str | None) -> frozenset[str] | None:
-    """Return the kinds of findings in a text with commas. Raises click.BadParameter for a word that is none."""
-    words = [] if value is None else [word.strip() for word in value.split(",")]
-    for word in words:
-        if word not in KINDS:
-            near = did_you_mean(word, KINDS)
-            raise click.BadParameter(f"{quoted(word)} is no kind of findings{near}; there is {listed([*KINDS])}")
-    return frozenset(words) or None
+NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, Secrets, Events) is for a cluster alone."
+CURRENT_SETTINGS: Options = (
+    INSTALLATION,
+    settings_option("the cluster's", "--current-settings"),
+)
 
 
 @click.command(short_help="Find the problems of a cluster, and how to fix them.")
-@with_source(PATHS, *ALL_OBJECTS, INSTALLATION, settings_option("the cluster's", "--current-settings"))
+@partial(source_options, settings=CURRENT_SETTINGS)
 @click.option(
     "--settings",
     "new",
@@ -70,33 +54,25 @@ def kinds_in(_context: click.Context, _option: click.Parameter, value: str | Non
     type=click.Choice(list(dict.fromkeys([*KINDS, *(effect.value for effect in Effect)]))),
     help=f"Only findings of this kind. Can be repeated. With --settings: {', '.join(Effect)}.",
 )
-@click.option("--ignore", metavar="KIND[,...]", callback=kinds_in, help="Leave out findings of these kinds.")
 @click.pass_context
-def audit(  # noqa: PLR0913, PLR0917 - each is an option
-    context: click.Context,
-    source: Source,
-    new: str | None,
-    output: str,
-    only: tuple[str, ...],
-    ignore: Collection[str] | None,
-) -> None:
+def audit(context: click.Context, source: Source, new: str | None, output: str, only: tuple[str, ...]) -> None:
     """Find the problems of a cluster, each with the kubectl command that fixes it.
 
     `audit` changes nothing. It judges Services, and what was made for them, by the cluster's settings, or by
     --current-settings, and lists what it may not read. To see why a URL doesn't answer, it also reads IngressClasses,
-    EndpointSlices, Gateways and the certificates in Secrets.
+    EndpointSlices, Gateways and the certificates in Secrets of a cluster; of files, it looks at Services and what was
+    made for them alone.
 
     With --settings FILE, it tells instead what would change with these new settings.
 
     Exit status: 0 if nothing is found but hints (with --settings: if nothing would be removed or moved), 1 if something
-    is found or a part of a file can't be read, 2 for wrong use, if any of these, Events or the settings could not be
-    read, or if there was nothing to read.
+    is found or a file can't be read, 2 for wrong use, if any of these, Events or the settings could not be read, or if
+    there was nothing to read.
 
     \b
     Examples:
       ingress-manager audit --all-namespaces
       ingress-manager audit -n team-a --only refused --only name-taken
-      ingress-manager audit -n team-a --ignore not-copied,no-http
       kubectl get services,ingresses -A -o json | ingress-manager audit -f - --current-settings settings.yaml
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
@@ -106,38 +82,39 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option
             raise click.UsageError(f"--only {kind} is for an audit {'with' if new is None else 'without'} --settings")
     # The variable of --current-settings may be set for other commands.
     stated = context.get_parameter_source("settings") is ParameterSource.COMMANDLINE
-    if new is not None and (ignore or source.installation or stated):
-        raise click.UsageError("--ignore, --installation and --current-settings are for an audit without --settings")
-    proposed = None if new is None else policy_of(settings_of_file(new))
-    manifests, known = read_objects(source)
-    with waiting(f"judging {len(manifests.items)} objects"):
-        if proposed is None:
-            audited = found_in(source, manifests, known, {*(only or KINDS)} - {*(ignore or ())})
-            wrong = sum(KINDS[found.kind].severity is not Severity.HINT for found in audited.findings)
-        else:
-            audited = preview(look_at(manifests.items, proposed, known), proposed)
-            wrong = sum(found.kind in TAKING for found in audited.findings)
-            audited.findings = [found for found in audited.findings if not only or found.kind in only]
-        if audited.paused:
-            note(f"The settings pause {audited.paused}: nothing changes there until `paused` is false.")
-        audited.options = source.kubectl.options
-        if not (source.files or source.all_namespaces):
-            audited.scope = f"Only {scope_of(source)} was looked at."
-        for text in findings(audited, output, paint, width()):
-            click.echo(text, nl=False)
-    unseen = {each.what for each in audited.unseen} & {EVENT, *known.unread}
-    context.exit(COULD_NOT_LOOK if unseen else 1 if wrong else 0)
+    if new is not None and (source.installation or stated):
+        raise click.UsageError("--installation and --current-settings are for an audit without --settings")
+    report, is_wrong, is_blind = found(source, only) if new is None else foreseen(source, new, only)
+    if report.paused:
+        note(f"The settings pause {report.paused}: nothing changes there until `paused` is false.")
+    for text in printed(report, output, paint, width()):
+        click.echo(text, nl=False)
+    context.exit(COULD_NOT_LOOK if is_blind else int(is_wrong))
 
 
-def found_in(source: Source, manifests: Manifests, known: Known, kinds: Collection[str]) -> Audit:
-    """Return what needs a person, of some kinds, with what Events say of it."""
-    policy = read_policy(source, known, "--current-settings")
-    view = look_at(manifests.items, policy, known)
-    audited = audit_of(view, policy, read_surroundings(source, view), kinds)
-    if any(map(is_unexplained, audited.findings)):
-        found = read_reports(source)
-        if isinstance(found, str) and not source.files:
-            audited.unseen.append(Unseen(EVENT, f"Events could not be looked at: {found}", []))
-            found = "Events may not be read"
-        audited.findings = with_reasons(audited.findings, found)
-    return audited
+def found(source: Source, only: tuple[str, ...]) -> tuple[Report, bool, bool]:
+    """Return what needs a person, whether any of it isn't a hint, and whether too little could be looked at."""
+    policy = read_policy(source, "--current-settings")
+    seen = look_at(source, policy, only or KINDS)
+    paused = policy.pauses if isinstance(policy, Policy) else ""
+    options = source.kubectl.options
+    report = Report(seen.view, seen.findings, seen.unseen, scope(source), paused, options=options)
+    return report, any(KINDS[each.kind].severity is not Severity.HINT for each in seen.findings), seen.is_blind
+
+
+def foreseen(source: Source, new: str, only: tuple[str, ...]) -> tuple[Report, bool, bool]:
+    """Return what other settings would do, whether they take something, and whether too little could be looked at."""
+    policy = policy_of(settings_of_file(new))
+    view = view_of(source, policy)
+    changes = preview(view, policy)
+    shown = [each for each in changes if not only or each.kind in only]
+    unseen = view.unseen()
+    report = Report(view, shown, [*unseen.values()], scope(source), policy.pauses, is_preview=True)
+    return report, any(each.kind in TAKING for each in changes), bool(unseen)
+
+
+def scope(source: Source) -> str:
+    """Return what was not looked at because nobody asked for it, as a sentence; "" where all was."""
+    if source.files:
+        return NOT_IN_FILES
+    return "" if source.all_namespaces else f"Only {scope_of(source)} was looked at."

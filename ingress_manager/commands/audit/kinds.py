@@ -3,18 +3,17 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from ingress_manager.commands.audit import answers, asked, made
+from ingress_manager.commands.audit import answers, services
 from ingress_manager.commands.audit.answers import of_each
 from ingress_manager.commands.audit.claims import claimed_twice
-from ingress_manager.commands.audit.collisions import upstream_collision
 from ingress_manager.commands.audit.seen import Finder
-from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET, SERVICE
+from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
 from ingress_manager.commands.view.known import SETTINGS
 from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, SECRET, SLICE
 
 ROUTED = (HTTPROUTE, LISTENERSET)
 OBJECTS = (INGRESS, *ROUTED)
-MADE = (SETTINGS, SERVICE, *OBJECTS)
+MADE = (SETTINGS, *OBJECTS)
 """What a finding needs to know that compares what was made for a Service with what should be."""
 
 
@@ -39,8 +38,8 @@ class Kind(NamedTuple):
     remedy: str
 
     needs: tuple[str, ...]
-    """The kinds of objects, and the settings, that it rests on. It isn't made where one of them could not be read; of
-    OBJECTS it needs those alone that it is about."""
+    """The kinds of objects, beside Services, and the settings, that it rests on. Without the settings it isn't looked
+    for; of kinds of objects, what can't be read is no finding."""
 
     find: Finder
 
@@ -50,8 +49,8 @@ KINDS = {
         Severity.ERROR,
         "The hook refuses the Service: nothing new is made, and what stands stays.",
         "Correct the annotation; docs/refusals.md tells more.",
-        (SETTINGS, SERVICE),
-        asked.refused,
+        (SETTINGS,),
+        services.refused,
     ),
     "name-taken": Kind(
         Severity.ERROR,
@@ -59,14 +58,14 @@ KINDS = {
         "Adopt that object if it leads to this Service. If it leads elsewhere, use another entrance, such as "
         "web.ingress/http. Delete it only if it leads nowhere.",
         MADE,
-        made.name_taken,
+        services.name_taken,
     ),
     "forbidden": Kind(
         Severity.ERROR,
         "The object holds what the settings forbid.",
         "Delete it: it comes back only as the settings allow.",
         MADE,
-        made.forbidden,
+        services.forbidden,
     ),
     "missing": Kind(
         Severity.ERROR,
@@ -74,50 +73,42 @@ KINDS = {
         "Remove the obstacle that the sentence names; Metacontroller tries again. If none is named, look whether the "
         "hook and Metacontroller run.",
         MADE,
-        made.missing,
+        services.missing,
     ),
     "drifted": Kind(
         Severity.ERROR,
         "The object differs from what the Service and the settings ask for. Additions of others don't count.",
         "As with `missing`. Changed settings take up to six minutes.",
         MADE,
-        made.drifted,
+        services.drifted,
     ),
     "unguarded": Kind(
         Severity.ERROR,
         "An annotation that protects stands on the object alone: once it is made anew, it is open.",
         "Put the annotation onto the Service, which is then refused if its protection would be lost.",
         MADE,
-        made.unguarded,
+        services.unguarded,
     ),
     "unwanted": Kind(
         Severity.ERROR,
         "The Service no longer asks for the object that ingress-manager made.",
         "Delete it: it doesn't come back. Look whether the hook and Metacontroller run.",
         MADE,
-        made.unwanted,
+        services.unwanted,
     ),
     "detached": Kind(
         Severity.ERROR,
         "The object has our label or annotation, but lacks its owner, Metacontroller's annotation or its Service.",
-        "Attach it again if a Service asks for it. Take the label off if it only leads to a Service: it serves on. "
-        "Delete it only if it leads to nothing.",
-        (SERVICE, *OBJECTS),
-        made.detached,
-    ),
-    "upstream-collision": Kind(
-        Severity.ERROR,
-        "ingress-nginx or Traefik gives two Services, routes or certificates one name. A Service may get the other's "
-        "settings or requests; a route or a certificate may have no effect.",
-        "Change the name or the port of one Service, or the host of one Ingress.",
-        (SERVICE, INGRESS),
-        upstream_collision,
+        "Attach it again if a Service asks for it, else take the label off: it serves on. Kubernetes deletes what "
+        "belongs to a Service that is gone.",
+        MADE,
+        services.detached,
     ),
     "no-class": Kind(
         Severity.ERROR,
         "There is no IngressClass of that name, or no default one.",
         "State the class of a controller that runs, by ingress/class or defaults.class.",
-        (SERVICE, INGRESS, CLASS),
+        (INGRESS, CLASS),
         of_each(answers.no_class),
     ),
     "not-accepted": Kind(
@@ -126,7 +117,7 @@ KINDS = {
         "Gateway isn't there.",
         "Do as the controller's sentence says. For a Gateway that isn't there, the administrator states another, in "
         "defaults.gateway or in the profile.",
-        (SERVICE, *ROUTED, GATEWAY),
+        (*ROUTED, GATEWAY),
         of_each(answers.not_accepted),
     ),
     "no-endpoints": Kind(
@@ -134,7 +125,7 @@ KINDS = {
         "The Service has no ready endpoint, or none at the port of the object. Its host answers 502 or 503.",
         "Correct the Service's selector or targetPort, or the Pods, or state another ingress/port. A Service without a "
         "selector needs an EndpointSlice.",
-        (SERVICE, *OBJECTS, SLICE),
+        (*OBJECTS, SLICE),
         of_each(answers.no_endpoints, of_service=True),
     ),
     "certificate": Kind(
@@ -142,14 +133,13 @@ KINDS = {
         "The Secret isn't there, or lacks tls.crt or tls.key; or its certificate isn't valid now, isn't for one of the "
         "hosts, or isn't one: browsers warn.",
         "Make a Secret of the type kubernetes.io/tls, renew its certificate, or name another by ingress/tls-secret.",
-        (SERVICE, INGRESS, LISTENERSET, SECRET, CERTIFICATES),
+        (INGRESS, LISTENERSET, SECRET, CERTIFICATES),
         of_each(answers.certificate),
     ),
     "claimed-twice": Kind(
         Severity.WARNING,
         "Two Ingresses of one controller, or two HTTPRoutes of a listener, claim one host and path; or two "
-        "ListenerSets, or one and its Gateway, one host and port. One gets no requests: mostly the younger, and a "
-        "ListenerSet beside its Gateway.",
+        "ListenerSets one host and port. One gets no requests, mostly the younger.",
         "Give one of them another host or path; a host has one ListenerSet, whatever its paths.",
         OBJECTS,
         claimed_twice,
@@ -158,15 +148,15 @@ KINDS = {
         Severity.WARNING,
         "Annotations of the Service look meant for an ingress controller, protect nothing, and are not copied.",
         "Take them off; or the administrator allows them in limits.copyAnnotations.",
-        (SETTINGS, SERVICE),
-        asked.not_copied,
+        (SETTINGS,),
+        services.not_copied,
     ),
     "no-http": Kind(
         Severity.HINT,
         "The Service has annotations of an entrance without its `ingress/http`: nothing is made for them.",
         'State ingress/http: "true" to publish the Service; else take the others off.',
-        (SERVICE,),
-        asked.no_http,
+        (),
+        services.no_http,
     ),
 }
 """What each kind means, in the order in which findings are reported."""

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from enum import StrEnum
 
-from ingress_manager.commands.audit.audit import Audit, Unseen, audit_of
+from ingress_manager.commands.audit.audit import audit_of, is_unexplained
 from ingress_manager.commands.audit.claims import claims_of
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.audit.why import is_unexplained
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
 from ingress_manager.commands.view.known import Unknown
-from ingress_manager.commands.view.look import ServiceView, View
+from ingress_manager.commands.view.look import View
 from ingress_manager.commands.view.objects import ObjectView, as_object, is_being_deleted
+from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.decide import RemovedFirst
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Object
@@ -38,16 +38,15 @@ TAKING = {Effect.REMOVED, Effect.MOVED}
 """What takes away something that answers."""
 
 
-def preview(view: View, policy: Policy) -> Audit:
+def preview(view: View, policy: Policy) -> list[Finding]:
     """Return what the settings `policy`, by which the view is decided, would do once nothing is paused."""
-    found = audit_of(view, policy.without_pause(), kinds=OF_KIND)
-    done = (each for each in found.findings if each.kind == "refused" or is_unexplained(each))
-    found.findings = [*_removed(view), *(_effect(view, each) for each in done)]
+    done = audit_of(view, policy.without_pause(), Surroundings(), OF_KIND)
+    found = [
+        *_removed(view),
+        *(_effect(view, each) for each in done if each.kind == "refused" or is_unexplained(each)),
+    ]
     order = [*Effect]
-    found.findings.sort(key=lambda each: order.index(Effect(each.kind)))
-    found.unseen = [Unseen(each.what, each.sentence, []) for each in found.unseen]
-    found.paused, found.is_preview = policy.pauses, True
-    return found
+    return sorted(found, key=lambda each: order.index(Effect(each.kind)))
 
 
 def _removed(view: View) -> Iterator[Finding]:
@@ -68,8 +67,8 @@ def _removed(view: View) -> Iterator[Finding]:
             sentence = problem.told() if problem else f"Service {service.item.full_name} doesn't ask for it"
             if key in view.anew(service):
                 sentence += "; it is then made anew"
-                yield Finding(service.item, f"its {' '.join(key)} is made anew", kind=Effect.CREATED.value, about=key)
-            yield Finding(each.item, sentence, kind=Effect.REMOVED.value)
+                yield Finding(service.item, f"its {' '.join(key)} is made anew", kind=Effect.CREATED)
+            yield Finding(each.item, sentence, kind=Effect.REMOVED)
 
 
 def _effect(view: View, finding: Finding) -> Finding:
@@ -77,25 +76,20 @@ def _effect(view: View, finding: Finding) -> Finding:
     effect, sentence = OF_KIND[finding.kind], finding.sentence
     if effect is Effect.CHANGED and (lost := _lost(view, finding.item)):
         effect, sentence = Effect.MOVED, f"{listed(lost)} would answer no more: {sentence}"
-    return finding._replace(kind=effect.value, sentence=sentence, command=())
+    return finding._replace(kind=effect, sentence=sentence, command=())
 
 
 def _lost(view: View, item: Item) -> list[str]:
     """Return the hosts and paths that an object would no longer answer, or not in the same class or Gateway."""
     each = view.objects[item.object["kind"], item.full_name]
     service = view.owner_of(each)
-    if not isinstance(service, ServiceView):
-        return []
-    then = {*claims_of(_changed(each, service.desired[each.key]))}
-    return list(dict.fromkeys(str(claim) for claim in claims_of(each) if claim not in then))
+    then = {*claims_of(_changed(each, service.desired[each.key]))} if service else set()
+    return list(dict.fromkeys(str(claim) for claim in claims_of(each) if service and claim not in then))
 
 
 def _changed(observed: ObjectView, desired: Object) -> ObjectView:
-    """Return an object as Metacontroller would make it; as it is where it can't."""
-    try:
-        then = merged(observed.item, desired)
-    except ValueError:
-        return observed
+    """Return an object as Metacontroller would make it."""
+    then = merged(observed.item, desired)
     metadata = {**observed.item.metadata, **then["metadata"]}
     found = as_object(Item({**observed.item.object, "metadata": metadata, "spec": then["spec"]}, observed.item.origin))
     return found if isinstance(found, ObjectView) else observed

@@ -1,82 +1,76 @@
-"""How `status` is printed: as a table, or as JSON. Pure."""
+"""How `status` is printed: as a table, as JSON, or all that is known of one Service. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ingress_manager.commands.printing.columns import INDENT, wrapped
+from ingress_manager.commands.audit.audit import Looked
+from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.seen import Finding
+from ingress_manager.commands.printing.columns import INDENT, command_lines, wrapped
 from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import Paint, plain
+from ingress_manager.commands.reading.kinds import SERVICE
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.states import Row
-from ingress_manager.core.text import one_line
+from ingress_manager.commands.view.entrances import keys_of
+from ingress_manager.commands.view.events import about_whom, report_of
+from ingress_manager.commands.view.look import ServiceView
+from ingress_manager.commands.view.objects import backends_of
+from ingress_manager.core.namespace_policy import in_namespace
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import one_line, quoted
 
 FORMATS = ("table", "json")
 HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "STATE")
-ROOM = 40
-"""The columns that a state needs beside the others; with fewer, each row is a block."""
+MOST_EVENTS = 5
+"""Events that are told, the newest first."""
 
 
 def printed(
-    rows: Sequence[Row], unseen: Mapping[str, str], form: str, paint: Paint = plain, width: int = 0
+    rows: Sequence[Row], unseen: Sequence[str], form: str, paint: Paint = plain, width: int = 0
 ) -> Iterator[str]:
-    """Yield what is exposed, in pieces; `unseen` is what could not be looked at, with the sentences that say why.
+    """Yield what is exposed, in pieces; `unseen` is what could not be looked at, a sentence each.
 
-    Lines of a table are broken at words to be no longer than a `width` over 0.
+    Sentences in the table are broken at words to be no longer than a `width` over 0.
     """
     if form == "json":
-        told = [{"what": what, "sentence": sentence} for what, sentence in unseen.items()]
-        yield as_json({"exposed": list(map(_as_json, rows)), "unseen": told})
-    else:
-        yield from table(rows, paint, width) if rows else ("Nothing is exposed.\n",)
-        for sentence in dict.fromkeys(unseen.values()):
-            lines = wrapped(f"{one_line(sentence)}.", width, hanging=INDENT)
-            yield from (f"{paint(line, 'unseen')}\n" for line in lines)
-
-
-def table(rows: Sequence[Row], paint: Paint, width: int) -> Iterator[str]:
-    """Yield a line for each row, and one for each further URL; where there is no room beside it, the state is below."""
-    lines = [(row, [one_line(cell) for cell in _cells(row)]) for row in rows]
-    longest = [max(map(len, column)) for column in zip(HEAD, *(cells for _, cells in lines), strict=True)]
-    url = HEAD.index("URL")
-    longest[url] = max([longest[url], *(len(one_line(each)) for row in rows for each in row.urls)])
-    widths = [*longest[:-1], 0]
-    before = sum(widths) + 2 * len(widths) - 2
-    if 0 < width < before + ROOM:
-        for row, cells in lines:
-            yield from _block(row, cells, paint, width)
+        yield as_json({"exposed": list(map(_as_json, rows)), "unseen": unseen})
         return
-    yield f"{paint(_line(HEAD, widths), 'head')}\n"
-    for row, cells in lines:
-        *others, told = cells
-        urls = [one_line(each) for each in row.urls] or [""]
-        pairs = zip_longest(urls, wrapped(told, width and width - before), fillvalue="")
-        for number, (each, text) in enumerate(pairs):
-            begin = f"{' ' * (sum(widths[:url]) + 2 * url)}{each}" if number else _line(others, widths)
-            yield f"{begin.ljust(before) if text else begin}{paint(text, row.judged.state)}\n"
+    yield from _table(rows, paint, width) if rows else ("Nothing is exposed.\n",)
+    for sentence in unseen:
+        yield from (f"{paint(line, 'unseen')}\n" for line in wrapped(f"{one_line(sentence)}.", width, hanging=INDENT))
 
 
-def _block(row: Row, cells: Sequence[str], paint: Paint, width: int) -> Iterator[str]:
-    namespace, about, _, *facts, told = cells
-    yield f"{'  '.join(filter(None, (f'{namespace}/{about}', *facts)))}\n"
-    yield from (f"{INDENT}{one_line(each)}\n" for each in row.urls)
-    for line in wrapped(told, width, INDENT, INDENT):
-        yield f"{paint(line, row.judged.state)}\n"
-
-
-def line_of(row: Row) -> str:
-    """Return a row as one line that can stand alone."""
-    return " ".join(filter(None, (f"{row.service.namespace}/{row.about}", row.kind, row.name, *row.urls, row.told)))
+def _table(rows: Sequence[Row], paint: Paint, width: int) -> Iterator[str]:
+    """Yield a line for each row, and below it one for each further URL, and why it has come no further."""
+    lines = [[one_line(cell) for cell in _cells(row)] for row in rows]
+    widths = [max(map(len, column)) for column in zip(HEAD, *lines, strict=True)]
+    before = " " * (sum(widths[:2]) + 4)
+    yield f"{paint(_line(HEAD, [*widths[:-1], 0]), 'head')}\n"
+    for row, cells in zip(rows, lines, strict=True):
+        state = row.judged.state
+        yield f"{_line(cells[:-1], widths)}  {paint(state, state)}\n"
+        yield from (f"{before}{one_line(url)}\n" for url in row.urls[1:])
+        if row.judged.sentence:
+            for line in wrapped(one_line(row.judged.sentence), width, INDENT):
+                yield f"{paint(line, state)}\n"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False))
 
 
-def _cells(row: Row) -> Iterator[str]:
-    yield from (row.service.namespace, row.about, row.urls[0] if row.urls else "", row.kind)
-    yield ", ".join(row.gateways) or row.ingress_class
-    yield ", ".join(row.addresses)
-    yield row.told
+def _cells(row: Row) -> Sequence[str]:
+    at = ", ".join(row.gateways) or row.ingress_class
+    url = row.urls[0] if row.urls else ""
+    return row.service.namespace, row.about, url, row.kind, at, ", ".join(row.addresses), row.judged.state
+
+
+def line_of(row: Row) -> str:
+    """Return a row as one line that can stand alone."""
+    state = ": ".join(filter(None, (row.judged.state, row.judged.sentence)))
+    return " ".join(filter(None, (f"{row.service.namespace}/{row.about}", row.kind, row.name, *row.urls, state)))
 
 
 def _as_json(row: Row) -> dict[str, Any]:
@@ -86,11 +80,72 @@ def _as_json(row: Row) -> dict[str, Any]:
         "entrance": row.entrance or None,
         "output": row.kind or None,
         "name": row.name or None,
-        "urls": [*row.urls],
+        "urls": row.urls,
         "class": row.ingress_class or None,
-        "gateways": [*row.gateways],
-        "addresses": [*row.addresses],
-        "state": str(row.judged.state),
+        "gateways": row.gateways,
+        "addresses": row.addresses,
+        "state": row.judged.state,
         "sentence": row.judged.sentence or None,
-        "reasons": [*map(str, row.reasons)],
+        "reasons": row.reasons,
     }
+
+
+def told(service: ServiceView, rows: Iterable[Row], seen: Looked, options: Sequence[str] = (), width: int = 0) -> str:
+    """Return all that is known of a Service, for a terminal: `rows` are its own, and `options` those of kubectl.
+
+    Lines are broken at words to be no longer than a `width` over 0.
+    """
+    findings = [finding for finding in seen.findings if finding.service is service.item]
+    to_do = [line for finding in findings for line in _to_do(finding, options, width)]
+    parts = (
+        ("asks for", _lines(_asked_for(service, seen), width)),
+        ("stands", _lines(_standing(service, rows, seen), width)),
+        ("happened", _lines(_happened(service, seen.events), width)),
+        ("to do", to_do or _lines(["nothing was found"], width)),
+        ("not looked at", _lines(seen.unseen, width)),
+    )
+    text = "\n".join("\n".join([f"  {title}", *lines, ""]) for title, lines in parts if lines)
+    return f"Service {service.item.full_name}\n\n{text}"
+
+
+def _lines(sentences: Iterable[str], width: int) -> list[str]:
+    return [line for sentence in sentences for line in wrapped(one_line(sentence), width, INDENT, "  ")]
+
+
+def _asked_for(service: ServiceView, seen: Looked) -> Iterator[str]:
+    annotations, policy = service.item.annotations, seen.view.policy
+    if not service.entrances:
+        yield 'nothing: it has no annotation ingress/http: "true"'
+    for entrance, stated in service.entrances.items():
+        yield from (f"{key}: {quoted(annotations[key])}" for key in keys_of(entrance, annotations))
+        profile = in_namespace(policy, service.item.namespace, None).profile if isinstance(policy, Policy) else None
+        if profile and not stated.profile:
+            yield f"the profile {profile}, by the settings"
+
+
+def _standing(service: ServiceView, rows: Iterable[Row], seen: Looked) -> Iterator[str]:
+    stands = list(map(line_of, rows))
+    for each in seen.view.objects.values():
+        leads = each.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(each)
+        if leads and each.key not in service.observed:
+            stands.append(f"{each}: not made for it, but leads to it")
+    yield from stands or (() if seen.view.unseen() else ("nothing",))
+
+
+def _happened(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:
+    found = []
+    for event in events:
+        if about_whom(event) == service.service.metadata.uid != "":
+            time, sentence = report_of(event)
+            count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
+            found.append((time, f"{event.object.get('reason')}{count}: {sentence}"))
+    yield from (f"{time} {sentence}" for time, sentence in sorted(found, reverse=True)[:MOST_EVENTS])
+
+
+def _to_do(finding: Finding, options: Sequence[str], width: int) -> Iterator[str]:
+    about = "" if finding.item is finding.service else f"{finding.item}: "
+    yield from _lines([f"{finding.kind}: {about}{finding.sentence}"], width)
+    remedies = [REASONS[reason].remedy for reason in finding.reasons] if finding.kind == "refused" else []
+    for remedy in remedies or [KINDS[finding.kind].remedy]:
+        yield from wrapped(remedy, width, f"{INDENT}  ")
+    yield from map(one_line, command_lines(finding.command, options, width, f"{INDENT}  ", "$ "))

@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.reading.kinds import LISTENERSET, PLURAL, SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.entrances import entrances_on
 from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.commands.view.known import Unknown
-from ingress_manager.commands.view.look import ServiceView, View
+from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import TYPES, ObjectView, backends_of, finalizers_of, is_being_deleted
 from ingress_manager.commands.view.standing import addresses_of, gateway_of, is_taken, listenersets_of, urls_of
-from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings
+from ingress_manager.commands.view.surroundings import GATEWAY, SLICE
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.forbidden import parents_of
@@ -43,30 +43,18 @@ class State(StrEnum):
 STATES = {
     State.SERVING: "As asked. A controller has taken it, its address is known, and a Pod of the Service is ready.",
     State.ACCEPTED: "As asked, and a controller has taken it. The sentence says what is missing or unknown.",
-    State.WAITING: "Not as asked, or no controller has taken it. The sentence says what it waits for.",
+    State.WAITING: "Not as asked, or no controller has taken it. The sentence says what is in the way.",
     State.REFUSED: "The hook refuses the Service. Nothing new is made, and what stands stays.",
     State.UNKNOWN: "Something could not be looked at; the sentence names it.",
 }
 
-JOINED = {
-    State.ACCEPTED: ", ",
-    State.WAITING: " for ",
-    State.REFUSED: ": ",
-    State.UNKNOWN: ": ",
-}
+UNDONE = ("name-taken", "missing", "drifted", "forbidden", "unwanted")
+"""The kinds of findings for which an object isn't as its Service asks."""
 
+IN_THE_WAY = ("no-class", "not-accepted", "no-endpoints", "certificate")
+"""Those about what an object has around it. They say why nothing answers."""
 
-WAITS_FOR = {
-    "name-taken": "the name",
-    "missing": "Metacontroller",
-    "drifted": "Metacontroller",
-    "forbidden": "Metacontroller",
-    "unwanted": "Metacontroller",
-}
-"""What an object waits for of which `audit` finds such a thing."""
-
-IN_THE_WAY = [kind for kind, row in KINDS.items() if not {CLASS, GATEWAY, SLICE, SECRET}.isdisjoint(row.needs)]
-"""The kinds of findings about what an object has around it. They say why nothing answers."""
+KINDS_OF_STATES = ("refused", *UNDONE, *IN_THE_WAY)
 
 
 class Judged(NamedTuple):
@@ -74,7 +62,7 @@ class Judged(NamedTuple):
 
     state: State
     sentence: str = ""
-    """What is refused, waited for or unknown; empty for what is served."""
+    """Why it has come no further; empty for what is served."""
 
     is_unseen: bool = False
     """Whether it may have come further: that depends on what could not be looked at."""
@@ -93,7 +81,6 @@ class Row(NamedTuple):
     name: str = ""
     """The name of the object; empty where there is none."""
 
-    item: Item | None = None
     urls: Sequence[str] = ()
     ingress_class: str = ""
     """Empty: the cluster's default, or no Ingress."""
@@ -106,31 +93,14 @@ class Row(NamedTuple):
         """Return what a person calls it: the Service's name, with that of the entrance in brackets."""
         return f"{self.service.name} ({self.entrance})" if self.entrance else self.service.name
 
-    @property
-    def told(self) -> str:
-        """Return the state as a person reads it."""
-        state, sentence, _ = self.judged
-        return f"{state}{JOINED[state]}{sentence}" if sentence else str(state)
-
-
-def has_reached(row: Row, wanted: State) -> bool:
-    """Return whether something has come as far as `wanted`, SERVING or ACCEPTED."""
-    return row.judged.state in {State.SERVING, wanted}
-
-
-def is_over(row: Row, wanted: State) -> bool:
-    """Return whether it is in vain to wait: the Service is refused, or nobody can see how far it comes."""
-    return row.judged.state is State.REFUSED or (row.judged.is_unseen and not has_reached(row, wanted))
-
 
 class Judge:
-    """Judges a view in which nothing is paused: by what `audit` finds in it, and by what controllers say."""
+    """Judges what was looked at: by what `audit` finds in it, and by what controllers say."""
 
-    def __init__(self, view: View, findings: Iterable[Finding], around: Surroundings) -> None:
-        self._view = view
-        self._around = around
+    def __init__(self, seen: Looked) -> None:
+        self._view, self._around = seen.view, seen.around
         self._findings: dict[Key, list[Finding]] = {}
-        for finding in findings:
+        for finding in seen.findings:
             about = finding.about or (finding.item.object["kind"], finding.item.full_name)
             self._findings.setdefault(about, []).append(finding)
 
@@ -166,7 +136,6 @@ class Judge:
         return row._replace(
             kind=key[0],
             name=item.name,
-            item=item if each else None,
             urls=urls_of(item, made, addresses, self._around),
             ingress_class=class_of(item, made.spec) if isinstance(made, Ingress) else "",
             gateways=list(gateways),
@@ -187,7 +156,7 @@ class Judge:
         found = {each.kind: each.sentence for each in self._findings.get((SERVICE, service.item.full_name), ())}
         if is_being_deleted(service.item):
             names = listed(finalizers_of(service.item)) or "nothing"
-            return Judged(State.WAITING, f"{service.item} to go, which is being deleted; held by {names}")
+            return Judged(State.WAITING, f"{service.item} is being deleted; held by {names}")
         if "refused" in found:
             return Judged(State.REFUSED, found["refused"])
         if isinstance(service.decision, Unknown):
@@ -197,8 +166,8 @@ class Judge:
     def _judged(self, service: ServiceView, key: Key) -> Judged:
         """Return the state of an object, which need not be there."""
         found = self._findings.get(key, [])
-        if undone := next((each for each in found if each.kind in WAITS_FOR), None):
-            return Judged(State.WAITING, f"{WAITS_FOR[undone.kind]}: {undone.sentence}")
+        if undone := next((each for each in found if each.kind in UNDONE), None):
+            return Judged(State.WAITING, undone.sentence)
         each = service.observed.get(key)
         if each is None:
             sentence = f"whether {key[0]} {key[1]} is there: not all {PLURAL[key[0]]} could be looked at"
@@ -215,25 +184,25 @@ class Judge:
             if not addresses_of(each.item):
                 name = class_of(each.item, each.typed.spec)
                 whom = f"class {name}" if name else "the default class"
-                return Judged(State.WAITING, f"an address from a controller of {whom}{why and f': {why}'}")
+                return Judged(State.WAITING, why or f"no controller of {whom} has given it an address")
         elif not is_taken(each.item, each.typed):
-            return Judged(State.WAITING, f"its controller to take it{why and f': {why}'}")
+            return Judged(State.WAITING, why or "its controller has not taken it")
         if why:
-            return Judged(State.ACCEPTED, f"but {why}")
+            return Judged(State.ACCEPTED, why)
         return late[0] if late else self._of_taken(service, each)
 
     def _of_taken(self, service: ServiceView, each: ObjectView) -> Judged:
         """Return the state of an object that a controller has taken, and that nothing is known to be in the way of."""
         for label, gateway in self._gateways(each.item, each.typed).items():
             if gateway is None:
-                return Judged(State.ACCEPTED, f"and Gateway {label} could not be looked at", is_unseen=True)
+                return Judged(State.ACCEPTED, f"Gateway {label} could not be looked at", is_unseen=True)
             if not addresses_of(gateway):
-                return Judged(State.ACCEPTED, f"waiting for an address of Gateway {label}")
+                return Judged(State.ACCEPTED, f"Gateway {label} has no address")
         if not (isinstance(each.typed, Ingress) or backends_of(each)):
             return Judged(State.SERVING)  # it redirects, or is a ListenerSet
         slices = self._around.slices.get(service.item.full_name, ())
         if any(endpoint.is_ready for some in slices for endpoint in some.endpoints or ()):
             return Judged(State.SERVING)
         if SLICE not in self._around.read:
-            return Judged(State.ACCEPTED, "and not all EndpointSlices could be looked at", is_unseen=True)
-        return Judged(State.ACCEPTED, f"waiting for a ready endpoint of Service {service.item.full_name}")
+            return Judged(State.ACCEPTED, "not all EndpointSlices could be looked at", is_unseen=True)
+        return Judged(State.ACCEPTED, f"Service {service.item.full_name} has no endpoint that is ready")

@@ -1,15 +1,16 @@
 """What a view is made of, read as far as the user may: the objects of a cluster or of files, and the settings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
+
+import click
 
 from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, PLURAL, RESOURCES, SERVICE, VERSIONS
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
-from ingress_manager.commands.view.events import OF_SERVICES, Report, reports
-from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known, Unknown
+from ingress_manager.commands.view.known import Known
 from ingress_manager.commands.view.look import View
 from ingress_manager.commands.view.objects import certificates_of
 from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, SECRET, SLICE, Surroundings
@@ -17,8 +18,6 @@ from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import Ingress
 from ingress_manager.core.policy import Policy
-
-NOT_IN_FILES = "they are looked at in a cluster alone"
 
 
 def read_objects(source: Source) -> tuple[Manifests, Known]:
@@ -30,7 +29,9 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
         for kind in (kind for kind, version in VERSIONS.items() if version not in there):
             prints = f"`kubectl get {PLURAL[kind].lower()}` prints them"
             known.unread[kind] = f"{PLURAL[kind]} could not be looked at: there is none in what was read; {prints}"
-        known.optional = {*known.unread} - {SERVICE, INGRESS}
+        if SERVICE in known.unread:
+            raise click.UsageError(known.unread[SERVICE])
+        known.optional = {*known.unread} - {INGRESS}
         return manifests, known
     manifests = Manifests()
     for kind, resource in RESOURCES.items():
@@ -48,16 +49,6 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
     return manifests, known
 
 
-def read_reports(source: Source) -> Mapping[str, Report] | str:
-    """Return what Metacontroller has reported of each Service, or why that can't be looked at."""
-    if source.files:
-        return "Events are looked at in a cluster alone"
-    try:
-        return reports(source.kubectl.get("events", OF_SERVICES, *source.scope).items)
-    except KubectlFailed as failed:
-        return failed.message
-
-
 def scope_of(source: Source) -> str:
     """Return what of a cluster is read, as a person would say it."""
     if source.all_namespaces:
@@ -65,18 +56,17 @@ def scope_of(source: Source) -> str:
     return "kubectl's current namespace" if source.namespace is None else f"the namespace {source.namespace}"
 
 
-def read_policy(source: Source, known: Known, option: str) -> Policy | Unknown:
+def read_policy(source: Source, option: str) -> Policy | str:
     """Return the settings: those that `option` names, else those of the hook in the cluster.
 
-    Those that can't be read are noted as unknown. Raises click.UsageError when what was read can't be used.
+    In their place: the sentence why they can't be read. Raises click.UsageError when what was read can't be used.
     """
     try:
         if source.files and source.settings is None:
             raise KubectlFailed("they are not in the files")
         return source.stated_policy(option)
     except KubectlFailed as failed:
-        known.unread[SETTINGS] = f"The settings could not be looked at: {failed.message}; {option} FILE names them"
-        return UNKNOWN
+        return f"The settings could not be looked at: {failed.message}; {option} FILE names them"
 
 
 _SECRETS = (
@@ -90,7 +80,7 @@ _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 
 
 def read_surroundings(source: Source, view: View) -> Surroundings:
-    """Return what stands around the objects of a view that were made for Services, as far as the user may read it.
+    """Return what stands around the objects of a cluster's view that were made for Services, as far as the user may.
 
     Of each kind that decides whether anything answers, `unread` says why it was not read.
     """
@@ -114,8 +104,6 @@ def read_surroundings(source: Source, view: View) -> Surroundings:
             # They may stand in other namespaces than what is looked at.
             scopes = [[f"--namespace={namespace}"] for namespace in sorted(gateways)]
         try:
-            if source.files:
-                raise KubectlFailed(NOT_IN_FILES)
             for scope in scopes:
                 around.take(_secrets(source) if kind == SECRET else source.kubectl.get(AROUND[kind], *scope).items)
             around.read.add(kind)

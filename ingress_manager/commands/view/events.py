@@ -9,9 +9,6 @@ from typing import NamedTuple
 from ingress_manager.commands.reading.manifests import Item, at
 from ingress_manager.core.decide import ABSENT
 
-EVENT = "Event"
-"""What `Known.unread` calls Events."""
-
 EVENTS = "v1/Event"
 SYNC_ERROR = "SyncError"
 """The reason of Metacontroller's Events."""

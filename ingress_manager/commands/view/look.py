@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ingress_manager.commands.reading.kinds import SERVICE, SERVICES
+from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Unreadable
 from ingress_manager.commands.view import typed
 from ingress_manager.commands.view.known import UNKNOWN, Known, Unknown
@@ -70,21 +70,12 @@ class View:
 
     def object(self, key: Key) -> ObjectView | Unknown | None:
         """Return what was made for a Service, or has such a name, None if it isn't there."""
-        return self.objects.get(key) or self._absent(key[0])
+        return self.objects.get(key) or (UNKNOWN if key[0] in self.known.unread else None)
 
-    def service(self, label: str) -> ServiceView | Unknown | None:
-        """Return the Service of this namespace/name, None if it isn't there."""
-        return self.services.get(label) or self._absent(SERVICE)
-
-    def _absent(self, kind: str) -> Unknown | None:
-        """Return what is in the place of an object of a kind that isn't among those that were read."""
-        return UNKNOWN if kind in self.known.unread else None
-
-    def owner_of(self, each: ObjectView) -> ServiceView | Unknown | None:
-        """Return the Service that controls an object, None if it isn't there."""
-        found = self.service(each.service) if each.service else None
-        is_other = isinstance(found, ServiceView) and not each.owner_uid == found.service.metadata.uid != ""
-        return None if is_other else found
+    def owner_of(self, each: ObjectView) -> ServiceView | None:
+        """Return the Service that controls an object, None if it isn't there. All Services of a view are known."""
+        found = self.services.get(each.service)
+        return found if found and each.owner_uid == found.service.metadata.uid != "" else None
 
     def unseen(self) -> dict[str, str]:
         """Return what of the unread matters here: a kind that may not be there doesn't where no Service asks for it."""

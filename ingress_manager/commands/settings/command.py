@@ -1,4 +1,4 @@
-"""`ingress-manager settings`: whether the hook would start with a settings file."""
+"""`ingress-manager settings`: the shell."""
 
 from typing import TextIO
 

@@ -1,0 +1,148 @@
+"""What Services ask for, and what was made for them: finders of mistakes, and of what Metacontroller hasn't done.
+
+A Service is being deleted, or refused, or else is given something. What was made for one is being deleted, forbidden,
+unwanted, or else as it should be, or drifted. So no two kinds tell of the same.
+"""
+
+from collections.abc import Mapping
+
+from ingress_manager.commands.audit import remedies
+from ingress_manager.commands.audit.seen import Finding, Found, Seen
+from ingress_manager.commands.plans import steps
+from ingress_manager.commands.plans.steps import kubectl
+from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.drift import differences
+from ingress_manager.commands.view.look import ServiceView
+from ingress_manager.commands.view.merge import last_applied
+from ingress_manager.commands.view.objects import ObjectView, backends_of, finalizers_of, is_being_deleted
+from ingress_manager.core.copying import keys_not_copied
+from ingress_manager.core.entrances import entrance_for, no_effect, without_http
+from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED
+from ingress_manager.core.text import listed
+from ingress_manager.core.vocabulary import is_read_from_services, protects
+
+
+def refused(seen: Seen) -> Found:
+    for service in seen.exposed:
+        if service.refused and not is_being_deleted(service.item):
+            item, why = service.item, service.refused
+            reasons = list(dict.fromkeys(problem.reason for problem in why.problems))
+            yield Finding(item, why.line(), remedies.correct(item, why), item, reasons)
+
+
+def not_copied(seen: Seen) -> Found:
+    for service in seen.accepted:
+        made = seen.view.anew(service).values()
+        ours = {key: text for each in made for key, text in each["metadata"].get("annotations", {}).items()}
+        keys = keys_not_copied(service.item.annotations, ours) if made else ()
+        # One that protects may be lost, say the settings: else the Service would be refused.
+        if left := [key for key in keys if not (is_read_from_services(key) or protects(key))]:
+            sentence = f"{listed(left)} {'is' if len(left) == 1 else 'are'} not copied"
+            command = steps.annotate(service.item, changes=[f"{key}-" for key in left])
+            yield Finding(service.item, sentence, command, service.item)
+
+
+def no_http(seen: Seen) -> Found:
+    for service in seen.view.services.values():
+        if keys := without_http(service.item.annotations):
+            yield Finding(service.item, no_effect(keys), kubectl("edit", service.item), service.item)
+
+
+def name_taken(seen: Seen) -> Found:
+    for service, key, other in seen.absent:
+        if not isinstance(other, ObjectView) or is_being_deleted(other.item):
+            continue
+        # What is ours and belongs to no Service is told of as detached.
+        if not other.looks_ours or (other.is_marked and seen.view.owner_of(other)):
+            backends = backends_of(other)
+            leads = f", and leads to {listed(backends, ' '.join)}" if backends else ""
+            sentence = f"{other} is in the way: it was not made for this Service{leads}"
+            command = kubectl("edit", service.item)
+            if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_marked:
+                command = ("ingress-manager", "adopt", other.item.full_name)
+            yield Finding(service.item, sentence, command, service.item, about=key)
+
+
+def forbidden(seen: Seen) -> Found:
+    for service, each, why in seen.made:
+        if why:
+            yield Finding(each.item, why.told(), kubectl("delete", each.item), service.item, [why.reason])
+
+
+def missing(seen: Seen) -> Found:
+    for service, key, other in seen.absent:
+        if other is None:
+            yield seen.undone(service, service.item, f"its {' '.join(key)} isn't there", about=key)
+        elif isinstance(other, ObjectView) and is_being_deleted(other.item):
+            names = listed(finalizers_of(other.item)) or "nothing"
+            since = other.item.metadata["deletionTimestamp"]
+            sentence = f"its {other} is being deleted since {since}; held by {names}"
+            yield Finding(service.item, sentence, kubectl("describe", other.item), service.item, about=key)
+
+
+def drifted(seen: Seen) -> Found:
+    for service, each in seen.settled:
+        if service.refused or each.key not in service.desired:
+            continue
+        try:
+            found = differences(each.item, service.desired[each.key])
+        except ValueError:
+            sentence = f"its annotation {LAST_APPLIED} can't be read, so that Metacontroller doesn't change it"
+            yield Finding(each.item, sentence, steps.annotate(each.item, changes=[f"{LAST_APPLIED}-"]), service.item)
+        else:
+            if found:
+                yield seen.undone(service, each.item, listed(found))
+
+
+def unguarded(seen: Seen) -> Found:
+    for service, each in seen.settled:
+        if not (service.refused or each.key in service.desired):
+            continue
+        made = service.desired.get(each.key, {}).get("metadata", {}).get("annotations", {})
+        others = {key: text for key, text in each.item.annotations.items() if protects(key) and key not in made}
+        stated = {*service.item.annotations, *_applied_to(each.item)} if others else ()
+        if lost := {key: text for key, text in others.items() if key not in stated}:
+            sentence = f"Service {service.item.full_name} lacks {listed(sorted(lost))}, by which this is protected"
+            command = kubectl("edit", service.item)
+            if all(text.isprintable() for text in lost.values()):  # somebody else has written them
+                command = steps.annotating(service.item, lost).command
+            yield Finding(each.item, sentence, command, service.item)
+
+
+def _applied_to(item: Item) -> Mapping[str, str]:
+    """Return the annotations that Metacontroller applied last: `drifted` tells whether they go."""
+    try:
+        return last_applied(item.object).get("metadata", {}).get("annotations") or {}
+    except ValueError:
+        return {}
+
+
+def unwanted(seen: Seen) -> Found:
+    for service, each in seen.settled:
+        # One that is refused asks for all of its entrances.
+        is_on = entrance_for(service.service, each.key) in service.entrances
+        if not (is_on if service.refused else each.key in service.desired):
+            sentence = f"Service {service.item.full_name} doesn't ask for it"
+            yield Finding(each.item, sentence, kubectl("delete", each.item), service.item)
+
+
+def detached(seen: Seen) -> Found:
+    for each, owner in seen.alone:
+        is_anothers = bool(each.owner) and not each.service
+        if asking := owner or (None if is_anothers else seen.asking_for(each)):
+            yield Finding(each.item, _lacks(each, owner), remedies.attach(each.item, asking.item), asking.item)
+        else:
+            # Kubernetes deletes what belongs to a Service that is gone. What is nobody's may answer: it serves on.
+            command = kubectl("delete", each.item) if each.service else remedies.disown(each.item)
+            yield Finding(each.item, _lacks(each, owner), command)
+
+
+def _lacks(each: ObjectView, owner: ServiceView | None) -> str:
+    """Return what an object lacks that Metacontroller doesn't take for ours."""
+    if owner:
+        return f"it lacks the annotation {DECORATOR}"
+    if not each.owner:
+        return "it has no owner"
+    begin = f"its owner, {each.owner.get('kind')} {each.owner.get('name')}"
+    return f"{begin} of uid {each.owner_uid}, isn't there" if each.service else f"{begin}, is no Service"

@@ -1,0 +1,1 @@
+"""`ingress-manager compare`: whether two controllers answer alike."""

@@ -1,0 +1,1 @@
+"""`ingress-manager render`: what Services become."""

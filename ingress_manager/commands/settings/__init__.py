@@ -1,0 +1,1 @@
+"""`ingress-manager settings`: whether the hook would start with a settings file."""
