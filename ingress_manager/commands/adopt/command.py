@@ -1,26 +1,25 @@
 """`ingress-manager adopt`: the shell."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
 
 import click
 
+from ingress_manager.commands.adopt.adoption import Adoption
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
 from ingress_manager.commands.adopt.needed import Need, entries, needed
-from ingress_manager.commands.adopt.planned import Adoption
 from ingress_manager.commands.plans.carrying_out import How, perform, plan_options
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.printing.words import comment
-from ingress_manager.commands.reading import kinds
-from ingress_manager.commands.reading.kinds import INGRESS, INGRESSES
+from ingress_manager.commands.reading.kinds import INGRESS, INGRESSES, RESOURCES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.reading.names import RESOURCES, read_named
+from ingress_manager.commands.reading.names import RESOURCES as BOTH
+from ingress_manager.commands.reading.names import read_named
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.text import cut, listed
+from ingress_manager.core.text import cut
 
 LONGEST_CELL = 120
 """Characters of a reason in the table."""
@@ -76,14 +75,11 @@ def adopt(  # noqa: PLR0913 - each is an option
     """  # noqa: D301 - \b keeps click from joining lines
     check(source, names, everything=everything, apply=how.apply)
     if everything:
-        manifests = source.read(RESOURCES, "--show-managed-fields")
-        ingresses = [item for item in manifests.items if is_ingress(item) and not is_managed(item)]
+        manifests = source.read(BOTH, "--show-managed-fields")
+        ingresses = [item for item in manifests.of_kind(INGRESSES) if not is_managed(item)]
     else:
         manifests, ingresses = read_named(source, INGRESSES, names)
     policy = source.policy()
-    if not how.without_event:
-        refuse_pause(policy, {item.namespace for item in ingresses}, apply=how.apply)
-    manifests.extend(of_gateway_api(source, policy, {item.namespace for item in ingresses}))
 
     def plan(policy: Policy) -> list[Adoption]:
         return list(adoptions_of(manifests, ingresses, policy, accepted))
@@ -92,8 +88,6 @@ def adopt(  # noqa: PLR0913 - each is an option
     if any(adoption.replaces for adoption in adoptions):
         manifests.items += elsewhere(source, manifests)
         adoptions = plan(policy)
-    for field in sorted({*accepted}.difference(*(adoption.changes for adoption in adoptions))):
-        note(f"--accept-changes {field} has no effect: this field would stay as it is.")
     needs = needed(adoptions, policy, plan) if everything else []
     for line in table(adoptions, needs) if everything else ():
         click.echo(line)
@@ -101,10 +95,6 @@ def adopt(  # noqa: PLR0913 - each is an option
     if any(needs):
         click.echo(f"{comment(NEEDED)}\n{as_yaml({'namespaces': entries(policy, adoptions, needs)})}", nl=False)
     context.exit(1 if wrong else 0)
-
-
-def is_ingress(item: Item) -> bool:
-    return item.kind == INGRESSES
 
 
 def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool) -> None:
@@ -116,22 +106,12 @@ def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool
         raise click.UsageError("--all-namespaces is for --all")
 
 
-def of_gateway_api(source: Source, policy: Policy, namespaces: Iterable[str]) -> Manifests:
-    """Return the HTTPRoutes and ListenerSets of the namespaces, where Services may get such. Raises KubectlFailed."""
-    found = Manifests()
-    given = [] if source.files else [kinds.RESOURCES[kind] for kind in sorted(policy.versions) if kind != INGRESS]
-    where = ["--all-namespaces"] if source.all_namespaces else [f"--namespace={each}" for each in sorted(namespaces)]
-    for resource, option in product(given, where):
-        found.extend(source.kubectl.get_if_known(resource, option) or Manifests())
-    return found
-
-
 def elsewhere(source: Source, manifests: Manifests) -> list[Item]:
     """Return the Ingresses of other namespaces: they may get the requests of one that is replaced."""
     if source.files or source.all_namespaces:
         return []
     try:
-        found = source.kubectl.get(kinds.RESOURCES[INGRESS], "--all-namespaces")
+        found = source.kubectl.get(RESOURCES[INGRESS], "--all-namespaces")
     except KubectlFailed as failed:
         note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
         return []
@@ -147,18 +127,7 @@ def table(adoptions: Sequence[Adoption], needs: Sequence[Sequence[Need]]) -> Ite
         # The whole sentences, with what can be done, follow.
         why = lacking or (message.sentence.partition("; ")[0] for message in adoption.messages)
         yield from (comment(f"  {cut(str(each), LONGEST_CELL)}") for each in dict.fromkeys(why))
-        yield from (comment(f"  {key}: isn't copied, so that one made anew would lack it") for key in adoption.left)
+        yield from (comment(f"  {each}: isn't copied, so that one made anew would lack it") for each in adoption.left)
     can, could = sum(bool(adoption.becomes) for adoption in adoptions), sum(map(bool, needs))
     by_settings = f", and {could} more with the settings at the end" if could else ""
     yield comment(f"{can} of {len(adoptions)} Ingresses can be adopted{by_settings}.")
-
-
-def refuse_pause(policy: Policy, namespaces: Iterable[str], *, apply: bool) -> None:
-    """Say that no Event comes in a pause. Raises click.UsageError when it would be waited for now."""
-    paused = [name for name in sorted(namespaces) if policy.paused_in(name)]
-    if not paused:
-        return
-    sentence = f"the settings pause {listed(paused)}: end the pause first, or add --without-event"
-    if apply:
-        raise click.UsageError(sentence)
-    note(sentence)

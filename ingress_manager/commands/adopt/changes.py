@@ -1,0 +1,113 @@
+"""Changes: what of an Ingress annotations can't say, field by field, with what would become of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.ingresses import certificate_of, covers, secret_called
+from ingress_manager.core.annotations import PREFIX
+from ingress_manager.core.copying import MANAGED_BY_LABEL
+from ingress_manager.core.kubernetes import IngressPath, IngressRule, IngressSpec, Object, Service
+from ingress_manager.core.ports import find_ports, tcp_ports
+from ingress_manager.core.text import quoted
+
+ISSUERS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
+"""How the keys begin by which cert-manager makes a Certificate for an Ingress, which goes with that. Source: its
+documentation, "Annotated Ingress resource"."""
+
+CLASS = "spec.ingressClassName"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A field of an Ingress that would not stay as it is."""
+
+    field: str
+    """As `kubectl explain ingress` names it, without numbers: spec.rules.http.paths.path."""
+
+    before: str
+    after: str
+    is_served_alike: bool = False
+    """Whether both are the same to whoever sends a request."""
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.before} would become {self.after}"
+
+
+def changes(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
+    """Yield what is different in the Ingress that ingress-manager makes, `desired`, from the one that is `observed`.
+
+    `item` is the one that is observed. Those of its annotations and labels that `desired` lacks stay as they are.
+    """
+    spec = msgspec.convert(desired["spec"], IngressSpec)
+    if observed.ingress_class_name != spec.ingress_class_name:
+        yield Change(CLASS, _text(observed.ingress_class_name), _text(spec.ingress_class_name))
+    if (observed.tls or ()) != (spec.tls or ()):
+        yield Change("spec.tls", _tls(observed), _tls(spec), is_same_certificate(item, observed, spec))
+    if list(map(_shape, observed.rules or ())) != list(map(_shape, spec.rules or ())):
+        yield Change("spec.rules", _rules(observed), _rules(spec))
+    else:
+        for (host, path), (_, other) in zip(observed.paths(), spec.paths(), strict=True):
+            yield from _of_path(service, f" of {host}{path.path}", path, other)
+    for field, stated in (("annotations", item.annotations), ("labels", item.labels)):
+        for key, value in desired["metadata"].get(field, {}).items():
+            if not key.startswith(PREFIX) and key != MANAGED_BY_LABEL and stated.get(key) != value:
+                yield Change(f"metadata.{field}.{key}", _text(stated.get(key)), _text(value))
+
+
+def is_same_certificate(item: Item, observed: IngressSpec, desired: IngressSpec) -> bool:
+    """Return whether all hosts of the rules keep their certificates, and no other host loses one.
+
+    cert-manager makes one for the very hosts of an entry: where it does, these have to be the same.
+    """
+    hosts = {rule.host for rule in observed.rules or ()}
+    by_host = [{host: certificate_of(host, spec) for host in hosts} for spec in (observed, desired)]
+    stated = {host for entry in observed.tls or () for host in entry.hosts or ("",)}
+    if any(key.startswith(ISSUERS) for key in item.annotations):
+        rest = stated != {host for entry in desired.tls or () for host in entry.hosts or ("",)}
+    else:
+        rest = any(host not in hosts and ("" in hosts or not covers(host, hosts)) for host in stated - {""})
+    secrets = [{entry.secret_name for entry in spec.tls or ()} for spec in (observed, desired)]
+    return by_host[0] == by_host[1] and secrets[0] == secrets[1] and not rest
+
+
+def _of_path(service: Service, where: str, path: IngressPath, other: IngressPath) -> Iterator[Change]:
+    at = "spec.rules.http.paths"
+    if path.path != other.path:
+        # A prefix is compared element by element: a slash at its end is none. Without a path, every one matches.
+        is_same = path.path.rstrip("/") == other.path.rstrip("/") and path.path_type == other.path_type == "Prefix"
+        is_all = (path.path, other.path) == ("", "/") and other.path_type != "Exact"
+        yield Change(f"{at}.path", f"{quoted(path.path)}{where}", quoted(other.path), is_same or is_all)
+    if path.path_type != other.path_type:
+        yield Change(f"{at}.pathType", f"{path.path_type}{where}", other.path_type)
+    before, after = path.backend.service, other.backend.service
+    if before and after and before.port != after.port:
+        is_same = before.port.name is not None and number_of(service, before.port.name) == after.port.number
+        yield Change(f"{at}.backend.service.port", f"{before.port}{where}", str(after.port), is_same)
+
+
+def _text(value: str | None) -> str:
+    return "nothing" if value is None else quoted(value)
+
+
+def _tls(spec: IngressSpec) -> str:
+    shown = (f"{', '.join(each.hosts or ['*'])} with {secret_called(each.secret_name)}" for each in spec.tls or ())
+    return " and ".join(shown) or "nothing"
+
+
+def _shape(rule: IngressRule) -> tuple[str, Any]:
+    """Return what is the same for two rules whose paths can be compared one by one."""
+    paths = rule.http and [path.backend.service and path.backend.service.name for path in rule.http.paths]
+    return rule.host, paths
+
+
+def _rules(spec: IngressSpec) -> str:
+    return ", ".join(f"{host or '*'}{path.path}" for host, path in spec.paths()) or "nothing"
+
+
+def number_of(service: Service, port: str) -> int | None:
+    """Return the number of the TCP port with this name or number, None if there is none."""
+    return find_ports(tcp_ports(service), {port}).get(port)
