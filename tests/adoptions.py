@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from devcluster.sync_requests import Object
 from ingress_manager.commands.adopt.adoption import adopt
-from ingress_manager.commands.plans.plan import Seen, Step, listed
+from ingress_manager.commands.plans.plan import Seen, Step
 from ingress_manager.commands.printing.words import Command, shown
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
@@ -102,7 +102,6 @@ def becomes(case: Case) -> Object:
         "printed": printed(case) if case.name in PRINTED else "",
         "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
         "refused": [each.told if each.about == adoption.item.full_name else str(each) for each in adoption.messages],
-        "first": [*listed(adoption.advice)],
     }
     return {key: value for key, value in found.items() if value}
 

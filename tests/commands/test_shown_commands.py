@@ -64,8 +64,8 @@ def objects(draw: st.DrawFn) -> list[Object]:
 def plans(manifests: Manifests) -> Iterator[Iterable[Step]]:
     """Yield the steps of every command that plans."""
     yield from (each.steps for each in release(manifests, manifests.of_kind(SERVICES)))
-    for adoption in adopt(manifests, manifests.of_kind(INGRESSES), LENIENT):
-        yield from (adoption.steps, adoption.advice)
+    with suppress(Unreadable):
+        yield from (each.steps for each in adopt(manifests, manifests.of_kind(INGRESSES), LENIENT))
     yield uninstall(manifests, keep=True, has_controllers=True)
     yield uninstall(manifests, keep=False)
 

@@ -49,7 +49,7 @@ class Adoption(Plan):
     """The Ingresses that its Services are given then."""
 
     left: Sequence[str] = ()
-    """The fields that it keeps, and that one made anew would lack."""
+    """The annotations that it keeps, and that one made anew would lack."""
 
     def refuse(self, sentences: Iterable[str]) -> None:
         """Add why it can't be adopted."""
@@ -114,7 +114,7 @@ def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, s
 def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: Around) -> None:
     """Plan how an Ingress is adopted, by the Service of its name or others in its place, or say why it can't be."""
     item, before = plan.item, spec_of(plan.item)
-    plan.refuse(obstacles(item, service, around))
+    plan.refuse(obstacles(item, service))
     spec = by_rules(item, before, service, around)
     if spec is None:
         spec = msgspec.structs.replace(before, default_backend=None)
@@ -129,7 +129,8 @@ def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: A
         return
     after: Object = item.object["spec"]
     if own:
-        plan.left = [*lost(item, own)]
+        at, missing = "metadata.annotations.", lost(item, own)
+        plan.left = sorted(each.removeprefix(at) for each in missing if each.startswith(at))
         plan.spec = after = own.ingress["spec"] if others or own.changes or spec != before else after
     plan.steps = [*steps(item, others, own, after)]
     plan.becomes = [each.full_name for each in ([own] if own else []) + others]
@@ -144,13 +145,11 @@ def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: A
         around.made(each)
 
 
-def obstacles(item: Item, service: Item | None, around: Around) -> Iterator[str]:
+def obstacles(item: Item, service: Item | None) -> Iterator[str]:
     """Yield why an Ingress can't be adopted, whatever is in its spec."""
     for each in filter(None, (item, service)):
         if each.metadata.get("deletionTimestamp"):
             yield f"{each} is being deleted"
-    if around.policy.paused_in(item.namespace):
-        yield f"the settings pause {item.namespace}, so that nothing is made or mended: end the pause first"
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
         yield f"belongs to another DecoratorController of Metacontroller's: {other}"
     if item.annotations.get(EDIT_IN_PLACE) == "true":

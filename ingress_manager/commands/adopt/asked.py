@@ -125,7 +125,7 @@ def changes_to(present: Mapping[str, str], asking: Mapping[str, str]) -> dict[st
 def asked_with(  # noqa: PLR0913, PLR0917 - each has a say in it
     item: Item, spec: IngressSpec, service: Item, policy: Policy, change: dict[str, str | None], entrance: str
 ) -> Asked:
-    """Return what becomes of a Service whose annotations are changed, as far as it is one Ingress. Raises Unreadable."""
+    """Return what becomes of a Service whose annotations are changed, as far as it is one Ingress."""
     merged: dict[str, Any] = {**service.annotations, **change}
     after = {key: value for key, value in merged.items() if value is not None}
     is_now = typed(service)

@@ -85,10 +85,10 @@ def adopt(  # noqa: PLR0913 - each is an option
         return list(adoptions_of(manifests, ingresses, policy, accepted))
 
     adoptions = plan(policy)
-    if any(adoption.replaces for adoption in adoptions):
+    if any(each.replaces or (each.becomes and "defaultBackend" in each.item.object["spec"]) for each in adoptions):
         manifests.items += elsewhere(source, manifests)
         adoptions = plan(policy)
-    needs = needed(adoptions, policy, plan) if everything else []
+    needs = needed(adoptions, policy, plan, accepted) if everything else []
     for line in table(adoptions, needs) if everything else ():
         click.echo(line)
     wrong = perform(source.kubectl, adoptions, how)
@@ -107,7 +107,7 @@ def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool
 
 
 def elsewhere(source: Source, manifests: Manifests) -> list[Item]:
-    """Return the Ingresses of other namespaces: they may get the requests of one that is replaced."""
+    """Return the Ingresses of other namespaces: they may get requests of one that is replaced, or changed."""
     if source.files or source.all_namespaces:
         return []
     try:

@@ -3,7 +3,7 @@
 They allow only what these Ingresses say, hosts, classes and values one by one, and only in the namespace of each.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -38,15 +38,19 @@ HOSTS, CLASSES, TYPES, COPY = "hosts", "classes", "pathTypes", "copyAnnotations"
 
 
 def needed(
-    before: Sequence[Adoption], policy: Policy, plan: Callable[[Policy], Sequence[Adoption]]
+    before: Sequence[Adoption],
+    policy: Policy,
+    plan: Callable[[Policy], Sequence[Adoption]],
+    accepted: Container[str] = (),
 ) -> list[tuple[Need, ...]]:
     """Return for each Ingress what keeps it out if nothing but limits does; nothing for any other.
 
-    `plan` returns what becomes of the same Ingresses by other settings. What these refuse, too, is told beside the
-    limit that has hidden it.
+    `plan` returns what becomes of the same Ingresses by other settings, with the `accepted` fields. What these refuse,
+    too, is told beside the limit that has hidden it.
     """
     keys = {key for each in before if each.messages for key in each.item.annotations}
-    copied = {key: ANY for key in keys if not (is_bookkeeping(key) or wrong_copied_key(key))}
+    lost = {key for key in keys if is_bookkeeping(key) or f"metadata.annotations.{key}" in accepted}
+    copied = {key: ANY for key in keys - lost if not wrong_copied_key(key)}
     found = []
     for each, free in zip(before, plan(lifted(policy, copied)), strict=True):
         here = in_namespace(policy, each.item.namespace)
@@ -86,7 +90,8 @@ def needs_of(adoption: Adoption, here: NamespacePolicy) -> Iterator[Need]:
         yield from (Need(TYPES, each) for each in types if each not in here.path_types)
         for key in filter(None, stated.get(COPIED, "").split(", ")):
             is_lost = key in adoption.item.annotations and metadata["name"] != adoption.item.name
-            if (is_lost or protects(key)) and not_allowed(key, stated[key], here.copy_annotations):
+            keeps_out = protects(key) and key not in here.accepted_losses
+            if (is_lost or keeps_out) and not_allowed(key, stated[key], here.copy_annotations):
                 yield Need(COPY, key, stated[key])
 
 

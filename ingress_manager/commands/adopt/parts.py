@@ -58,7 +58,7 @@ def part(spec: IngressSpec, service: str) -> IngressSpec:
 
 
 def asked_beside(item: Item, spec: IngressSpec, service: Item, around: Around) -> Asked:
-    """Return how a Service asks for what `spec` says without a change of what it asks for already. Raises Unreadable."""
+    """Return how a Service asks for what `spec` says without a change of what it asks for already."""
     entrances, name = [*read_entrances(service.annotations)], service.name
     for entrance in entrances:
         asked = asked_with(item, spec, service, around.policy, {}, entrance)

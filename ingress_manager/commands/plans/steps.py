@@ -97,7 +97,8 @@ def is_served(namespace: str, name: str, addresses: Any) -> Seen:
     return Seen(
         looking(namespace, name, "{.status.loadBalancer.ingress}"),
         as_printed(addresses),
-        f"Ingress {namespace}/{name} does not have the addresses of the one that it replaces, so it may not be served",
+        f"Ingress {namespace}/{name} does not have the addresses of the one that it replaces: it may not be served, or has "
+        "a load balancer of its own; the old one stays",
     )
 
 

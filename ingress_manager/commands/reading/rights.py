@@ -60,12 +60,10 @@ _AROUND = (
 _MOVE = (
     Right("list", "services", "the Services to which Ingresses lead"),
     Right("list", INGRESSES, "the Ingresses"),
-    Right("list", HTTPROUTES, "the HTTPRoutes, if Services get any"),
 )
 _APPLY = (
     Right("get patch", "services", "the annotations", option="--apply"),
     Right("get patch", INGRESSES, "the owner", option="--apply"),
-    Right("get patch", HTTPROUTES, "the owner", option="--apply"),
 )
 _EVENTS = Right("list", "events", "what Metacontroller says of a Service")
 
@@ -104,9 +102,11 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
     "play": (),
     "release": (
         *_MOVE,
+        Right("list", HTTPROUTES, "the HTTPRoutes, if Services get any"),
         Right("list", LISTENERSETS, "the ListenerSets, if Services get any"),
         _EVENTS,
         *_APPLY,
+        Right("get patch", HTTPROUTES, "the owner", option="--apply"),
         Right("get patch", LISTENERSETS, "the owner", option="--apply"),
     ),
     "render": (
