@@ -97,8 +97,8 @@ def is_served(namespace: str, name: str, addresses: Any) -> Seen:
     return Seen(
         looking(namespace, name, "{.status.loadBalancer.ingress}"),
         as_printed(addresses),
-        f"Ingress {namespace}/{name} does not have the addresses of the one that it replaces: it may not be served, or has "
-        "a load balancer of its own; the old one stays",
+        f"Ingress {namespace}/{name} does not have the addresses of the one that it replaces, which stays: it is not "
+        "served yet, or has a load balancer of its own",
     )
 
 
