@@ -79,23 +79,8 @@ def ports(folder: str, name: str | None = None) -> dict[str, int]:
     return {port["name"]: port["containerPort"] for port in container(folder, name)["ports"]}
 
 
-def selects(selector: dict[str, str], labels: dict[str, str]) -> bool:
-    """Return whether matchLabels that are not empty, which would select everything, select an object with `labels`."""
-    return bool(selector) and selector.items() <= labels.items()
-
-
-def shown(page: str) -> list[Object]:
-    """Return the objects in the YAML that a page shows."""
-    fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
-    return [item for fence in fences if fence.info == "yaml" for item in yaml.safe_load_all(fence.text)]
-
-
 def kustomizations(page: str) -> list[Object]:
     """Return the kustomizations that a page shows."""
-    found = [item for item in shown(page) if item.get("kind") == "Kustomization"]
-    return [item for item in found if item["apiVersion"].startswith("kustomize.config.k8s.io/")]
-
-
-def uncommented(text: str) -> str:
-    """Return the text of a YAML file without the comment signs that no space follows."""
-    return re.sub(r"^( *)#(?=\w)", r"\1", text, flags=re.MULTILINE)
+    fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
+    shown = [item for fence in fences if fence.info == "yaml" for item in yaml.safe_load_all(fence.text)]
+    return [item for item in shown if str(item.get("apiVersion")).startswith("kustomize.config.k8s.io/")]

@@ -1,9 +1,8 @@
-"""The image, the package and the manifests fit each other. Built and run it is in tests/node."""
+"""The image and the package fit the manifests. Built and run it is in tests/node."""
 
 import configparser
 import importlib
 import importlib.metadata
-import json
 import re
 import shutil
 import subprocess
@@ -11,7 +10,6 @@ import sys
 from pathlib import Path
 
 import yaml
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from devcluster.build import REPOSITORY
@@ -21,8 +19,6 @@ from tests.manifests.objects import container, rendered
 
 SETUP = configparser.ConfigParser(interpolation=None)
 SETUP.read(REPOSITORY / "setup.cfg")
-DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
-ENTRYPOINT: list[str] = json.loads(re.findall(r"^ENTRYPOINT (.*)$", DOCKERFILE, re.MULTILINE)[-1])
 
 
 def test_the_version_is_the_same_wherever_it_is_stated() -> None:
@@ -32,25 +28,6 @@ def test_the_version_is_the_same_wherever_it_is_stated() -> None:
     assert {item["metadata"]["labels"]["app.kubernetes.io/version"] for item in rendered("manifests")} == {__version__}
     chart = yaml.safe_load((REPOSITORY / "charts/ingress-manager/Chart.yaml").read_text(encoding="utf-8"))
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
-
-
-def test_the_image_holds_what_setup_cfg_asks_for_and_only_what_has_a_hash() -> None:
-    locked = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8").replace("\\\n", "")
-    pins = {}
-    for line in locked.splitlines():
-        if line.strip() and not line.lstrip().startswith("#"):
-            pin, *hashes = line.split()
-            name, _, version = pin.partition("==")
-            pins[canonicalize_name(name)] = version
-            assert hashes, f"{name} has no hash"
-            assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", item) for item in hashes), name
-    asked_for = SETUP["options"]["install_requires"] + SETUP["options.extras_require"]["hook"]
-    for line in asked_for.splitlines():
-        if line and not line.startswith("#"):
-            requirement = Requirement(line)
-            assert pins[canonicalize_name(requirement.name)] in requirement.specifier, (
-                "`make lock` pins a version that setup.cfg allows"
-            )
 
 
 START_WITHOUT_THE_MISSING = """

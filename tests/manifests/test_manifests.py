@@ -1,4 +1,4 @@
-"""The manifests and the image fit each other and the hook. What the API server says of them: tests/e2e."""
+"""The manifests fit each other and the hook, and their kustomizations build. What the API server says: tests/e2e."""
 
 import json
 import re
@@ -20,164 +20,105 @@ from tests.manifests.objects import (
     Build,
     Object,
     container,
+    differing,
     find,
+    kustomizations,
     one,
     ports,
     rendered,
-    selects,
     template,
-    uncommented,
 )
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-DEPLOYMENTS = [
-    (folder, item["metadata"]["name"])
-    for folder in FOLDERS
-    for item in rendered(folder)
-    if item["kind"] == "Deployment"
-]
-"""Each folder with the name of a Deployment in it."""
-
-
-# Every folder.
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_selector_selects_the_pods_of_one_deployment(folder: str) -> None:
-    pods = {name: template(folder, name)["metadata"]["labels"] for where, name in DEPLOYMENTS if where == folder}
-
-    def selected(selector: dict[str, str]) -> list[str]:
-        return [name for name, labels in pods.items() if selects(selector, labels)]
-
-    for name in pods:
-        assert selected(find(folder, "Deployment", name)["spec"]["selector"]["matchLabels"]) == [name]
-        for constraint in template(folder, name)["spec"].get("topologySpreadConstraints", []):
-            assert selected(constraint["labelSelector"]["matchLabels"]) == [name]
+    names = [item["metadata"]["name"] for item in rendered(folder) if item["kind"] == "Deployment"]
+    pods = [template(folder, name)["metadata"]["labels"] for name in names]
     for item in rendered(folder):
         match item:
             case (
                 {"kind": "Service", "spec": {"selector": selector}}
-                | {"kind": "PodDisruptionBudget", "spec": {"selector": {"matchLabels": selector}}}
+                | {"kind": "Deployment" | "PodDisruptionBudget", "spec": {"selector": {"matchLabels": selector}}}
                 | {"kind": "NetworkPolicy", "spec": {"podSelector": {"matchLabels": selector}}}
             ):
-                assert len(selected(selector)) == 1
+                assert len([labels for labels in pods if selector.items() <= labels.items()]) == 1
 
 
-@pytest.mark.parametrize(("folder", "name"), DEPLOYMENTS)
-def test_no_pod_can_write_a_file_and_each_asks_for_what_it_needs(folder: str, name: str) -> None:
-    """tests/e2e/test_manifests.py shows that they meet the restricted Pod Security Standard."""
-    own = container(folder, name)
-    assert own["securityContext"]["readOnlyRootFilesystem"] is True
-    assert own["resources"]["requests"].keys() == {"cpu", "memory"}
-    assert own["resources"]["limits"].keys() == {"memory"}
-
-
-@pytest.mark.parametrize(("folder", "name"), [found for found in DEPLOYMENTS if found[1] != "hello"])
-def test_two_replicas_outlive_the_loss_or_the_drain_of_a_node(folder: str, name: str) -> None:
-    assert find(folder, "Deployment", name)["spec"]["replicas"] == 2
-    assert find(folder, "PodDisruptionBudget", name)["spec"]["maxUnavailable"] == 1
+@pytest.mark.parametrize("page", ["metacontroller/README.md", "gateway/README.md", "docs/operating.md"])
+def test_each_kustomization_of_a_page_builds(page: str, build: Build) -> None:
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "ingress-manager-gateway"}
+    metadata = {"name": "ingress-manager-gateway", "namespace": "team-a"}
+    binding = {"apiVersion": role["apiGroup"] + "/v1", "kind": "RoleBinding", "metadata": metadata, "roleRef": role}
+    files = {"traefik.yaml": "changed: true\n", "rolebindings.yaml": yaml.safe_dump(binding)}
+    assert all(build(shown, files) for shown in kustomizations(page))
 
 
 # Metacontroller and the DecoratorController.
 
-
-def test_services_are_never_resynced_all_at_once() -> None:
-    assert "resyncPeriodSeconds" not in find("metacontroller", "DecoratorController")["spec"]
-    # By default every 30 minutes.
-    assert "--cache-flush-interval=24h" in container("metacontroller")["args"]
-
-
-def policy_and_binding(name: str, folder: str = "metacontroller") -> tuple[Object, Object]:
-    """Return the admission policy of that name, and the binding that makes the API server enforce it."""
-    objects = rendered(folder)
-    [policy] = [item for item in objects if (item["kind"], item["metadata"]["name"]) == (POLICY, name)]
-    [binding] = [item for item in objects if item["kind"] == BINDING and item["spec"]["policyName"] == name]
-    assert binding["spec"]["validationActions"] == ["Deny"]
-    return policy, binding
-
-
+HELM, ELSEWHERE, MOVED = kustomizations("metacontroller/README.md")
 POLICIES = [item["metadata"]["name"] for item in rendered("metacontroller/listenerset") if item["kind"] == POLICY]
 
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_each_policy_is_enforced_and_one_line_of_the_readme_leaves_it_out(name: str, build: Build) -> None:
-    policy, _ = policy_and_binding(name, "metacontroller/listenerset")
-    assert policy["spec"]["failurePolicy"] == "Fail"
+    objects = rendered("metacontroller/listenerset")
+    [binding] = [item for item in objects if item["kind"] == BINDING and item["spec"]["policyName"] == name]
+    assert binding["spec"]["validationActions"] == ["Deny"]
     readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
     [line] = re.findall(r"^- {target: .*$", readme, re.MULTILINE)
     patches = yaml.safe_load(line.replace("ingress-manager-size", name))
     left = build({"resources": ["../metacontroller/listenerset"], "patches": patches})
-    assert left == [item for item in rendered("metacontroller/listenerset") if item["metadata"]["name"] != name]
+    assert left == [item for item in objects if item["metadata"]["name"] != name]
 
 
-READ, ALL = {"list", "watch"}, {"list", "watch", "create", "update", "delete"}
-GRANTED = {
-    "metacontroller": {
-        "services": READ | {"get"},
-        "namespaces": READ,
-        "events": {"create", "patch"},
-        "ingresses.networking.k8s.io": ALL,
-        "compositecontrollers.metacontroller.k8s.io": READ,
-        "controllerrevisions.metacontroller.k8s.io": READ,
-        "decoratorcontrollers.metacontroller.k8s.io": READ,
-        "leases.coordination.k8s.io": {"create", "get", "update"},
-    },
-    "metacontroller/httproute": {
-        "services": READ | {"get"},
-        "ingresses.networking.k8s.io": ALL,
-        "httproutes.gateway.networking.k8s.io": ALL,
-    },
-    "metacontroller/listenerset": {
-        "services": READ | {"get"},
-        "ingresses.networking.k8s.io": ALL,
-        "httproutes.gateway.networking.k8s.io": ALL,
-        "listenersets.gateway.networking.k8s.io": ALL,
-    },
-    "gateway": {
-        "nodes": READ,
-        "secrets": READ,
-        "services": READ,
-        "endpointslices.discovery.k8s.io": READ,
-        "ingressclasses.networking.k8s.io": READ,
-        "ingresses.networking.k8s.io": READ,
-        "ingresses/status.networking.k8s.io": {"update"},
-    },
-}
-"""What each grants; the roles for people, which stand in manifests/, are compared below."""
+def test_a_metacontroller_of_helm_or_somewhere_else_gets_the_rights_and_may_call_the_hook(build: Build) -> None:
+    binding, policy = ("ClusterRoleBinding", "ingress-manager"), ("NetworkPolicy", "ingress-manager")
+    before = [*rendered("manifests"), *rendered("metacontroller/controller")]
+    assert differing(rendered("metacontroller/controller"), build(HELM)).keys() == {binding}
+    after = build(ELSEWHERE)
+    assert differing(before, after).keys() == {binding, policy}
+    [subject] = one(after, *binding)["subjects"]
+    [peer] = one(after, *policy)["spec"]["ingress"][0]["from"]
+    assert subject == {"kind": "ServiceAccount", "name": "my-release-metacontroller-helm", "namespace": "operators"}
+    assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "operators"}}
 
 
-@pytest.mark.parametrize("folder", GRANTED)
-def test_each_may_do_what_it_needs_and_no_more(folder: str) -> None:
-    stated = {(verb, resource) for resource, verbs in GRANTED[folder].items() for verb in verbs}
-    assert granted(rule for item in rendered(folder) for rule in item.get("rules", ())) == stated
+@pytest.mark.parametrize("admission", [False, True])
+def test_one_line_moves_the_hook_to_another_namespace_and_all_that_names_it(admission: bool, build: Build) -> None:
+    folders = ["../manifests/admission", "../manifests/admission/cert-manager"] if admission else []
+    own = {key: MOVED[key] for key in ("resources",)} | {"components": folders}
+    text = yaml.safe_dump([item for item in build(own) if item["kind"] != "Namespace"])
+    for there in ("namespace: {}\n", "- {}\n", "-admission.{}.svc", "inject-ca-from: {}/"):
+        text = text.replace(there.format("ingress-manager"), there.format("platform"))
+    after = build(MOVED | own)
+    assert one(after, "Namespace")["metadata"]["name"] == "platform"
+    moved = [item for item in after if item["kind"] != "Namespace"]
+    assert sorted(moved, key=str) == sorted(yaml.safe_load(text), key=str)
+
+
+def test_argo_cd_applies_the_decoratorcontroller_alone_in_a_later_wave(build: Build) -> None:
+    [kustomization] = kustomizations("docs/gitops.md")
+    objects = build(kustomization)
+    assert [item["kind"] for item in objects if "argocd" in str(item["metadata"])] == ["DecoratorController"]
 
 
 # The hook.
 
 
-def test_only_metacontroller_may_ask_the_hook_and_the_hook_may_ask_nobody() -> None:
+def test_only_metacontroller_may_ask_the_hook_and_the_hook_has_no_credentials_and_may_ask_nobody() -> None:
     spec = find("manifests", "NetworkPolicy")["spec"]
     [rule] = spec["ingress"]
-    [peer] = rule["from"]
-    [port] = rule["ports"]
+    [peer], [port] = rule["from"], rule["ports"]
     namespace = find("metacontroller", "Namespace")["metadata"]["name"]
     assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
     [expression] = peer["podSelector"]["matchExpressions"]
-    assert (expression["key"], expression["operator"]) == ("app.kubernetes.io/name", "In")
-    # The second is that of the pods of Metacontroller's Helm chart.
-    assert expression["values"] == [
-        template("metacontroller")["metadata"]["labels"][expression["key"]],
-        "metacontroller-helm",
-    ]
+    assert expression["values"][0] == template("metacontroller")["metadata"]["labels"][expression["key"]]
     assert port["port"] in ports("manifests")
     assert spec["policyTypes"] == ["Ingress", "Egress"]
     assert "egress" not in spec
-
-
-def test_the_hook_has_no_credentials() -> None:
-    assert find("manifests", "ServiceAccount")["automountServiceAccountToken"] is False
     assert template("manifests")["spec"]["automountServiceAccountToken"] is False
-    assert not [item["kind"] for item in rendered("manifests") if item["kind"].endswith(("RoleBinding", "Secret"))]
 
 
 @pytest.mark.parametrize(("folder", "name"), [("manifests", "ingress-manager"), ("gateway", "not-found")])
@@ -188,6 +129,11 @@ def test_a_pod_has_time_to_finish_what_is_under_way(folder: str, name: str) -> N
 
 SETTINGS = (REPOSITORY / "manifests/settings.yaml").read_text(encoding="utf-8")
 VALUES = (REPOSITORY / "charts/ingress-manager/values.yaml").read_text(encoding="utf-8")
+
+
+def uncommented(text: str) -> str:
+    """Return the text of a YAML file without the comment signs that no space follows."""
+    return re.sub(r"^( *)#(?=\w)", r"\1", text, flags=re.MULTILINE)
 
 
 def settings_of(values: str) -> str:
@@ -224,26 +170,6 @@ def test_the_settings_are_what_is_built_in_and_without_the_comment_signs_each_na
     defaults = msgspec.structs.replace(policy.defaults, host=BUILT_IN_DEFAULTS.host)
     limits = msgspec.structs.replace(policy.limits, hosts="any", classes="any")
     assert msgspec.structs.replace(policy, defaults=defaults, limits=limits) == Policy().whole
-
-
-@pytest.mark.parametrize(
-    ("name", "resources", "components"),
-    [
-        ("metacontroller", ["../metacontroller"], []),
-        ("ingress-manager-gateway", ["../gateway"], ["../gateway/gateway-api"]),
-    ],
-)
-def test_every_role_is_bound_to_the_account_of_those_who_need_it(
-    name: str, resources: list[str], components: list[str], build: Build
-) -> None:
-    objects = build({"resources": resources, "components": components})
-    spec = one(objects, "Deployment", name)["spec"]["template"]["spec"]
-    account = one(objects, "ServiceAccount", spec["serviceAccountName"])["metadata"]
-    bindings = [item for item in objects if item["kind"].endswith("RoleBinding")]
-    roles = [(item["kind"], item["metadata"]["name"]) for item in objects if item["kind"] in {"ClusterRole", "Role"}]
-    assert sorted((item["roleRef"]["kind"], item["roleRef"]["name"]) for item in bindings) == sorted(roles)
-    subject = {"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}
-    assert [item["subjects"] for item in bindings] == [[subject]] * len(bindings)
 
 
 # The roles for people hold what the table of the commands' rights says.
@@ -295,9 +221,6 @@ def test_who_looks_gets_what_the_commands_need_and_may_write_nothing_and_see_no_
     assert {"secrets", "services/proxy"}.isdisjoint(resource for _, resource in everything)
     assert to_view == set(product(("get", "list", "watch"), TO_VIEW))
     assert granted(rule for item in rendered("manifests") for rule in item.get("rules", ())) == everything
-
-
-def test_who_looks_reads_one_configmap_which_is_that_of_the_settings() -> None:
     [rule] = [rule for rule in find("manifests", "Role")["rules"] if "configmaps" in rule["resources"]]
     assert rule["resourceNames"] == [find("manifests", "ConfigMap")["metadata"]["name"]]
 
