@@ -16,7 +16,7 @@ from bench.figures import Figure, Section, at_most
 from devcluster.build import Progress
 from devcluster.sync_requests import as_created
 from ingress_manager.commands.reading.manifests import Item, Origin
-from ingress_manager.commands.render.rendering import render
+from ingress_manager.commands.render import rendered
 from ingress_manager.core.policy import Policy
 
 COMMANDS = ("render", "audit", "status")
@@ -50,8 +50,8 @@ def dump(folder: Path, count: int) -> Path:
     for number, each in enumerate(services):
         each["metadata"]["uid"] = f"11111111-2222-3333-4444-{number:012}"
         del each["spec"]["clusterIP"]
-    rendered = render([Item(made, Origin("", "default")) for made in services], Policy()).objects
-    ingresses = [as_created(made, parent) for made, parent in zip(rendered, services, strict=True)]
+    made = rendered([Item(each, Origin("", "default")) for each in services], Policy()).objects
+    ingresses = [as_created(each, parent) for each, parent in zip(made, services, strict=True)]
     found = {"cluster": [*services, *ingresses], "services": services, "ingresses": ingresses, "none": []}
     for name, items in found.items():
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=4)

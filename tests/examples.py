@@ -11,7 +11,7 @@ from devcluster.build import REPOSITORY
 from ingress_manager.commands.printing.objects import as_yaml
 from tests import golden
 
-FILE = REPOSITORY / "ingress_manager/commands/play/page/examples.json"
+FILE = REPOSITORY / "ingress_manager/commands/page/examples.json"
 
 WIDTH = 60
 """Characters of a comment. On the page, there is room for that many."""

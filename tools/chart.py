@@ -25,6 +25,9 @@ VALUES = CHART / "values.yaml"
 LONGEST_KEY = 253 + 1 + 63
 """Of labels or annotations. Where a key has more than 1,024 characters, Helm leaves out all of them, in silence."""
 
+LINE = 110
+"""Characters of a line of the schema, without its key and its comma."""
+
 LABELS = re.compile("(Labels|labels|Annotations|nodeSelector)$")
 """The values that are labels or annotations."""
 
@@ -97,8 +100,16 @@ def values_schema() -> str:
             inside = inside["properties"][each]
         made = schema_of(value) if value.path in by_path else section(value.description)
         inside["properties"][value.path[-1]] = made
-    made = {"$schema": "http://json-schema.org/draft-07/schema#", **root}
-    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+    return written({"$schema": "http://json-schema.org/draft-07/schema#", **root}) + "\n"
+
+
+def written(value: Any, indent: str = "") -> str:
+    """Return a value as JSON: in one line where it fits, else with a line for each of its parts."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(indent + line) <= LINE or not isinstance(value, dict):
+        return line
+    parts = [f"{indent}  {json.dumps(key)}: {written(each, indent + '  ')}" for key, each in value.items()]
+    return "{\n" + ",\n".join(parts) + f"\n{indent}}}"
 
 
 def types_of_settings(type_: type[msgspec.Struct]) -> dict[str, Any]:

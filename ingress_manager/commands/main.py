@@ -9,14 +9,14 @@ import click
 from ingress_manager.commands.adopt.command import adopt
 from ingress_manager.commands.audit.command import audit
 from ingress_manager.commands.check.command import check
-from ingress_manager.commands.compare.command import compare
+from ingress_manager.commands.compare import compare
 from ingress_manager.commands.leaving.command import leaving
-from ingress_manager.commands.play.command import play
+from ingress_manager.commands.play import play
 from ingress_manager.commands.printing.console import use_colour
 from ingress_manager.commands.reading.rights import told
 from ingress_manager.commands.release.command import release
-from ingress_manager.commands.render.command import render
-from ingress_manager.commands.settings.command import settings
+from ingress_manager.commands.render import render
+from ingress_manager.commands.settings import settings
 from ingress_manager.commands.status.command import status
 from ingress_manager.commands.uninstall.command import uninstall
 

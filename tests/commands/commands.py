@@ -71,39 +71,28 @@ def event(service: Object, message: str, **fields: Any) -> Object:
     }
 
 
-def settings_on_a_cluster(text: str) -> dict[str, Object]:
-    """Return what kubectl says of the hook's Deployment, and of the ConfigMap that it mounts, by what it is asked."""
-    # No DecoratorController leads to it: it is known by its name.
-    volumes = [{"name": "tmp"}, {"name": "settings", "configMap": {"name": "ingress-manager-settings-abc"}}]
+def settings_on_a_cluster(
+    text: str, namespace: str = "ingress-manager", name: str = "ingress-manager"
+) -> dict[str, Object]:
+    """Return what kubectl says of an installation with these settings, by what it is asked."""
+    about = {"name": name, "namespace": namespace}
+    controller: Object = {
+        "apiVersion": "metacontroller.k8s.io/v1alpha1",
+        "kind": "DecoratorController",
+        "metadata": {"name": "ingress-manager"},
+        "spec": {"hooks": {"sync": {"webhook": {"service": about}}}},
+    }
+    volumes = [{"name": "tmp"}, {"name": "settings", "configMap": {"name": f"{name}-settings-abc"}}]
     return {
-        "decoratorcontrollers.metacontroller.k8s.io": listing(),
-        "deployment/ingress-manager": {
+        "decoratorcontrollers.metacontroller.k8s.io": listing(controller),
+        f"deployment/{name}": {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
+            "metadata": about,
             "spec": {"template": {"spec": {"volumes": volumes}}},
         },
-        "configmap/ingress-manager-settings-abc": {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "data": {"settings.yaml": text},
-        },
+        f"configmap/{name}-settings-abc": {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": text}},
     }
-
-
-def installed(namespace: str, name: str, controller: str = "ingress-manager") -> list[Object]:
-    """Return what makes an installation: its DecoratorController, and its hook's Deployment."""
-    volumes = [{"name": "settings", "configMap": {"name": f"{name}-settings"}}]
-    about = {"name": name, "namespace": namespace}
-    spec = {
-        "resources": [{"apiVersion": "v1", "resource": "services"}],
-        "attachments": [{"apiVersion": "networking.k8s.io/v1", "resource": "ingresses"}],
-        "hooks": {"sync": {"webhook": {"service": about}}},
-    }
-    made = (
-        ("metacontroller.k8s.io/v1alpha1", "DecoratorController", {"name": controller}, spec),
-        ("apps/v1", "Deployment", about, {"template": {"spec": {"volumes": volumes}}}),
-    )
-    return [dict(zip(("apiVersion", "kind", "metadata", "spec"), each, strict=True)) for each in made]
 
 
 def put(value: Any, path: tuple[str | int, ...], other: Any) -> Any:

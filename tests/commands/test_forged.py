@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.core.text import is_seen
-from tests.commands.commands import Cluster, Ended, event, installed, put, run, settings_on_a_cluster
+from tests.commands.commands import Cluster, Ended, event, put, run, settings_on_a_cluster
 
 EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
 SHOP = service({"ingress/http": "true"})
@@ -33,8 +33,8 @@ ROUTE = {
     "kind": "HTTPRoute",
     "spec": {"parentRefs": [{"name": "w"}]},
 }
-SETTINGS = {name: [each] for name, each in settings_on_a_cluster("defaults: {class: nginx}\n").items()}
-CONTROLLER, *INSTALLED = installed("tools", "hook")
+ON_A_CLUSTER = settings_on_a_cluster("defaults: {class: nginx}\n")
+SETTINGS = {name: [each] for name, each in ON_A_CLUSTER.items()}
 ANSWERS: dict[str, list[Object]] = {
     "events as objects": [event(SHOP, "Ingress team-a/shop isn't there yet")],
     "services": [SHOP],
@@ -43,9 +43,7 @@ ANSWERS: dict[str, list[Object]] = {
     "ingresses.networking.k8s.io": [OURS],
     "httproutes.gateway.networking.k8s.io": [ROUTE],
     **SETTINGS,
-    "decoratorcontrollers.metacontroller.k8s.io": [CONTROLLER],
-    "services,deployments.apps": INSTALLED,
-    "configmap/hook-settings": SETTINGS["configmap/ingress-manager-settings-abc"],
+    "decoratorcontrollers.metacontroller.k8s.io": ON_A_CLUSTER["decoratorcontrollers.metacontroller.k8s.io"]["items"],
     "compositecontrollers.metacontroller.k8s.io": [],
 }
 COMMANDS = (

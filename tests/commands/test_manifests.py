@@ -18,7 +18,7 @@ from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
 from ingress_manager.commands.reading.documents import DEEPEST
 from ingress_manager.commands.reading.manifests import Manifests, Unreadable, read
-from ingress_manager.commands.render.rendering import render
+from ingress_manager.commands.render import rendered
 from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.commands.view.typed import as_spec
@@ -162,7 +162,7 @@ ANYTHING = st.recursive(
 def told(text: str) -> None:
     """Read the text, and do all that commands do with it; each finding is one line."""
     found = read(text, "f")
-    rendered = render(found.items, Policy())
+    becomes = rendered(found.items, Policy())
     try:
         view = look(found.items, Policy())
         audited = [
@@ -172,12 +172,12 @@ def told(text: str) -> None:
         wrong: Sequence[Message] = ()
     except Unreadable as unreadable:
         audited, wrong = [], unreadable.messages
-    for finding in [*found.unreadable, *rendered.messages, *wrong]:
+    for finding in [*found.unreadable, *becomes.messages, *wrong]:
         assert str(finding).startswith("f:")
         assert str(finding).isprintable()
         assert 1 <= finding.line <= text.count("\n") + 1
     for form in FORMATS:
-        "".join(printed(rendered.objects, form)).encode()
+        "".join(printed(becomes.objects, form)).encode()
     for form in printing.FORMATS:
         for report in ("".join(printing.printed(each, form)) for each in audited):
             assert report.replace("\n", "").isprintable()

@@ -1,4 +1,4 @@
-"""`ingress-manager play`: what is shown beside what somebody types, and the server that the page is from."""
+"""`ingress-manager play`: what is shown beside what somebody types, and the app that the page is from."""
 
 import json
 import re
@@ -6,23 +6,20 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import requests
+from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import service
-from ingress_manager.commands.play import command as shell
-from ingress_manager.commands.play.answer import Made, Mistake, Result, State, play
-from ingress_manager.commands.play.loopback import HEADERS, LARGEST_BODY, TEXT, Loopback
+from ingress_manager.commands.play import HEADERS, LARGEST_BODY, Made, Mistake, Result, State, app_of, result_of
 from ingress_manager.commands.printing.objects import as_yaml, printed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.reasons import REASONS
-from ingress_manager.commands.render.rendering import render
+from ingress_manager.commands.render import rendered
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
@@ -34,8 +31,6 @@ from tests.golden import Case
 
 GOOD = as_yaml(service({"ingress/http": "true"}))
 BAD = as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/host": "Shop", "ingress/hots": "a"}))
-HTTPROUTES = "defaults: {outputs: [ingress, httproute], gateway: {name: web, namespace: infrastructure}}\n"
-EVENT = "On a cluster, what is refused changes nothing, and the reasons are an Event of the Service."
 REMEDY = REASONS[Reason.INVALID_VALUE].remedy
 
 
@@ -45,88 +40,73 @@ REMEDY = REASONS[Reason.INVALID_VALUE].remedy
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda case: case.name)
 def test_what_is_shown_is_what_render_prints(case: Case) -> None:
     typed = as_yaml(case.service)
-    result = play(typed, case.settings)
-    rendered = render(read(typed, "service").items, case.policy)
-    assert "---\n".join(made.text for made in result.objects) == "".join(printed(rendered.objects, "yaml"))
+    result = result_of(typed, case.settings)
+    becomes = rendered(read(typed, "service").items, case.policy)
+    assert "---\n".join(made.text for made in result.objects) == "".join(printed(becomes.objects, "yaml"))
     told = [f"service:{shown.line}: {shown.about}: {shown.sentence}" for shown in result.mistakes]
-    assert told == [str(finding) for finding in rendered.messages]
+    assert told == [str(finding) for finding in becomes.messages]
     states = {(False, False): State.NOTHING, (True, False): State.FINE}
     assert result.state == states.get((bool(result.objects), bool(told)), State.REFUSED)
 
 
 def test_all_there_is_to_say_stands_in_the_result() -> None:
-    ingress = next(iter(render(read(GOOD).items, Policy()).objects))
+    ingress = next(iter(rendered(read(GOOD).items, Policy()).objects))
     made = [Made("Ingress team-a/shop", as_yaml(ingress))]
-    assert play(GOOD, "") == Result(State.FINE, "Fine: it becomes 1 Ingress.", objects=made)
+    assert result_of(GOOD, "") == Result(State.FINE, "Fine: it becomes 1 Ingress.", objects=made)
     unknown = "ingress/hots is not an annotation of ingress-manager; did you mean ingress/host? [unknown-annotation]"
     mistakes = [
         Mistake("service", 11, "team-a/shop", unknown, REASONS[Reason.UNKNOWN_ANNOTATION].remedy),
         Mistake("service", 10, "team-a/shop", 'ingress/host: "Shop" must be lower case [invalid-value]', REMEDY),
         Mistake("service", 9, "team-a/shop", 'ingress/path: "shop" must start with / [invalid-value]'),
     ]
-    assert play(BAD, "") == Result(State.REFUSED, "Refused: 3 mistakes.", mistakes, [EVENT])
-    beside = play(f"{GOOD}---\n{GOOD}---\n{BAD}", "")
+    assert result_of(BAD, "") == Result(State.REFUSED, "Refused: 3 mistakes.", mistakes)
+    beside = result_of(f"{GOOD}---\n{GOOD}---\n{BAD}", "")
     assert beside.headline == "Refused: 3 mistakes. Beside that, it becomes 2 Ingresses."
     assert [mistake.line for mistake in beside.mistakes] == [35, 34, 33]
 
 
 def test_what_is_paused_is_told() -> None:
-    result = play(GOOD, "paused: true\nnamespaces: {team-b: {paused: false}}\n")
-    assert result.state == State.FINE
+    result = result_of(GOOD, "paused: true\nnamespaces: {team-b: {paused: false}}\n")
     paused = "The settings pause every namespace but team-b: nothing changes there until paused is false."
-    assert result.notes == [paused]
+    assert (result.state, result.headline) == (State.FINE, f"Fine: it becomes 1 Ingress. {paused}")
 
 
-# The server.
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Loopback]:
-    with Loopback(0, shell.page("defaults: {class: internal}\n"), shell.result) as made:
-        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield made
-        made.shutdown()
-        thread.join()
-
-
-def posted(server: Loopback, body: bytes | str, **headers: str) -> requests.Response:
-    """Return the answer to a question as the page asks it, but for the headers that are stated."""
-    data = body.encode() if isinstance(body, str) else body
-    own = {"Origin": server.url[:-1], "Content-Type": "application/json"}
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return requests.post(f"{server.url}result", data=data, headers={**own, **named}, timeout=60)
-
-
-ANY_TEXT = st.text(st.characters(categories=None)) | made_up.services().map(as_yaml)
+ANY_TEXT = st.text() | made_up.services().map(as_yaml)
 
 
 @given(ANY_TEXT, ANY_TEXT)
-def test_any_text_in_either_field_has_an_answer(server: Loopback, typed: str, settings: str) -> None:
-    for first, second in ((typed, settings), (typed, "")):
-        answered = posted(server, json.dumps({"service": first, "settings": second}))
-        assert answered.status_code == 200
-        result = answered.json()
-        assert result["headline"]
-        for mistake in result["mistakes"]:
-            text = {"service": first, "settings": second}[mistake["field"]]
-            assert 0 <= mistake["line"] <= text.count("\n") + 1
-            assert mistake["sentence"] == one_line(mistake["sentence"])
+def test_any_text_in_either_field_has_an_answer(typed: str, settings: str) -> None:
+    for texts in ({"service": typed, "settings": settings}, {"service": typed, "settings": ""}):
+        result = result_of(**texts)
+        assert result.headline
+        for mistake in result.mistakes:
+            assert 0 <= mistake.line <= texts[mistake.field].count("\n") + 1
+            assert mistake.sentence == one_line(mistake.sentence)
 
 
-def test_the_page_is_its_files_and_what_it_starts_with(server: Loopback) -> None:
-    types = {"": "text/html", "page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+# The app.
+
+QUESTION = json.dumps({"service": GOOD, "settings": ""})
+
+
+@pytest.fixture(scope="module")
+def page() -> FlaskClient:
+    return app_of("defaults: {class: internal}\n").test_client()
+
+
+def test_the_page_is_its_files_and_what_it_starts_with(page: FlaskClient) -> None:
+    types = {"": "text/html", "page.css": "text/css", "page.js": "javascript", "icon.svg": "image/svg+xml"}
     for path, content_type in {**types, "start.json": "application/json"}.items():
-        answered = requests.get(f"{server.url}{path}?a=b", timeout=60)
-        assert (answered.status_code, answered.headers["Content-Type"].partition(";")[0]) == (200, content_type)
-        assert HEADERS.items() <= answered.headers.items()
-        assert answered.headers["Server"].strip() == "ingress-manager", "without a version"
-    start = requests.get(f"{server.url}start.json", timeout=60).json()
+        with page.get(f"/{path}?a=b") as answered:
+            assert answered.status_code == 200
+            assert content_type in answered.headers["Content-Type"]
+            assert HEADERS.items() <= dict(answered.headers).items()
+    start = page.get("/start.json").json
     assert start == {"settings": "defaults: {class: internal}\n", "examples": json.loads(examples.text())}
 
 
-def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere(server: Loopback) -> None:
-    policy = requests.get(server.url, timeout=60).headers["Content-Security-Policy"]
+def test_nothing_inline_and_nothing_from_elsewhere_is_allowed() -> None:
+    policy = HEADERS["Content-Security-Policy"]
     assert policy.startswith("default-src 'self';")
     assert set(re.findall(r"'[^']*'|[a-z]+:", policy)) == {"'none'", "'self'", "'script'"}
 
@@ -134,40 +114,41 @@ def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere(server: Loo
 @pytest.mark.parametrize(
     ("reason", "host", "status"),
     [
-        ("the address", "127.0.0.1:PORT", 200),
-        ("its name", "localhost:PORT", 200),
-        ("a name of somebody else that leads here", "evil.example:PORT", 403),
-        ("a name that begins as ours does", "localhost:PORT.evil.example", 403),
-        ("another port", "127.0.0.1:1", 403),
+        ("the address", "127.0.0.1:8090", 200),
+        ("its name", "localhost:8090", 200),
+        ("a name of somebody else that leads here", "evil.example:8090", 400),
+        ("a name that begins as ours does", "localhost:8090.evil.example", 400),
     ],
 )
-def test_only_its_own_names_lead_to_it(server: Loopback, reason: str, host: str, status: int) -> None:
-    host = host.replace("PORT", server.url.rpartition(":")[2].strip("/"))
-    got = requests.get(server.url, headers={"Host": host}, timeout=60)
-    asked = posted(server, '{"service": "", "settings": ""}', Host=host, Origin=f"http://{host}")
-    assert (got.status_code, asked.status_code) == (status, status), reason
-    if status == 403:
-        assert got.text == f"this is {server.url}\n"
+def test_only_its_own_names_lead_to_it(page: FlaskClient, reason: str, host: str, status: int) -> None:
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    with page.get("/", headers=headers) as got:
+        assert got.status_code == status, reason
+    assert page.post("/result", data=QUESTION, headers=headers).status_code == status, reason
 
 
 @pytest.mark.parametrize(
-    ("headers", "body", "status"),
+    ("path", "headers", "body", "status"),
     [
-        pytest.param({"Origin": "http://evil.example"}, b"{}", 403, id="another page"),
-        pytest.param({"Origin": "null"}, b"{}", 403, id="a page in a frame without an origin"),
-        pytest.param({"Content-Length": str(LARGEST_BODY + 1)}, b"", 413, id="too much"),
-        pytest.param({"Content-Length": "-1"}, b"", 413, id="no length"),
-        pytest.param({}, b"{", 400, id="no JSON"),
-        pytest.param({}, b'{"service": 1, "settings": ""}', 400, id="a number"),
-        pytest.param({}, b"[" * 200_000, 400, id="a deep list"),
+        pytest.param("result", {"Origin": "http://evil.example"}, QUESTION, 403, id="another page"),
+        pytest.param("result", {"Origin": "http://localhost:1"}, QUESTION, 403, id="another page of this machine"),
+        pytest.param("result", {"Origin": "null"}, QUESTION, 403, id="a page in a frame without an origin"),
+        pytest.param("result", {}, b"x" * (LARGEST_BODY + 1), 413, id="too much"),
+        pytest.param("result", {}, b"{", 400, id="no JSON"),
+        pytest.param("result", {}, b'{"service": "\xff", "settings": ""}', 400, id="no UTF-8"),
+        pytest.param("result", {}, rb'{"service": "\ud800", "settings": ""}', 400, id="half of a character"),
+        pytest.param("result", {}, b'{"service": 1, "settings": ""}', 400, id="a number"),
+        pytest.param("result", {}, b"[" * 200_000, 400, id="a deep list"),
+        pytest.param("%2e%2e/play.py", {}, b"", 404, id="a file beside the page's"),
     ],
 )
 def test_what_the_page_does_not_ask_is_refused(
-    server: Loopback, headers: dict[str, str], body: bytes, status: int
+    page: FlaskClient, path: str, headers: dict[str, str], body: bytes | str, status: int
 ) -> None:
-    answered = posted(server, body, **headers)
-    assert (answered.status_code, answered.headers["Content-Type"]) == (status, TEXT)
-    assert HEADERS.items() <= answered.headers.items()
+    call = page.post if body else page.get
+    answered = call(f"/{path}", data=body, headers={"Origin": "http://localhost", **headers})
+    assert (answered.status_code, answered.mimetype) == (status, "text/plain")
+    assert HEADERS.items() <= dict(answered.headers).items()
 
 
 # The command.
@@ -182,6 +163,12 @@ def test_a_port_that_is_taken_and_settings_that_are_not_there_are_wrong_use(tmp_
     ended = run("play", "--settings", tmp_path / "nowhere.yaml")
     assert ended.status == 2
     assert "nowhere.yaml can't be read" in ended.err
+
+
+def test_without_flask_it_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "werkzeug.serving", None)
+    ended = run("play")
+    assert (ended.status, "it needs Flask: run `pip install '.[hook]'`" in ended.err) == (2, True)
 
 
 def test_ctrl_c_ends_it_without_a_word() -> None:
@@ -205,7 +192,7 @@ def test_ctrl_c_ends_it_without_a_word() -> None:
 
 def test_the_examples_are_cases_as_they_are_now() -> None:
     assert examples.FILE.read_text(encoding="utf-8") == examples.text(), "`make cases` writes it"
-    states = {play(example["service"], example["settings"]).state for example in json.loads(examples.text())}
+    states = {result_of(example["service"], example["settings"]).state for example in json.loads(examples.text())}
     assert states == set(State)
 
 

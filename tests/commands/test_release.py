@@ -205,7 +205,7 @@ def test_the_whole_cluster_is_asked(cluster: Cluster) -> None:
     assert ended.status == 0
     decorators, composites = (f"{kind}controllers.metacontroller.k8s.io" for kind in ("decorator", "composite"))
     assert [call.rpartition(" ")[2] for call in cluster.calls] == [
-        *("services", "ingresses", HTTPROUTES, LISTENERSETS, decorators, composites, decorators)
+        *("services", "ingresses", HTTPROUTES, LISTENERSETS, decorators, composites)
     ]
     assert all(words[words.index("--") - 1] == "--context=there" for words in commands(ended.out))
     assert any("crd" in words for words in commands(ended.out)), "there is no other controller"

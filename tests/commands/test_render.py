@@ -12,7 +12,7 @@ from devcluster.sync_requests import service
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read
-from ingress_manager.commands.render.rendering import render
+from ingress_manager.commands.render import rendered
 from tests.commands.commands import DEFAULTS, Cluster, listing, run, settings_on_a_cluster
 from tests.core.test_cases import ONE_OF_EACH
 from tests.golden import Case
@@ -28,10 +28,10 @@ def class_in(printed: str) -> str:
 
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda case: case.name)
 def test_a_service_becomes_what_the_hook_answers(case: Case) -> None:
-    rendered = render(read(as_yaml(case.service), "f").items, case.policy)
+    becomes = rendered(read(as_yaml(case.service), "f").items, case.policy)
     refused = isinstance(case.becomes, str)
-    assert bool(rendered.messages) == refused
-    assert rendered.objects == ([] if refused else case.becomes)
+    assert bool(becomes.messages) == refused
+    assert becomes.objects == ([] if refused else case.becomes)
 
 
 def test_a_folder_is_read_without_the_folders_in_it(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from devcluster.build import REPOSITORY
 from ingress_manager import __version__
-from ingress_manager.commands.play.command import PAGE
+from ingress_manager.commands.play import PAGE
 from tests.manifests.objects import container, rendered
 
 SETUP = configparser.ConfigParser(interpolation=None)
@@ -72,6 +72,6 @@ def test_the_image_starts_with_nothing_but_what_is_pinned_and_what_it_copies(tmp
 
 
 def test_the_package_has_every_file_of_the_page_that_play_serves() -> None:
-    patterns = SETUP["options.package_data"]["ingress_manager.commands.play"].split()
-    files = {path.relative_to(REPOSITORY / "ingress_manager/commands/play") for path in PAGE.iterdir()}
+    patterns = SETUP["options.package_data"]["ingress_manager.commands"].split(", ")
+    files = {path.relative_to(REPOSITORY / "ingress_manager/commands") for path in PAGE.iterdir()}
     assert {file for file in files if any(file.match(pattern) for pattern in patterns)} == files

@@ -1,7 +1,5 @@
 """`ingress-manager audit`: the shell."""
 
-from functools import partial
-
 import click
 from click.core import ParameterSource
 
@@ -10,7 +8,14 @@ from ingress_manager.commands.audit.looking import look_at, view_of
 from ingress_manager.commands.audit.preview import TAKING, Effect, preview
 from ingress_manager.commands.audit.printing import FORMATS, Report, printed
 from ingress_manager.commands.printing.console import note, painter, width
-from ingress_manager.commands.reading.options import INSTALLATION, Options, Source, settings_option, source_options
+from ingress_manager.commands.reading.options import (
+    ALL_OBJECTS,
+    INSTALLATION,
+    PATHS,
+    Source,
+    settings_option,
+    with_source,
+)
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
 from ingress_manager.commands.view.cluster import read_policy, scope_of
 from ingress_manager.core.policy import Policy
@@ -31,14 +36,10 @@ paint = painter(
 )
 COULD_NOT_LOOK = 2
 NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, Secrets, Events) is for a cluster alone."
-CURRENT_SETTINGS: Options = (
-    INSTALLATION,
-    settings_option("the cluster's", "--current-settings"),
-)
 
 
 @click.command(short_help="Find the problems of a cluster, and how to fix them.")
-@partial(source_options, settings=CURRENT_SETTINGS)
+@with_source(PATHS, *ALL_OBJECTS, INSTALLATION, settings_option("the cluster's", "--current-settings"))
 @click.option(
     "--settings",
     "new",

@@ -22,8 +22,6 @@ class Installation(NamedTuple):
 
     namespace: str
     name: str
-    configmap: str = ""
-    """The ConfigMap with the settings; empty when nobody has looked."""
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"

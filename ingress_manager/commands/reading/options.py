@@ -1,14 +1,14 @@
 """The options that several commands have, and what they stand for: where the objects and the settings come from."""
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, TypeVar
 
 import click
 
 from ingress_manager.commands.printing.console import note
-from ingress_manager.commands.printing.objects import FORMATS
 from ingress_manager.commands.reading.files import read_files
 from ingress_manager.commands.reading.installations import DEFAULT, RESOURCE, Installation, named_by
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
@@ -93,44 +93,26 @@ class Source:
         if self.files:
             note(f"With the default settings; {option} FILE takes others.")
             return Policy()
-        installation = self.installed()
-        configmap = self.kubectl.get_one(f"configmap/{installation.configmap}", f"--namespace={installation.namespace}")
-        where = f"ConfigMap {installation.namespace}/{installation.configmap}"
+        namespace, configmap = self.configmap()
+        where = f"ConfigMap {namespace}/{configmap}"
+        found = self.kubectl.get_one(f"configmap/{configmap}", f"--namespace={namespace}")
         note(f"With the settings of the {where}.")
-        return policy_of(SettingsText(text_of(configmap) or "", where))
+        return policy_of(SettingsText(text_of(found) or "", where))
 
-    def installed(self) -> Installation:
-        """Return the installation of the cluster, with its ConfigMap. Raises KubectlFailed when it can't be read."""
-        if self.installation:
-            return self._deployed(self.installation)
-        found, unseen = self.found()
-        if unseen:
-            note(f"The installation is looked for as {DEFAULT}, because {unseen}; --installation names another.")
-        return found or self._deployed(DEFAULT)
+    def configmap(self) -> tuple[str, str]:
+        """Return the namespace and the name of the ConfigMap that the hook reads. Raises KubectlFailed.
 
-    def found(self) -> tuple[Installation | None, str]:
-        """Return the installation that a person names, or the DecoratorController leads to.
-
-        Beside it: why it could not be found, where that can be said.
+        The hook is the one that a person names, or else that the DecoratorController leads to.
         """
-        try:
-            controllers = None if self.installation else self.kubectl.get_if_known(RESOURCE)
-            named = self.installation or named_by(controllers.items if controllers else ())
-            return (self._deployed(named) if named else None), ""
-        except KubectlFailed as failed:
-            return None, failed.message
-
-    def _deployed(self, installation: Installation) -> Installation:
-        namespace, name, _ = installation
-        configmap = configmap_of(self.kubectl.get_one(f"deployment/{name}", f"--namespace={namespace}"))
+        controllers = None if self.installation else self.kubectl.get_if_known(RESOURCE)
+        installation = self.installation or named_by(controllers.items if controllers else ())
+        if installation is None:
+            raise KubectlFailed("no DecoratorController leads to a hook; --installation names one")
+        deployment = self.kubectl.get_one(f"deployment/{installation.name}", f"--namespace={installation.namespace}")
+        configmap = configmap_of(deployment)
         if configmap is None:
             raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
-        return installation._replace(configmap=configmap)
-
-    @property
-    def by_name(self) -> Installation:
-        """Return the installation that a person names, else as manifests/ names it."""
-        return self.installation or DEFAULT
+        return installation.namespace, configmap
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
@@ -179,18 +161,10 @@ INSTALLATION = click.option(
     callback=_named,
     help="The hook's Deployment, if you may not look for it, or it isn't found.",
 )
+PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
+"""Files that stand without -f."""
+
 SETTINGS: Options = (INSTALLATION, settings_option("the cluster's, else the defaults"))
-
-
-def source_options(command: Decorated, settings: Options = SETTINGS) -> Decorated:
-    """Give a command all options of a Source, `settings` in the place of --settings. Files may stand without -f."""
-    positional = click.argument("arguments", metavar="[FILE]...", nargs=-1)
-
-    @wraps(command)
-    def with_files(*, source: Source, arguments: tuple[str, ...], **values: Any) -> Any:
-        return command(source=replace(source, files=(*source.files, *arguments)), **values)
-
-    return positional(with_source(*ALL_OBJECTS, *settings)(with_files))  # type: ignore[return-value]
 
 
 def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
@@ -199,6 +173,7 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
     def decorate(command: Decorated) -> Decorated:
         @wraps(command)
         def decorated(**values: Any) -> Any:
+            values["files"] = (*values.get("files", ()), *values.pop("paths", ()))
             stated = {field.name: values.pop(field.name) for field in fields(Source) if field.name in values}
             return command(source=Source(**stated), **values)
 
@@ -209,15 +184,11 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
     return decorate
 
 
-_SECONDS = {"": 1, "s": 1, "m": 60}
-
-
 def _seconds_in(_context: click.Context, _option: click.Parameter, value: str) -> int:
-    number = value.rstrip("sm")
-    unit = _SECONDS.get(value.removeprefix(number))
-    if unit is None or not (number.isascii() and number.isdecimal() and int(number)):
+    found = re.fullmatch(r"([1-9][0-9]*)([sm]?)", value)
+    if found is None:
         raise click.BadParameter(f"{quoted(value)} is no time such as 90s or 2m")
-    return int(number) * unit
+    return int(found[1]) * (60 if found[2] == "m" else 1)
 
 
 def timeout_option(default: str, of: str) -> Callable[[Decorated], Decorated]:
@@ -231,8 +202,3 @@ def timeout_option(default: str, of: str) -> Callable[[Decorated], Decorated]:
         callback=_seconds_in,
         help=f"{of}: 90s or 2m.",
     )
-
-
-output_option = click.option(
-    "-o", "--output", type=click.Choice(FORMATS), default="yaml", show_default=True, help="The format of the objects."
-)

@@ -4,7 +4,7 @@ import click
 
 from ingress_manager.commands.plans.carrying_out import carry_out
 from ingress_manager.commands.printing.console import note
-from ingress_manager.commands.reading.installations import RESOURCE
+from ingress_manager.commands.reading.installations import DEFAULT, RESOURCE, named_by
 from ingress_manager.commands.reading.kinds import OF_GATEWAY_API
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Manifests
@@ -40,16 +40,15 @@ def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, a
     if apply and source.files:
         raise click.UsageError("--apply works on the cluster, not on files")
     has_controllers: bool | None = None
-    installation = source.by_name
+    installation = source.installation or DEFAULT
     if source.files:
         manifests = source.read("services,ingresses")
     else:
         manifests, has_controllers = whole_cluster(source)
-        found, unseen = source.found()
-        if found:
-            installation = found
-        else:
-            note(f"The plan goes by the name {installation}: {unseen or 'no DecoratorController leads to a hook'}.")
+        found = source.installation or named_by(manifests.items)
+        installation = found or DEFAULT
+        if not found:
+            note(f"The plan goes by the name {installation}: no DecoratorController leads to a hook.")
     plan = plan_of(
         manifests, installation, keep=keep, keep_metacontroller=keep_metacontroller, has_controllers=has_controllers
     )

@@ -100,7 +100,6 @@ def uninstall(
         webhook = f"{installation.name[:53]}-admission"
         rest = [delete(HOOK, installation.name, webhook, options=[there])]
         rest += [delete("role", f"{installation.name}-viewer", options=[there])]
-        rest += [delete("configmap", installation.configmap, options=[there])] if installation.configmap else []
         yield from steps_of("Remove what the hook has in its namespace, which may hold more.", *rest)
     elif reason:
         yield from steps_of("Remove the hook's namespace.", delete("namespace", *own))

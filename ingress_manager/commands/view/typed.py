@@ -3,12 +3,14 @@
 A Service in a file lacks what the API server adds: the namespace and the uid. They are filled in here.
 """
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
 
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading.manifests import Item, about
+from ingress_manager.commands.reading.kinds import INGRESSES
+from ingress_manager.commands.reading.manifests import Item, Unreadable, about
 from ingress_manager.core.kubernetes import Ingress, IngressSpec, Object, Service
 from ingress_manager.core.shape import FieldError, converted
 
@@ -25,6 +27,14 @@ def as_spec(item: Item) -> IngressSpec | list[Message]:
     """Return the typed spec of an Ingress, or the message that says why the API server would not take it either."""
     found = as_type(item, {"metadata": {}, "spec": item.object.get("spec")}, Ingress)
     return found.spec if isinstance(found, Ingress) else found
+
+
+def ingresses_in(items: Iterable[Item]) -> list[tuple[Item, IngressSpec]]:
+    """Return the Ingresses among the items. Raises Unreadable for what no API server takes."""
+    found = [(item, as_spec(item)) for item in items if item.kind == INGRESSES]
+    if wrong := [message for _, spec in found if isinstance(spec, list) for message in spec]:
+        raise Unreadable(wrong)
+    return [(item, spec) for item, spec in found if isinstance(spec, IngressSpec)]
 
 
 def as_type(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:

@@ -1,4 +1,4 @@
-"""`ingress-manager settings`: the shell."""
+"""`ingress-manager settings`: whether the hook would start with a settings file."""
 
 from typing import TextIO
 

@@ -122,7 +122,7 @@ async function ask(signal) {
 }
 
 function silent(headline) {
-  return { state: "silent", headline, mistakes: [], notes: [], objects: [] };
+  return { state: "silent", headline, mistakes: [], objects: [] };
 }
 
 const SIGNS = { fine: "✓", refused: "✕", nothing: "○", settings: "!", silent: "!" };
@@ -136,8 +136,7 @@ function show(result) {
   status.dataset.state = result.state;
   const headline = element("p", { id: "headline" }, element("span", { "aria-hidden": "true" }, `${SIGNS[result.state]} `), result.headline);
   const mistakes = element("ol", { id: "mistakes" }, ...result.mistakes.map(mistakeShown));
-  const notes = element("ul", { id: "notes" }, ...result.notes.map((note) => element("li", {}, note)));
-  status.replaceChildren(headline, ...[mistakes, notes].filter((list) => list.children.length));
+  status.replaceChildren(headline, ...(result.mistakes.length ? [mistakes] : []));
   for (const [name, editor] of Object.entries(editors)) {
     const wrong = result.mistakes.filter((mistake) => mistake.field === name);
     editor.field.setAttribute("aria-invalid", String(wrong.length > 0));

@@ -1,0 +1,248 @@
+"""`ingress-manager compare`: whether two controllers answer alike, for every host and path of some Ingresses."""
+
+import re
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import cache
+from http.client import HTTPConnection, HTTPException
+from socket import create_connection, socket
+from typing import NamedTuple
+from urllib.parse import quote
+
+import click
+
+from ingress_manager.commands.printing.console import note, waiting
+from ingress_manager.commands.printing.messages import counted
+from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
+from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
+from ingress_manager.commands.view.ingresses import class_of
+from ingress_manager.commands.view.typed import ingresses_in
+from ingress_manager.core.kubernetes import IngressSpec
+from ingress_manager.core.text import one_line, quoted
+from ingress_manager.core.vocabulary import NGINX
+
+AT_ONCE = 16
+"""Requests that wait for an answer: few enough for controllers in use."""
+
+TIMEOUT = 10.0
+"""Seconds in which an address has to go on answering."""
+
+COMPARED = (
+    *("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Security"),
+    *("Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Expose-Headers"),
+)
+"""The headers that are compared. Of CORS, those that a browser reads in the answer to a GET."""
+
+STATUS = "status"
+
+ANY_NAME = "any-name"
+"""A name for a host that may have any: below that of a wildcard, or below example.com for a rule without a host."""
+
+NOTHING_ASKED = 2
+
+_ADDRESS = re.compile(r"\[?(?P<name>[^\s,\[\]]+?)\]?(?::(?P<http>\d{1,5}),(?P<https>\d{1,5}))?")
+
+_PLAIN = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\.|\.(?![*+?{]))*")
+"""What a regular expression begins with that stands for itself."""
+
+
+class Address(NamedTuple):
+    """Where a controller listens."""
+
+    name: str
+    http: int
+    https: int
+
+    def connect(self, port: int) -> socket:
+        """Return a connection. Raises OSError."""
+        return create_connection((self.name, port), TIMEOUT)
+
+
+class Request(NamedTuple):
+    """A GET request, without the address that it is sent to."""
+
+    scheme: str
+    host: str
+    path: str
+    origin: str = ""
+    """A website that may read the answer, if the Ingress names one: the headers of CORS depend on who asks."""
+
+
+Answer = dict[str, str]
+"""The status, or why there is no answer, alone; and what else is compared, empty text for a header that is missing."""
+
+
+def address_in(_context: click.Context, _option: click.Parameter, value: str) -> Address:
+    """Return the address in a text. Raises click.BadParameter."""
+    found = _ADDRESS.fullmatch(value)
+    # With a single colon, it is neither a name nor of IPv6: a port is missing.
+    if not found or found["name"].count(":") == 1:
+        right = "203.0.113.10, or with a port for http and one for https 203.0.113.10:8080,8443"
+        raise click.BadParameter(f"{quoted(value)} is no address, such as {right}")
+    return Address(found["name"], int(found["http"] or 80), int(found["https"] or 443))
+
+
+@click.command(short_help="Ask an old and a new controller for every URL, and print what differs.")
+@click.option("--old", metavar="ADDRESS", required=True, callback=address_in, help="Where the old controller listens.")
+@click.option(
+    "--new",
+    metavar="ADDRESS",
+    required=True,
+    callback=address_in,
+    help="Where the new one does. Either may end in two ports, for http and for https: 203.0.113.20:8080,8443.",
+)
+@click.option("--class", "ingress_class", metavar="NAME", default="nginx", show_default=True, help="Whose Ingresses.")
+@with_source(*ALL_OBJECTS)
+@click.pass_context
+def compare(context: click.Context, source: Source, old: Address, new: Address, ingress_class: str) -> None:
+    """Ask two controllers for each host and path of the Ingresses of a class, and print what differs.
+
+    `compare` asks by http and by https, GET alone, and compares the status, Location, the names of cookies, and the
+    headers WWW-Authenticate, Strict-Transport-Security and those of CORS, and whether a browser would trust the
+    certificate. It follows no redirect.
+
+    Exit status: 0 if all is answered alike, 1 if something differs or can't be read, 2 for wrong use, if kubectl has
+    failed, or if there was nothing to ask.
+
+    \b
+    Examples:
+      ingress-manager compare --old 203.0.113.10 --new 203.0.113.20 --all-namespaces
+      ingress-manager compare --old 203.0.113.10 --new 127.0.0.1:30080,30443 -n team-a
+      ingress-manager compare --old 203.0.113.10 --new 203.0.113.20 -f ingresses.yaml --class internal
+    """  # noqa: D301 - \b keeps click from joining lines
+    manifests = source.read(RESOURCES[INGRESS])
+    asked = {
+        item.full_name: list(dict.fromkeys(requests_of(spec, item.annotations)))
+        for item, spec in ingresses_in(manifests.items)
+        if class_of(item, spec) == ingress_class
+    }
+    requests = list(dict.fromkeys(request for each in asked.values() for request in each))
+    if not requests:
+        note(f"There is no Ingress of the class {ingress_class} in what was read.")
+        context.exit(NOTHING_ASKED)
+    for option, address in (("--old", old), ("--new", new)):
+        check(option, address)
+
+    def differing(request: Request) -> list[str]:
+        return list(differences(ask(old, request), ask(new, request)))
+
+    with waiting(f"asking for {counted(len(requests), 'URL')}, twice"), ThreadPoolExecutor(AT_ONCE) as pool:
+        found = dict(zip(requests, pool.map(differing, requests), strict=True))
+    for name, its in asked.items():
+        for line in lines(name, {request: found[request] for request in its}):
+            click.echo(line)
+    differ = sum(bool(each) for each in found.values())
+    click.echo(f"{counted(len(requests), 'request')}, {differ:,} differ")
+    context.exit(1 if differ else 0)
+
+
+def check(option: str, address: Address) -> None:
+    """Raise click.UsageError when nothing listens there: each request would wait for that."""
+    for port in (address.http, address.https):
+        try:
+            address.connect(port).close()
+        except OSError as error:
+            what = f"nothing can be reached at {address.name}, port {port}: {error}"
+            raise click.UsageError(f"{option}: {what}") from error
+
+
+def lines(name: str, found: Mapping[Request, Sequence[str]]) -> Iterator[str]:
+    """Yield what differs for an Ingress: each difference once, with its URLs below it."""
+    urls: dict[str, list[str]] = {}
+    for request, differ in found.items():
+        for each in differ:
+            urls.setdefault(each, []).append(f"    {request.scheme}://{request.host}{request.path}")
+    if urls:
+        yield name
+    for difference, its in urls.items():
+        yield f"  {difference}"
+        yield from its
+
+
+def requests_of(spec: IngressSpec, annotations: Mapping[str, str]) -> Iterator[Request]:
+    """Yield the requests that an Ingress answers, some perhaps twice."""
+    places = [(host, path.path) for host, path in spec.paths()]
+    places += [(rule.host, "/") for rule in spec.rules or () if not rule.http]
+    places += [("", "/")] if spec.default_backend else []
+    aliases = [each.strip() for each in annotations.get(f"{NGINX}server-alias", "").split(",")]
+    if annotations.get(f"{NGINX}from-to-www-redirect") == "true":
+        aliases += [host.removeprefix("www.") if host.startswith("www.") else f"www.{host}" for host, _ in places]
+    places += [(alias, path) for alias in aliases if alias and not alias.startswith("~") for _, path in places]
+    origin = annotations.get(f"{NGINX}cors-allow-origin", "").partition(",")[0].strip().replace("*", ANY_NAME)
+    for host, path in places:
+        name = host.replace("*", ANY_NAME, 1) if host else f"{ANY_NAME}.example.com"
+        for scheme in ("http", "https"):
+            yield Request(scheme, name, quote(plain_part(path) or "/", safe="/%:@!$&'()*+,;=~"), origin)
+
+
+def plain_part(path: str) -> str:
+    """Return the longest beginning of a path that a regular expression takes as it is; all of it, if it is none."""
+    found = _PLAIN.match(path)
+    end = found.end() if found else 0
+    # What may be missing, or is there some times, isn't part of it.
+    end -= path[end : end + 1] in {"?", "*", "{"}
+    return re.sub(r"\\(.)", r"\1", path[:end])
+
+
+def ask(address: Address, request: Request) -> Answer:
+    """Return how the controller at an address answers."""
+    headers = {"User-Agent": "ingress-manager"} | ({"Origin": request.origin} if request.origin else {})
+    try:
+        connected, certificate = connection_for(address, request)
+        with closing(connected), closing(HTTPConnection(request.host)) as connection:
+            connection.sock = connected
+            connection.request("GET", request.path, headers=headers)
+            answer = connection.getresponse()
+            facts = {name: comparable(name, answer.headers.get_all(name, [])) for name in COMPARED}
+            return {STATUS: str(answer.status), **facts, "certificate": certificate}
+    except TimeoutError:
+        return {STATUS: f"no answer in {TIMEOUT:.0f} seconds"}
+    except (OSError, HTTPException, ValueError) as error:
+        return {STATUS: f"no answer ({error})"}
+
+
+def connection_for(address: Address, request: Request) -> tuple[socket, str]:
+    """Return a connection for a request, and whether a browser would trust the certificate. Raises OSError.
+
+    One that it would not trust is taken all the same: the old controller may have such a one, too.
+    """
+    if request.scheme == "http":
+        return address.connect(address.http), ""
+    try:
+        return tls(verified=True).wrap_socket(address.connect(address.https), server_hostname=request.host), "trusted"
+    except ssl.SSLCertVerificationError:
+        connected = tls(verified=False).wrap_socket(address.connect(address.https), server_hostname=request.host)
+        return connected, "not trusted"
+
+
+@cache
+def tls(*, verified: bool) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if not verified:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def comparable(name: str, values: Sequence[str]) -> str:
+    """Return what doesn't change from one answer to the next: the names of cookies and of a query's parameters."""
+    if name == "Set-Cookie":
+        values = sorted(each.partition("=")[0].strip() for each in values)
+    elif name == "WWW-Authenticate":
+        values = [each.partition(" ")[0] for each in values]
+    elif name == "Location":
+        values = [re.sub(r"(?<==)[^&#]+", "…", each) for each in values]
+    return ", ".join(values)
+
+
+def differences(old: Answer, new: Answer) -> Iterator[str]:
+    """Yield what differs, a sentence each. What wasn't answered is always told."""
+    if len(old) == 1 or len(new) == 1 or old[STATUS] != new[STATUS]:
+        yield one_line(f"{old[STATUS]} → {new[STATUS]}")
+        return
+    for name, value in old.items():
+        if value != new[name]:
+            told = [quoted(each) if each else "none" for each in (value, new[name])]
+            yield f"{name}: {told[0]} → {told[1]}"

@@ -1,1 +1,0 @@
-"""`ingress-manager compare`: whether two controllers answer alike."""

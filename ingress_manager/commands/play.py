@@ -1,0 +1,226 @@
+"""`ingress-manager play`: a page in a browser that shows what becomes of what is typed, Services and settings.
+
+It is what `render` prints: the same function decides. Any text has a result.
+"""
+
+import errno
+import gc
+import json
+import logging
+import socket
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from ingress_manager.commands.printing.console import note
+from ingress_manager.commands.printing.messages import Message, counted
+from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.manifests import read
+from ingress_manager.commands.reading.options import settings_option
+from ingress_manager.commands.reading.settings import settings_of_file
+from ingress_manager.commands.reasons import REASONS
+from ingress_manager.commands.render import rendered
+from ingress_manager.core.errors import Reason, SettingsError
+from ingress_manager.core.settings import parse
+from ingress_manager.core.text import one_line
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+ADDRESS = "127.0.0.1"
+PORT = 8090
+PAGE = Path(__file__).with_name("page")
+
+LARGEST_BODY = 1024 * 1024
+"""Bytes. A Service has at most some hundred thousand."""
+
+HEADERS = {
+    # The page's own files alone, and no script makes markup of text.
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+@click.command(short_help="Show in a browser what Services become, as you type.")
+@click.option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="The port of the page on 127.0.0.1; 0: any free port.",
+)
+@settings_option("the defaults")
+def play(port: int, settings: str | None) -> None:
+    """Show in a browser what Services become, while you type them and the settings.
+
+    It prints the address of the page. Only this machine can open the page, and the page asks no other. Ctrl-C ends it.
+
+    Exit status: 0 after Ctrl-C, 2 for wrong use or if the port is taken.
+
+    \b
+    Examples:
+      ingress-manager play
+      ingress-manager play --settings settings.yaml
+      ingress-manager play --port 0
+    """  # noqa: D301 - \b keeps click from joining lines
+    # The other commands end soon, and work without it.
+    gc.enable()
+    text = settings_of_file(settings).text if settings is not None else ""
+    try:
+        from werkzeug.serving import make_server  # noqa: PLC0415 - it takes long, and no other command needs it
+    except ImportError as error:
+        raise click.UsageError("it needs Flask: run `pip install '.[hook]'` in a clone of ingress-manager") from error
+    try:
+        listening = socket.create_server((ADDRESS, port))
+    except OSError as error:
+        reason = "is taken" if error.errno == errno.EADDRINUSE else f"can't be used: {error.strerror}"
+        raise click.UsageError(f"port {port} {reason}; --port N takes another, --port 0 any that is free") from error
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    with listening, make_server(ADDRESS, port, app_of(text), threaded=True, fd=listening.fileno()) as server:
+        click.echo(f"http://{ADDRESS}:{server.port}/")
+        note("Open it in a browser. Ctrl-C ends it.")
+        server.serve_forever()
+
+
+class Typed(msgspec.Struct):
+    """What the page asks with."""
+
+    service: str
+    settings: str
+
+
+def app_of(settings: str) -> "Flask":
+    """Return the app of the page, in which `settings` stand at first.
+
+    It answers neither a name of somebody else that leads here, nor what another page asks.
+    """
+    from flask import Flask, Response, abort, request  # noqa: PLC0415
+    from werkzeug.exceptions import HTTPException  # noqa: PLC0415
+
+    app = Flask(__name__, static_folder=PAGE, static_url_path="")
+    app.config.update(TRUSTED_HOSTS=["localhost", ADDRESS], MAX_CONTENT_LENGTH=LARGEST_BODY)
+
+    @app.get("/")
+    def page() -> Response:
+        return app.send_static_file("page.html")
+
+    @app.get("/start.json")
+    def start() -> dict[str, object]:
+        return {"settings": settings, "examples": json.loads((PAGE / "examples.json").read_bytes())}
+
+    @app.post("/result")
+    def result() -> Response:
+        if request.headers.get("Origin") != request.host_url.rstrip("/"):
+            abort(403, "another page may not ask this")
+        try:
+            typed = msgspec.json.decode(request.get_data(), type=Typed)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            abort(400, 'it must be {"service": "…", "settings": "…"}')
+        return Response(msgspec.json.encode(result_of(typed.service, typed.settings)), mimetype="application/json")
+
+    @app.errorhandler(HTTPException)
+    def error(said: HTTPException) -> Response:
+        return Response(f"{said.description}\n", said.code, mimetype="text/plain")
+
+    @app.after_request
+    def with_headers(response: Response) -> Response:
+        response.headers.update(HEADERS)
+        return response
+
+    return app
+
+
+class State(StrEnum):
+    """What there is to say about all that was typed."""
+
+    FINE = "fine"
+    REFUSED = "refused"
+    NOTHING = "nothing"
+    SETTINGS = "settings"
+    """The settings can't be used, so nothing can be decided."""
+
+
+class Mistake(msgspec.Struct, frozen=True):
+    """One thing that is wrong, and where."""
+
+    field: str
+    """"service" or "settings", of the two texts."""
+
+    line: int
+    """Counted from 1; 0 when no line of the text can be named."""
+
+    about: str
+    """The object, as namespace/name; empty when it is about a text."""
+
+    sentence: str
+    remedy: str = ""
+    """What to do about it; empty when the sentence alone says it, or it was said of another mistake."""
+
+
+class Made(msgspec.Struct, frozen=True):
+    """One of the objects that are made."""
+
+    name: str
+    """Its kind, namespace and name, as in "Ingress team-a/shop"."""
+
+    text: str
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What becomes of the two texts."""
+
+    state: State
+    headline: str
+    mistakes: list[Mistake] = []
+    objects: list[Made] = []
+
+
+def result_of(service: str, settings: str) -> Result:
+    """Return what the Services in a text of YAML or JSON become with the settings in another. Never raises."""
+    try:
+        policy = parse(settings)
+    except SettingsError as error:
+        mistake = Mistake("settings", error.line, "", error.sentence)
+        return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", [mistake])
+    manifests = read(service, "service")
+    becomes = rendered(manifests.items, policy.without_pause())
+    mistakes = list(mistakes_of([*manifests.unreadable, *becomes.messages]))
+    kinds = Counter(each["kind"] for each in becomes.objects)
+    made = " and ".join(counted(count, kind) for kind, count in kinds.items())
+    if mistakes:
+        rest = f" Beside that, it becomes {made}." if made else ""
+        state, headline = State.REFUSED, f"Refused: {counted(len(mistakes), 'mistake')}.{rest}"
+    elif made:
+        state, headline = State.FINE, f"Fine: it becomes {made}."
+    else:
+        lacking = "has the annotation ingress/http" if any(manifests.of_kind(SERVICES)) else "is here"
+        state, headline = State.NOTHING, f"Nothing wanted: no Service {lacking}."
+    if policy.pauses:
+        headline += f" The settings pause {policy.pauses}: nothing changes there until paused is false."
+    objects = [
+        Made(f"{each['kind']} {each['metadata']['namespace']}/{each['metadata']['name']}", as_yaml(each))
+        for each in becomes.objects
+    ]
+    return Result(state, headline, mistakes, objects)
+
+
+def mistakes_of(messages: Iterable[Message]) -> Iterator[Mistake]:
+    """Yield what is wrong with the Services. What helps against several mistakes is said once."""
+    said = {""}
+    for message in messages:
+        remedy = REASONS[Reason(message.reason)].remedy if message.reason else ""
+        # What is about a text is the end of a sentence, before which other commands name the file.
+        sentence = one_line(message.told if message.about else f"The text {message.sentence}")
+        yield Mistake("service", message.line, one_line(message.about), sentence, "" if remedy in said else remedy)
+        said.add(remedy)

@@ -1,0 +1,90 @@
+"""`ingress-manager render`: what Services become, before anything is applied."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import click
+
+from ingress_manager.commands.printing.console import note, show, waiting
+from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.printing.objects import FORMATS, printed
+from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.manifests import Item, about, about_refusal
+from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
+from ingress_manager.commands.view.typed import as_service
+from ingress_manager.core.decide import Desired, decide, refusal_of
+from ingress_manager.core.entrances import no_effect, without_http
+from ingress_manager.core.kubernetes import NOTHING, Object
+from ingress_manager.core.policy import Policy
+
+NO_SERVICE = 2
+
+
+@click.command(short_help="Print the Ingresses that Services become.")
+@with_source(PATHS, *ALL_OBJECTS, *SETTINGS)
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="yaml", show_default=True, help="The format.")
+@click.option("--check", is_flag=True, help="Print only what is wrong, for pre-commit and CI.")
+@click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is no Service.")
+@click.pass_context
+def render(context: click.Context, source: Source, output: str, *, check: bool, allow_empty: bool) -> None:
+    """Print the Ingresses and HTTPRoutes that Services become.
+
+    `render` skips objects of other kinds. It tells each refusal on standard error, as
+    `file:line: namespace/name: sentence`, and what has no effect because `ingress/http` lacks, and prints the rest.
+
+    Exit status: 0 if all is fine, 1 if something is refused, has no effect or can't be read, 2 for wrong use or without
+    any Service.
+
+    \b
+    Examples:
+      ingress-manager render -f service.yaml
+      kubectl kustomize overlays/production | ingress-manager render -f - --settings settings.yaml
+      ingress-manager render --check manifests/*.yaml
+      ingress-manager render --all-namespaces --output name
+    """  # noqa: D301 - \b keeps click from joining lines
+    manifests = source.read("services")
+    policy = source.policy()
+    if policy.pauses:
+        note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
+        policy = policy.without_pause()
+    with waiting(f"deciding over {len(manifests.items)} objects"):
+        becomes = rendered(manifests.items, policy)
+    if not check:
+        for text in printed(becomes.objects, output):
+            click.echo(text, nl=False)
+    wrong = show(becomes.messages)
+    is_empty = not wrong and not any(manifests.of_kind(SERVICES))
+    if is_empty:
+        note("There is no Service in what was read.")
+    context.exit(1 if wrong else NO_SERVICE if is_empty and not allow_empty else 0)
+
+
+@dataclass(slots=True)
+class Rendered:
+    """What became of all the Services, in their order."""
+
+    objects: list[Object] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+
+
+def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
+    """Return the objects that the Services among the items become, and why others become none.
+
+    Nothing stands yet. So a `policy` that is paused refuses every Service that wants an Ingress.
+    """
+    found = Rendered()
+    for item in items:
+        if item.kind != SERVICES:
+            continue
+        service = as_service(item)
+        if isinstance(service, list):
+            found.messages += service
+            continue
+        decision = decide(service, NOTHING, policy)
+        if isinstance(decision, Desired):
+            found.objects.extend(decision.objects)
+        if refused := refusal_of(decision):
+            found.messages.extend(about_refusal(item, refused))
+        if keys := without_http(item.annotations):
+            found.messages.append(about(item, no_effect(keys), "metadata", "annotations", keys[0]))
+    return found

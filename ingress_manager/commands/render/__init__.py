@@ -1,1 +1,0 @@
-"""`ingress-manager render`: what Services become."""

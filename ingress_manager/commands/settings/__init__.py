@@ -1,1 +1,0 @@
-"""`ingress-manager settings`: whether the hook would start with a settings file."""
