@@ -19,8 +19,7 @@ from ingress_manager.commands.audit.preview import Effect, preview
 from ingress_manager.commands.audit.printing import Report, printed
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item, Origin
-from ingress_manager.commands.view import merge
-from ingress_manager.commands.view.drift import differences
+from ingress_manager.commands.view.drift import differences, merge
 from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.commands.view.surroundings import Surroundings
@@ -290,5 +289,5 @@ def test_what_events_say_of_what_is_missing_is_quoted(cluster: Cluster) -> None:
 )
 def test_a_merge(case: Object) -> None:
     given = copy.deepcopy(case)
-    assert merge.merge(case["observed"], case["last"], case["desired"]) == case["becomes"]
+    assert merge(case["observed"], case["last"], case["desired"]) == case["becomes"]
     assert case == given, "what was given is not changed"

@@ -10,7 +10,7 @@ import yaml
 
 from devcluster.sync_requests import Object, body, service, sync_request
 from hooks.sync import answer
-from ingress_manager.commands.view.merge import merge
+from ingress_manager.commands.view.drift import merge
 from ingress_manager.core.policy import Policy
 from tests import golden
 from tests.words import ours

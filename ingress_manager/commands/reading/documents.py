@@ -6,11 +6,12 @@ the line is known on which it begins.
 Documents of YAML are separated by lines that begin with `---`. One that can't be read keeps no other from being read.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
+
+import msgspec
 
 from ingress_manager.core.strict_yaml import TOO_DEEP, Places, YamlError, load_typed
 
@@ -21,13 +22,6 @@ DEEPEST = 200
 """Levels of nesting. No object of Kubernetes has so many, and what commands do with an object takes frames for each."""
 
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
-_REASONS = {
-    RecursionError: TOO_DEEP,
-    UnicodeEncodeError: "holds half of a character",
-    ValueError: "holds a value that can't be read",  # a number of more than 4,300 digits
-}
 
 NESTED = (dict, list)
 """What holds other values. In a tuple: every value of ten thousand objects is asked for its type."""
@@ -61,35 +55,25 @@ class NotReadable(NamedTuple):
 def documents(text: str) -> Iterator[Document | NotReadable]:
     """Yield each document of a text, or why it can't be read."""
     found = _of_json(text) if text.lstrip().startswith("{") else None
-    for each in _of_yaml(text) if found is None else [found]:
-        yield _too_deep(each) or each
-
-
-def _too_deep(document: Document | NotReadable) -> NotReadable | None:
-    """Return why a document is nested too deeply for what is done with it, None if it isn't."""
-    if isinstance(document, NotReadable):
-        return None
-    level: list[Any] = [document.value]
-    for _ in range(DEEPEST):
-        inside = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, NESTED))
-        level = [member for members in inside for member in members if isinstance(member, NESTED)]
-        if not level:
-            return None
-    return NotReadable(TOO_DEEP, document.first)
+    yield from _of_yaml(text) if found is None else [found]
 
 
 def _of_json(text: str) -> Document | NotReadable | None:
     """Return the value of a text of JSON, or why it can't be read; None if it is no JSON: YAML has braces, too."""
     line = 1 + text[: text.index("{")].count("\n")
     try:
-        value = json.loads(text)
-        if _SURROGATE.search(text):
-            json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
         return None
-    except (RecursionError, ValueError) as error:
-        return NotReadable(_REASONS[type(error)], line)
-    return Document(value, line, line, {})
+    except RecursionError:
+        return NotReadable(TOO_DEEP, line)
+    level = [value]
+    for _ in range(DEEPEST):
+        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [member for members in inside for member in members if isinstance(member, NESTED)]
+        if not level:
+            return Document(value, line, line, {})
+    return NotReadable(TOO_DEEP, line)
 
 
 def _of_yaml(text: str) -> Iterator[Document | NotReadable]:
