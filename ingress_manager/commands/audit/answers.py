@@ -10,7 +10,7 @@ from datetime import timedelta
 from ingress_manager.commands.audit.seen import Finder, Finding, Standing
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET
-from ingress_manager.commands.reading.manifests import Item, mappings
+from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
 from ingress_manager.commands.view.ingresses import backends_in, class_of
 from ingress_manager.commands.view.objects import ObjectView, certificates_of
@@ -21,7 +21,7 @@ from ingress_manager.commands.view.surroundings import (
     IS_DEFAULT,
     SECRET,
     SLICE,
-    EndpointSlice,
+    is_ready,
     time_of,
 )
 from ingress_manager.core.forbidden import parents_of
@@ -73,15 +73,15 @@ def certificate(one: Standing) -> Iterator[str]:
     field = "spec.tls" if each.kind == INGRESS else "spec.listeners"
     for name, hosts in certificates_of(each) if SECRET in around.read else ():
         label = f"Secret {namespace}/{name}"
-        secret = around.typed.get((SECRET, f"{namespace}/{name}"))
-        data = (secret.data if secret else None) or {}
+        secret = around.items.get((SECRET, f"{namespace}/{name}"))
+        data = at(secret, "data") or {}
         if secret is None:
             if _is_minutes_old(one):
                 yield f"{field} names {label}, which isn't there"
         elif lacking := [key for key in ("tls.crt", "tls.key") if key not in data]:
             yield (
-                f"{label}, which {field} names, lacks {listed(lacking)}: it is of the type {quoted(secret.type)}, "
-                "and should be kubernetes.io/tls"
+                f"{label}, which {field} names, lacks {listed(lacking)}: it is of the type "
+                f"{quoted(secret.object['type'])}, and should be kubernetes.io/tls"
             )
         elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
             yield f"{label}: {wrong}"
@@ -92,16 +92,14 @@ def not_accepted(one: Standing) -> Iterator[str]:
     each, item = one.each, one.each.item
     for ref in parents_of(each.typed):
         said, at_parent = said_of(item, ref), called(item, ref)
-        conditions = [(condition, by) for by in said for condition in by.of_now(item) if condition.status == "False"]
-        false = [(condition, by) for word in SAID for condition, by in conditions if condition.type == word]
+        false = [one for word in SAID for one in said if (one.type, one.status) == (word, "False")]
         # Of a ListenerSet, what else is wrong follows from the first.
-        for condition, by in false[:1] if isinstance(each.typed, ListenerSet) else false:
-            told = f"{condition.message} [{condition.reason}]"
-            yield f"{by.controller_name} {SAID[condition.type]} ({at_parent}): {told}"
+        for wrong in false[:1] if isinstance(each.typed, ListenerSet) else false:
+            yield f"{wrong.controller} {SAID[wrong.type]} ({at_parent}): {wrong.told}"
         if ref.kind == LISTENERSET:
             continue  # one that isn't there is missing, and one that isn't looked after says so itself
         label = gateway_of(item, ref)
-        if (GATEWAY, label) not in one.around.typed:
+        if (GATEWAY, label) not in one.around.items:
             if GATEWAY in one.around.read:
                 yield f"it names Gateway {label}, which isn't there"
         elif not said and _is_minutes_old(one):
@@ -120,9 +118,9 @@ def no_endpoints(one: Standing) -> Iterator[str]:
     slices, selector = one.around.slices.get(service.full_name, []), _selector_of(service)
     if not (ports and SLICE in one.around.read and (slices or not selector)):
         return
-    if ready := [each for each in slices if any(endpoint.is_ready for endpoint in each.endpoints or ())]:
+    if ready := [each for each in slices if is_ready(each)]:
         yield from _ports_unserved(one, ports, ready)
-    elif count := sum(len(each.endpoints or ()) for each in slices):
+    elif count := sum(len(mappings(at(each, "endpoints"))) for each in slices):
         yield f"{service} has no endpoint that is ready, of {count}"
     elif selector:
         yield f"{service} has no endpoints: its selector {selector} finds no Pod that runs"
@@ -130,8 +128,8 @@ def no_endpoints(one: Standing) -> Iterator[str]:
         yield f"{service} has no endpoints: it has no selector, and nobody has given it an EndpointSlice"
 
 
-def _ports_unserved(one: Standing, ports: Sequence[str], ready: Sequence[EndpointSlice]) -> Iterator[str]:
-    served = {port.name or "" for each in ready for port in each.ports or ()}
+def _ports_unserved(one: Standing, ports: Sequence[str], ready: Sequence[Item]) -> Iterator[str]:
+    served = {port.get("name") or "" for each in ready for port in mappings(at(each, "ports"))}
     for port in ports:
         stated = next((each for each in one.service.service.ports if port in {each.name, str(each.port)}), None)
         if stated and (stated.name or "") not in served:

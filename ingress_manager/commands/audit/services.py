@@ -12,9 +12,8 @@ from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.drift import differences
+from ingress_manager.commands.view.drift import differences, last_applied
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.drift import last_applied
 from ingress_manager.commands.view.objects import ObjectView, backends_of, finalizers_of, is_being_deleted
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.entrances import entrance_for, no_effect, without_http

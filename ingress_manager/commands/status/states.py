@@ -20,7 +20,7 @@ from ingress_manager.commands.view.known import Unknown
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import TYPES, ObjectView, backends_of, finalizers_of, is_being_deleted
 from ingress_manager.commands.view.standing import addresses_of, gateway_of, is_taken, listenersets_of, urls_of
-from ingress_manager.commands.view.surroundings import GATEWAY, SLICE
+from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, is_ready
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.forbidden import parents_of
@@ -201,7 +201,7 @@ class Judge:
         if not (isinstance(each.typed, Ingress) or backends_of(each)):
             return Judged(State.SERVING)  # it redirects, or is a ListenerSet
         slices = self._around.slices.get(service.item.full_name, ())
-        if any(endpoint.is_ready for some in slices for endpoint in some.endpoints or ()):
+        if any(map(is_ready, slices)):
             return Judged(State.SERVING)
         if SLICE not in self._around.read:
             return Judged(State.ACCEPTED, "not all EndpointSlices could be looked at", is_unseen=True)

@@ -5,13 +5,12 @@ GatewayStatus, ListenerSetStatus).
 """
 
 from collections.abc import Iterator, Sequence
-
-import msgspec
+from typing import NamedTuple
 
 from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.view.ingresses import covers
-from ingress_manager.commands.view.surroundings import GATEWAY, Surroundings
+from ingress_manager.commands.view.surroundings import GATEWAY, Surroundings, listeners_of
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, ListenerSet, ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
@@ -19,45 +18,20 @@ from ingress_manager.core.syntax import EVERY_HOST
 SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}
 """By the protocol of a Gateway's listener."""
 
-
-class Condition(msgspec.Struct, rename="camel", frozen=True):
-    """What a controller says of an object."""
-
-    type: str
-    status: str
-    reason: str = ""
-    message: str = ""
-    observed_generation: int | None = None
-
-
-class Said(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
-    """What a controller says of a ListenerSet, or of one of its listeners."""
-
-    controller_name: str = "its controller"
-    conditions: list[Condition] | None = None
-
-    def of_now(self, item: Item) -> Iterator[Condition]:
-        """Yield the conditions that are about the object as it is now."""
-        known = {None, item.metadata.get("generation")}
-        return (each for each in self.conditions or () if each.observed_generation in known)
-
-
-class Parent(Said, rename="camel", frozen=True, kw_only=True):
-    """What a controller says of an HTTPRoute at one of its parents."""
-
-    parent_ref: ParentRef
-
-
-class Status(msgspec.Struct, frozen=True):
-    """What controllers say of an HTTPRoute, or one of a ListenerSet."""
-
-    parents: list[Parent] | None = None
-    listeners: list[Said] | None = None
-    conditions: list[Condition] | None = None
-
-
 BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
 """The conditions that count. A listener without its certificate may also be neither accepted nor served."""
+
+
+class Said(NamedTuple):
+    """A condition: what a controller says of an object."""
+
+    controller: str
+    type: str
+    status: str
+    """Unknown where it is about the object as it was."""
+
+    told: str
+    """Its message, and its reason in brackets."""
 
 
 def addresses_of(item: Item) -> list[str]:
@@ -87,7 +61,7 @@ def is_taken(item: Item, made: Attachment) -> bool:
     """Return whether all that an object attaches to has taken it; only ListenerSets are said to be programmed."""
     words = {*BY_CAUSE} if isinstance(made, ListenerSet) else {*BY_CAUSE} - {"Programmed"}
     for parent in parents_of(made):
-        said = [each for by in said_of(item, parent) for each in by.of_now(item) if each.type in words]
+        said = [each for each in said_of(item, parent) if each.type in words]
         if words != {each.type for each in said} or any(each.status != "True" for each in said):
             return False
     return True
@@ -95,15 +69,25 @@ def is_taken(item: Item, made: Attachment) -> bool:
 
 def said_of(item: Item, parent: ParentRef) -> list[Said]:
     """Return what controllers say of an HTTPRoute at one of its parents, or of a ListenerSet, its listeners first."""
-    try:
-        status = msgspec.convert(at(item, "status") or {}, Status)
-    except msgspec.ValidationError:
-        return []  # no API server has it
-    wanted = called(item, parent), parent.section_name or ""
-    refs = ((each, each.parent_ref) for each in status.parents or ())
-    found: list[Said] = [each for each, ref in refs if (called(item, ref), ref.section_name or "") == wanted]
-    own = [Said(conditions=status.conditions)] if status.conditions else []
-    return [*found, *(status.listeners or ()), *own]
+    status = at(item, "status")
+    wanted = parent.kind or GATEWAY, parent.namespace or item.namespace, parent.name, parent.section_name or ""
+    usual = {"kind": GATEWAY, "namespace": item.namespace, "name": "", "sectionName": ""}
+    said = [
+        each
+        for each in mappings(at(status, "parents"))
+        if tuple(at(each, "parentRef", key) or default for key, default in usual.items()) == wanted
+    ]
+    known = {None, item.metadata.get("generation")}
+    return [
+        Said(
+            each.get("controllerName", "its controller"),
+            condition["type"],
+            condition["status"] if condition.get("observedGeneration") in known else "Unknown",
+            f"{condition.get('message', '')} [{condition.get('reason', '')}]",
+        )
+        for each in (*said, *mappings(at(status, "listeners")), status or {})
+        for condition in mappings(each.get("conditions"))
+    ]
 
 
 def urls_of(item: Item, made: Attachment, addresses: Sequence[str], around: Surroundings) -> list[str]:
@@ -136,8 +120,7 @@ def _of_ingress(ingress: Ingress) -> Iterator[tuple[str, str, str]]:
 def _of_route(item: Item, route: HTTPRoute, around: Surroundings) -> Iterator[tuple[str, str, str]]:
     paths = dict.fromkeys(path for path, _ in route.paths())
     for parent in route.spec.parent_refs or ():
-        gateway = around.typed.get((GATEWAY, gateway_of(item, parent)))
-        listeners = gateway.spec.listeners if gateway else ()
+        listeners = listeners_of(around.items.get((GATEWAY, gateway_of(item, parent))))
         protocols = {each.protocol for each in listeners if parent.section_name in {"", each.name}}
         protocols |= {"HTTPS"} if parent.kind == LISTENERSET else set()
         for scheme in sorted(SCHEMES.get(each, "") for each in protocols) or [""]:

@@ -10,12 +10,9 @@ Sources: the Kubernetes API reference (IngressClass v1, EndpointSlice v1, Secret
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import NamedTuple
 
-import msgspec
-
-from ingress_manager.commands.reading.manifests import Item, Unreadable
-from ingress_manager.commands.view import typed
+from ingress_manager.commands.reading.manifests import Item, at, mappings
 
 CLASS, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
@@ -39,69 +36,6 @@ RESOURCES = {
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
-
-class _Conditions(msgspec.Struct, frozen=True):
-    ready: bool | None = None
-
-
-class _Endpoint(msgspec.Struct, frozen=True):
-    conditions: _Conditions = _Conditions()
-
-    @property
-    def is_ready(self) -> bool:
-        """Return whether it is ready, which it is, too, where nobody says so."""
-        return self.conditions.ready is not False
-
-
-class _EndpointPort(msgspec.Struct, frozen=True):
-    name: str | None = None
-    port: int | None = None
-
-
-class EndpointSlice(msgspec.Struct, frozen=True):
-    """Some of the addresses of a Service's Pods."""
-
-    endpoints: list[_Endpoint] | None = None
-    ports: list[_EndpointPort] | None = None
-
-
-class IngressClass(msgspec.Struct, frozen=True):
-    """A class of Ingresses; all that counts is its name, and whether it is the default."""
-
-
-class Listener(msgspec.Struct, frozen=True):
-    """A port of a Gateway."""
-
-    name: str
-    port: int
-    protocol: str
-    hostname: str = ""
-
-
-class _GatewaySpec(msgspec.Struct, frozen=True):
-    listeners: list[Listener] = []
-
-
-class Gateway(msgspec.Struct, frozen=True):
-    """What routes attach to."""
-
-    spec: _GatewaySpec
-
-
-class Secret(msgspec.Struct, frozen=True):
-    """A Secret. Of one that was read from a cluster, tls.crt alone has its value."""
-
-    type: str = "Opaque"
-    data: dict[str, str] | None = None
-
-
-TYPES: dict[str, tuple[str, type[msgspec.Struct]]] = {
-    "networking.k8s.io/v1/IngressClass": (CLASS, IngressClass),
-    "discovery.k8s.io/v1/EndpointSlice": (SLICE, EndpointSlice),
-    "gateway.networking.k8s.io/v1/Gateway": (GATEWAY, Gateway),
-    "v1/Secret": (SECRET, Secret),
-}
-
 OF_SERVICE = "kubernetes.io/service-name"
 """The label that says which Service an EndpointSlice is of."""
 
@@ -124,10 +58,7 @@ class Surroundings:
     items: dict[tuple[str, str], Item] = field(default_factory=dict)
     """The objects, by kind and namespace/name; of IngressClasses, by their name."""
 
-    typed: dict[tuple[str, str], Any] = field(default_factory=dict)
-    """The same, each as its type."""
-
-    slices: dict[str, list[EndpointSlice]] = field(default_factory=dict)
+    slices: dict[str, list[Item]] = field(default_factory=dict)
     """The EndpointSlices of each Service, by its namespace/name."""
 
     def unseen(self) -> Iterator[tuple[list[str], str]]:
@@ -145,16 +76,32 @@ class Surroundings:
     def take(self, items: Iterable[Item]) -> None:
         """Add what belongs to the surroundings."""
         for item in items:
-            if item.kind in TYPES:
-                kind, type_ = TYPES[item.kind]
-                each = typed.as_type(item, item.object, type_)
-                if isinstance(each, list):
-                    raise Unreadable(each)
-                label = item.name if kind == CLASS else item.full_name
-                self.items[kind, label], self.typed[kind, label] = item, each
-                if isinstance(each, EndpointSlice):
-                    service = item.labels.get(OF_SERVICE)
-                    self.slices.setdefault(f"{item.namespace}/{service}", []).append(each)
+            kind = item.object.get("kind")
+            if kind in RESOURCES:
+                self.items[kind, item.name if kind == CLASS else item.full_name] = item
+            if kind == SLICE:
+                self.slices.setdefault(f"{item.namespace}/{item.labels.get(OF_SERVICE)}", []).append(item)
+
+
+class Listener(NamedTuple):
+    """A port of a Gateway."""
+
+    name: str
+    port: int
+    protocol: str
+    hostname: str
+    """Empty: every host."""
+
+
+def listeners_of(gateway: Item | None) -> list[Listener]:
+    """Return the listeners of a Gateway; none where it isn't there."""
+    stated = mappings(at(gateway, "spec", "listeners"))
+    return [Listener(each["name"], each["port"], each["protocol"], each.get("hostname", "")) for each in stated]
+
+
+def is_ready(slice_: Item) -> bool:
+    """Return whether an EndpointSlice has an address that is ready, which one is, too, where nobody says so."""
+    return any(at(each, "conditions", "ready") is not False for each in mappings(slice_.object.get("endpoints")))
 
 
 def time_of(stated: object) -> datetime | None:
