@@ -45,11 +45,6 @@ def rendered(values: Any, release: str = RELEASE) -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(done.stdout))
 
 
-def of_helm_test(item: dict[str, Any]) -> bool:
-    """Return whether an object exists only while `helm test` runs."""
-    return bool(item["metadata"].get("annotations", {}).get("helm.sh/hook") == "test")
-
-
 @cache
 def by_default() -> list[dict[str, Any]]:
     """Return the objects that the chart makes without any values: not to be changed."""

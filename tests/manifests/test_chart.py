@@ -8,7 +8,7 @@ import pytest
 
 from ingress_manager.core.settings import parse
 from tests.golden import Case
-from tests.helm import cases, changes, lacking, of_helm_test, rendered, template
+from tests.helm import cases, changes, lacking, rendered, template
 from tests.manifests.objects import Build
 from tools import chart
 
@@ -21,9 +21,9 @@ pytestmark = [
 def comparable(objects: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the objects by kind and name, without labels and hashes, and with the settings that a ConfigMap states.
 
-    The Namespace is left out: whoever runs Helm names it, and makes it. So is what `helm test` makes.
+    The Namespace is left out: whoever runs Helm names it, and makes it.
     """
-    own = [item for item in objects if item["kind"] != "Namespace" and not of_helm_test(item)]
+    own = [item for item in objects if item["kind"] != "Namespace"]
     text = re.sub(r"(ingress-manager-settings)-[0-9a-z]{10}", r"\1", json.dumps(own))
     found = {}
     for item in json.loads(text.replace(r"\n\n", r"\n")):  # kustomize leaves lines empty
