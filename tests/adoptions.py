@@ -19,11 +19,11 @@ it, and what is waited for. There are `notes`, what it is `refused` for, and wha
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from devcluster.sync_requests import Object
 from ingress_manager.commands.adopt.adoption import adopt
-from ingress_manager.commands.plans.plan import Seen, Step
+from ingress_manager.commands.plans.plan import Step
 from ingress_manager.commands.printing.words import Command, shown
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.manifests import Item, Manifests, read
@@ -93,7 +93,7 @@ def adoptable(case: Case) -> tuple[Manifests, list[Item], Policy, list[str]]:
 def becomes(case: Case) -> Object:
     """Return what becomes of the Ingress of a case, as the table has it."""
     [adoption] = adopt(*adoptable(case))
-    steps = [line for step in adoption.steps for line in words(step)]
+    steps = [line for step in adoption.steps for line in words(step, adoption.objects)]
     host = f"ingress/http=true ingress/host={case.name}.example.com"
     usual = [f"annotate service {case.name} {host}", f"patch ingress {case.name}"]
     found = {
@@ -112,8 +112,8 @@ def printed(case: Case) -> str:
     return "".join(f"{line}\n" for line in adoption.lines())
 
 
-def words(step: Step) -> Iterator[str]:
-    """Yield what a step does, how it is taken back, and what another Ingress must then be like."""
+def words(step: Step, objects: Iterable[Object]) -> Iterator[str]:
+    """Yield what a step does, how it is taken back, and what another Ingress, one of the objects, must then be like."""
     if not step.command:
         return
     yield short(step.command)
@@ -121,8 +121,10 @@ def words(step: Step) -> Iterator[str]:
     if step.command[1] == "annotate" and step.undo and short(step.undo).split()[3:] != put_on:
         yield f"back: {short(step.undo)}"
     for until in step.until:
-        if isinstance(until, Seen) and until.why:
-            yield f"until its Ingress has {until.text[until.text.index('{') :]}"
+        if until.what.endswith(" stands as planned"):
+            made = next(each for each in objects if each["metadata"]["name"] == until.command[-1])
+            spec = json.dumps(made["spec"], separators=(",", ":"), sort_keys=True)
+            yield " ".join(["until its Ingress has", spec, *made["metadata"].get("annotations", {}).values()])
 
 
 def short(command: Command) -> str:

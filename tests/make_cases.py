@@ -23,11 +23,10 @@ from ingress_manager.commands.audit.printing import printed as printed_audit
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.release.releases import release
+from ingress_manager.commands.release import release_of
 from ingress_manager.commands.status.printing import printed, told
 from ingress_manager.commands.status.states import Judge
-from ingress_manager.commands.uninstall.plan import lines as lines_of_uninstall
-from ingress_manager.commands.uninstall.plan import uninstall
+from ingress_manager.commands.uninstall import steps
 from ingress_manager.commands.view.look import look
 from ingress_manager.core.settings import parse
 from tests import adoptions, dumps, examples, golden, helm
@@ -50,17 +49,17 @@ FIELDS = ["why", "settings", "new", "forms", "objects", "becomes"]
 def released(case: Case) -> dict[str, str]:
     """Return how the Service of a case is released, or why it isn't, and the notes."""
     manifests = dumps.manifests(case)
-    [plan] = release(manifests, manifests.of_kind(SERVICES))
-    steps = "".join(f"{line}\n" for line in listed(plan.steps))
-    told = "".join(f"{sentence}\n" for sentence in (*plan.messages, *plan.notes))
-    return {name: text for name, text in {"steps": steps, "told": told}.items() if text}
+    [service] = manifests.of_kind(SERVICES)
+    plan = release_of(service, manifests)
+    found = {"steps": listed(plan.steps), "told": map(str, (*plan.messages, *plan.notes))}
+    texts = {name: "".join(f"{line}\n" for line in lines) for name, lines in found.items()}
+    return {name: text for name, text in texts.items() if text}
 
 
 def uninstalled(case: Case) -> dict[str, str]:
     """Return what `uninstall` shows in a case: with --keep, and with --remove, if that differs."""
     keep, remove = (
-        "".join(f"{line}\n" for line in lines_of_uninstall(uninstall(dumps.manifests(case), keep=keep)))
-        for keep in (True, False)
+        "".join(f"{line}\n" for line in listed(steps(dumps.manifests(case), keep=keep))) for keep in (True, False)
     )
     return {"keep": keep, **({"remove": remove} if remove != keep else {})}
 

@@ -14,11 +14,11 @@ from ingress_manager.commands.leaving.command import leaving
 from ingress_manager.commands.play import play
 from ingress_manager.commands.printing.console import use_colour
 from ingress_manager.commands.reading.rights import told
-from ingress_manager.commands.release.command import release
+from ingress_manager.commands.release import release
 from ingress_manager.commands.render import render
 from ingress_manager.commands.settings import settings
 from ingress_manager.commands.status.command import status
-from ingress_manager.commands.uninstall.command import uninstall
+from ingress_manager.commands.uninstall import uninstall
 
 PLUGIN = "kubectl-ingress_manager"
 """The name under which kubectl finds it: a plugin's file has _ for - in the plugin's name."""

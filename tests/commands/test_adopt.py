@@ -14,7 +14,7 @@ import yaml
 from ingress_manager.commands.adopt.adoption import Adoption, adopt
 from ingress_manager.commands.adopt.command import NEEDED
 from ingress_manager.commands.adopt.needed import entries, needed
-from ingress_manager.commands.plans.plan import Seen
+from ingress_manager.commands.plans.plan import Step, going_back
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
@@ -22,10 +22,11 @@ from ingress_manager.commands.view.entrances import entrances_in, keys_of
 from ingress_manager.core.annotations import PATH_TYPES, PROFILE
 from ingress_manager.core.copying import DEFAULT_COPIED, MANAGED_BY_LABEL, wrong_copied_key
 from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from tests import adoptions, golden
-from tests.commands.commands import DEFAULTS, Cluster, Ended, listing, run
+from tests.commands.commands import DEFAULTS, Cluster, Ended, event, listing, run
 
 ADOPTIONS = adoptions.cases()
 
@@ -279,13 +280,16 @@ def test_what_other_namespaces_answer_keeps_an_ingress_from_being_replaced(path:
 
 # With --apply, on a kubectl that only answers; tests/e2e/test_adopt.py has a real one.
 
-EVENT = "1 Sync error: … Ingress team-a/hosts isn't there yet: …\n"
+SERVICE, INGRESS = objects()["items"]
 
 
-def looks() -> list[Seen]:
-    """Return what the plan of the case looks for."""
-    [adoption] = adopt(*adoptions.adoptable(CASE))
-    return [until for step in adoption.steps for until in step.until if isinstance(until, Seen)]
+def events(*said: str) -> dict[str, Any]:
+    """Return Metacontroller's Events on the Service hosts."""
+    found = [event(SERVICE, each) for each in said]
+    return listing(*(each | {"metadata": {**each["metadata"], "uid": each["message"]}} for each in found))
+
+
+NONE, TAKEN = events(), events("422 Ingress team-a/hosts isn't there yet: one has that name")
 
 
 @pytest.fixture
@@ -297,8 +301,8 @@ def path(settings: Callable[[str], Path]) -> Path:
 def apply(cluster: Cluster, path: Path) -> Apply:
     """Return what runs `adopt --apply` on a cluster that has these Events, one after the other."""
 
-    def applied(*arguments: str, events: Sequence[str] = ("",)) -> Ended:
-        seen = "\n".join(until.text for until in looks())
+    def applied(*arguments: str, events: Sequence[Any] = (NONE,)) -> Ended:
+        seen = INGRESS | {"metadata": INGRESS["metadata"] | {"annotations": {LAST_APPLIED: "{}"}}}
         cluster.says({"services,ingresses": objects(), "ingress": seen, **cluster.answers, "events": [*events]})
         return run("adopt", "team-a/hosts", "--apply", "--context", "there", "--settings", path, *arguments)
 
@@ -306,7 +310,7 @@ def apply(cluster: Cluster, path: Path) -> Apply:
 
 
 def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply: Apply, cluster: Cluster) -> None:
-    ended = apply(events=["", "", EVENT])
+    ended = apply(events=[NONE, NONE, TAKEN])
     assert (ended.status, ended.err) == (0, "")
     *steps, last = ended.out.splitlines()
     commands = [line for line in PRINTED.splitlines() if line.startswith("kubectl")]
@@ -314,63 +318,71 @@ def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply
     assert (steps, last) == (printed, "team-a/hosts is ingress-manager's: team-a/hosts.")
     assert cluster.asked == [
         "get services,ingresses",
-        *("get ingress", "get events", "annotate service", "get events", "get events"),
+        *("get events", "annotate service", "get events", "get events"),
         *("patch ingress", "get ingress"),
     ]
 
 
-@pytest.mark.parametrize(
-    ("reason", "events", "last"),
-    [
-        ("only one of an earlier time", [EVENT], EVENT[:-1]),
-        ("another one", ["", "7 Sync error: … refused\n\n"], "7 Sync error: … refused"),
-    ],
-)
-def test_without_a_new_event_it_stops_and_says_how_to_go_back(
-    reason: str, events: list[str], last: str, apply: Apply, cluster: Cluster
-) -> None:
-    ended = apply(events=events)
-    assert ended.status == 2, reason
+@pytest.mark.parametrize("said", [[TAKEN], [NONE, events("422 refused")]], ids=["earlier", "another"])
+def test_without_a_new_event_it_stops_and_says_how_to_go_back(said: Any, apply: Apply, cluster: Cluster) -> None:
+    ended = apply(events=said)
+    assert ended.status == 2
     assert "patch ingress" not in cluster.asked
-    missing = "team-a/hosts: After 120 s: Metacontroller has not reported `Ingress team-a/hosts isn't there yet`"
+    missing = (
+        "After 120 s it is not seen that a new Event of Service team-a/hosts has `Ingress team-a/hosts isn't there"
+    )
     assert missing in ended.err
-    assert f"; last seen: {last}\n" in ended.err
     back = "kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-"
     assert ended.err.endswith(f"Plan it again to go on. To go back:\n  {back}\n")
 
 
-def test_the_first_error_ends_it_and_what_was_done_is_told(apply: Apply, cluster: Cluster) -> None:
-    conflict = KubectlFailed("Error from server (Conflict): the object has been modified")
-    cluster.fails = {"patch": conflict}
-    ended = apply(events=["", EVENT])
-    assert ended.status == 2
-    assert ended.err == (
-        "Error: team-a/hosts: Error from server (Conflict): the object has been modified\n"
-        "Done so far:\n"
-        "  kubectl annotate --namespace=team-a --resource-version=1 --context=there -- service hosts ingress/http=true "
-        "'ingress/host=www.hosts.example.com, hosts.example.com'\n"
-        "Plan it again to go on. To go back:\n"
-        "  kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-\n"
+def test_an_ingress_that_is_not_as_planned_is_told(apply: Apply, cluster: Cluster) -> None:
+    cluster.answers["ingress"] = INGRESS
+    ended = apply(events=[NONE, TAKEN])
+    assert (ended.status, "Ingress team-a/hosts has Metacontroller's record, and is as planned" in ended.err) == (
+        2,
+        True,
     )
-    cluster.fails = {"annotate": conflict}
-    assert apply().err.endswith("\nNothing of it was done.\n")
+
+
+def test_the_first_error_ends_it_and_what_was_begun_is_told(apply: Apply, cluster: Cluster) -> None:
+    cluster.fails = {"patch": KubectlFailed("Error from server (Conflict): the object has been modified")}
+    ended = apply(events=[NONE, TAKEN])
+    assert ended.status == 2
+    first, *begun = ended.err.splitlines()
+    assert first == "Error: team-a/hosts: Error from server (Conflict): the object has been modified"
+    annotate = (
+        "  kubectl annotate --namespace=team-a --resource-version=1 --context=there -- service hosts ingress/http=true "
+    )
+    assert begun[:2] == ["Begun so far:", f"{annotate}'ingress/host=www.hosts.example.com, hosts.example.com'"]
+    assert begun[2].startswith("  kubectl patch "), "nobody knows whether it was carried out"
+    assert begun[3:] == [
+        "Plan it again to go on. To go back:",
+        "  ingress-manager release team-a/hosts --apply --context=there",
+        "  kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-",
+    ]
+
+
+def test_what_was_taken_away_is_not_brought_back_and_the_plan_goes_on() -> None:
+    begun = [Step(("kubectl", "annotate"), ("kubectl", "annotate", "a-")), Step(("kubectl", "delete"), None)]
+    assert going_back(begun, ()) == ["What was done before has to stay. Plan it again to go on."]
 
 
 def test_who_stops_it_is_told_what_was_done(apply: Apply, cluster: Cluster) -> None:
     for stopped, done in (("annotate", ["annotate"]), ("get events", []), ("patch", ["annotate", "patch"])):
         cluster.fails = {stopped: KeyboardInterrupt()}
-        ended = apply(events=["", EVENT])
+        ended = apply(events=[NONE, TAKEN])
         assert (ended.status, ended.err.splitlines()[0]) == (2, "Error: team-a/hosts: interrupted")
         told = ended.err.partition("To go back:")[0]
         assert [word for word in ("annotate", "patch") if f"kubectl {word}" in told] == done
-        assert ("Nothing of it was done." in told) == (not done)
+        assert ("Nothing was done." in told) == (not done)
 
 
 def test_refused_ones_do_not_keep_others_from_being_adopted(apply: Apply, cluster: Cluster) -> None:
     refused, found = "kept-by-argo-cd-refused", objects()
     found["items"] += objects(ADOPTIONS[refused])["items"]
     cluster.answers = {"services,ingresses": found}
-    ended = apply(f"team-a/{refused}", events=["", EVENT])
+    ended = apply(f"team-a/{refused}", events=[NONE, TAKEN])
     assert ended.status == 1
     assert "\nteam-a/hosts is ingress-manager's: team-a/hosts.\n" in ended.out
     assert f"team-a/{refused}: " in ended.err

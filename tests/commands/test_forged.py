@@ -36,7 +36,7 @@ ROUTE = {
 ON_A_CLUSTER = settings_on_a_cluster("defaults: {class: nginx}\n")
 SETTINGS = {name: [each] for name, each in ON_A_CLUSTER.items()}
 ANSWERS: dict[str, list[Object]] = {
-    "events as objects": [event(SHOP, "Ingress team-a/shop isn't there yet")],
+    "events": [event(SHOP, "Ingress team-a/shop isn't there yet")],
     "services": [SHOP],
     "services,ingresses": [SHOP, OURS],
     "ingresses": [BY_HAND],
@@ -88,9 +88,7 @@ class Forged(Cluster):
     def answer(self, words: Sequence[str], stdin: str) -> str:
         """Return objects as kubectl prints them."""
         name = words[words.index("--") + 1]
-        # They are read as objects before, and waited for as lines.
-        key = f"{name} as objects" if name == "events" and "--output=json" in words else name
-        found = self.answers.get(key, f"7 {EVIL}") if words[0] == "get" else ""
+        found = self.answers.get(name, f"7 {EVIL}") if words[0] == "get" else ""
         assert stdin == ""
         return found if isinstance(found, str) else json.dumps({"kind": "List", "apiVersion": "v1", "items": found})
 

@@ -5,23 +5,32 @@ tests/commands/uninstall has objects, and what is printed of them.
 """
 
 import json
-import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.sync_requests import as_created, service
-from ingress_manager.commands.plans.steps import as_printed
+from ingress_manager.commands.plans.steps import MOST_NAMES, MOVING
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.uninstall.plan import MOST_NAMES, POLICIES
+from ingress_manager.commands.uninstall import OURS
+from ingress_manager.commands.view.managed import RECORDS
 from ingress_manager.core.copying import COPIED
-from ingress_manager.core.text import one_line
 from tests import golden
 from tests import make_cases as cases
-from tests.commands.commands import HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, listing, run
+from tests.commands.commands import (
+    HTTPROUTES,
+    LISTENERSETS,
+    UNKNOWN_KIND,
+    Cluster,
+    event,
+    listing,
+    run,
+    settings_on_a_cluster,
+)
 from tests.golden import Case
 from tests.manifests.objects import built, rendered
 
@@ -35,12 +44,30 @@ def managed(kind: str = "Ingress", name: str = "shop") -> dict[str, Any]:
     return as_created({"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "team-a"}}, SHOP)
 
 
-def dump(*objects: dict[str, Any]) -> str:
-    return json.dumps(listing(*objects))
+def told(name: str) -> dict[str, Any]:
+    """Return Metacontroller's Event that the Service shop hasn't its Ingress."""
+    found = event(SHOP, "422 Ingress team-a/shop isn't there yet: one that ingress-manager didn't make has that name")
+    return found | {"metadata": {"name": name, "namespace": "team-a", "uid": name}}
+
+
+@pytest.fixture(autouse=True)
+def there(cluster: Cluster) -> None:
+    """A cluster with the Service shop and its Ingress, which knows neither HTTPRoutes nor Metacontroller's kinds."""
+    events = [listing(told("before")), listing(told("before"), told("after"))]
+    cluster.says({"events": events, "ingress": managed()}, UNKNOWN_KIND)
+    has(cluster, SHOP, managed())
+
+
+def has(cluster: Cluster, *objects: dict[str, Any]) -> None:
+    """Let a cluster have other Services and Ingresses."""
+    services = [each for each in objects if each["kind"] == "Service"]
+    ingresses = [each for each in objects if each["kind"] == "Ingress"]
+    found = {"services": services, "ingresses": ingresses, "services,ingresses": objects}
+    cluster.answers |= {kind: listing(*each) for kind, each in found.items()}
 
 
 def commands(printed: str) -> list[list[str]]:
-    """Return the words of each kubectl command of a script."""
+    """Return the words of each kubectl command of a plan."""
     return [shlex.split(line) for line in printed.splitlines() if line.startswith("kubectl")]
 
 
@@ -50,170 +77,147 @@ def test_what_is_printed_is_as_the_case_says(folder: Path, case: Case) -> None:
     assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
 
 
-def test_a_service_whose_ingress_is_not_in_the_files_is_not_released() -> None:
-    """Without its Ingress the plan would only take the annotations off, and Metacontroller would remove the Ingress."""
-    ended = run("release", "team-a/shop", "-f", "-", stdin=dump(SHOP, managed(name="shop.internal")))
-    assert (ended.status, ended.out) == (1, "")
-    assert ended.err.startswith("stdin:1: team-a/shop: the files have no Ingress or HTTPRoute team-a/shop: if")
-
-
-def test_one_entrance_is_released_and_the_others_stay() -> None:
+def test_one_entrance_is_released_and_the_others_stay(cluster: Cluster) -> None:
     own = {"ingress/http": "true", "internal.ingress/http": "true", "internal.ingress/host": "a.example.com"}
-    objects = [service(own), managed(), managed(name="shop.internal"), managed("HTTPRoute", "shop.internal.redirect")]
-    ended = run("release", "shop.internal", "-n", "team-a", "-f", "-", stdin=dump(*objects))
+    has(cluster, service(own), managed(), managed(name="shop.internal"))
+    ended = run("release", "shop.internal", "-n", "team-a")
     assert (ended.status, ended.out.splitlines()[0], ended.err) == (0, "# team-a/shop.internal", "")
     changed = [words[words.index("--") + 1 :] for words in commands(ended.out) if words[1] in {"patch", "annotate"}]
-    assert [words[1] for words in changed] == ["shop.internal", "shop.internal.redirect", "shop", "shop"]
+    assert [words[1] for words in changed] == ["shop.internal", "shop", "shop"]
     assert changed[-1][2:] == ["internal.ingress/http-", "internal.ingress/host-", "ingress-manager/moving-"]
-    nothing = run("release", "team-a/shop.other", "-f", "-", stdin=dump(*objects))
+    nothing = run("release", "team-a/shop.other")
     assert (nothing.out, nothing.err) == ("", "team-a/shop.other: nothing of it is ingress-manager's\n")
 
 
-def test_what_has_no_name_of_an_api_server_is_told_and_becomes_no_command() -> None:
-    """As options of kubectl, some would delete all, or send the user's credentials to somebody else."""
-    names: list[Any] = ["--all", "--server=http://a.example.com", "a; reboot", "a\nreboot", "Shop", "", 7, None]
-    ended = run("uninstall", "--remove", "-f", "-", stdin=dump(*(managed(name=name) for name in names)))
-    assert ended.status == 1
-    assert "ingress" not in {words[words.index("--") + 1] for words in commands(ended.out)}
-    assert [line.partition(": metadata")[0] for line in ended.err.splitlines()] == [
-        f"stdin:1: team-a/{one_line(str(name or ''))}: is no valid Ingress" for name in names
-    ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["release", "shop", "-f", "-", "--apply"], "--apply works on the cluster, not on files"),
-        (["release", "nobody", "-f", "-"], "there is no Service nobody"),
-        (["uninstall", "--keep", "-f", "-", "--apply"], "--apply works on the cluster, not on files"),
-        (["uninstall", "-f", "-"], "say what becomes of the Ingresses: --keep or --remove"),
-    ],
-)
-def test_wrong_use_is_told_with_exit_status_2(arguments: list[str], message: str) -> None:
-    ended = run(*arguments, stdin=dump(SHOP))
-    assert (ended.status, ended.out) == (2, "")
-    assert message in ended.err
-
-
-# On a kubectl that only answers.
-
-STANDS = f"{as_printed(managed()['metadata']['uid'])} {as_printed(managed().get('spec'))}"
-MADE = {"services,ingresses": listing(SHOP, managed()), "events": listing(), "ingress": STANDS}
-RELEASE = ("release", "team-a/shop", "--apply")
+def test_wrong_use_is_told_with_exit_status_2() -> None:
+    for command, message in (("release nobody", "there is no Service nobody"), ("uninstall", "--keep or --remove")):
+        ended = run(*command.split())
+        assert (ended.status, ended.out, message in ended.err) == (2, "", True)
 
 
 def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
-    cluster.answers, cluster.error = {**MADE}, UNKNOWN_KIND
-    ended = run(*RELEASE, "--without-event")
+    ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.splitlines()[-1] == "team-a/shop is released; Ingress team-a/shop stays as it is."
     assert cluster.asked == [
-        *("get services,ingresses", f"get {HTTPROUTES}", f"get {LISTENERSETS}", "get events"),
-        *("patch ingress", "annotate service", "annotate service", "get ingress"),
+        *("get services,ingresses", f"get {HTTPROUTES}", f"get {LISTENERSETS}", "patch ingress"),
+        *("get events", "annotate service", "get events", "annotate service", "get ingress"),
     ]
-    cluster.answers["ingress"] = ""
-    ended = run(*RELEASE, "--without-event")
-    assert (ended.status, "Ingress team-a/shop does not stand any more as it was released" in ended.err) == (2, True)
-    cluster.answers["services,ingresses"] = listing(SHOP)
-    assert run(*RELEASE).out.endswith("team-a/shop is released.\n")
-    cluster.answers["services,ingresses"] = listing(service({"ingress/host": "\0"}), managed())
-    cluster.calls.clear()
-    ended = run(*RELEASE)
-    assert (ended.status, ended.out, len(cluster.calls)) == (1, "", 4)
+    has(cluster, SHOP)
+    assert run("release", "team-a/shop", "--apply").out.endswith("team-a/shop is released.\n")
+
+
+def test_nothing_is_taken_off_the_service_before_metacontroller_has_let_go(cluster: Cluster) -> None:
+    """An Event of before doesn't say so, nor does one of a refused Service."""
+    cluster.answers["events"] = listing(told("before"))
+    ended = run("release", "team-a/shop", "--apply")
+    assert (ended.status, cluster.asked[-1], "annotate service shop ingress/http-" in ended.out) == (
+        2,
+        "get events",
+        False,
+    )
+    assert "a new Event of Service team-a/shop has `Ingress team-a/shop isn't there yet`" in ended.err
+    assert "--without-event does without" in ended.err
+    assert "To go back:\n" in ended.err
+    assert "  ingress-manager adopt team-a/shop --apply\n" in ended.err
+    cluster.asked.clear()
+    assert run("release", "team-a/shop", "--apply", "--without-event").status == 0
+    assert "get events" not in cluster.asked
+
+
+def test_an_ingress_that_does_not_stand_as_it_was_released_is_told(cluster: Cluster) -> None:
+    cluster.answers["ingress"] = managed() | {"spec": {}}
+    ended = run("release", "team-a/shop", "--apply")
+    assert (ended.status, "not seen that Ingress team-a/shop stands as it was released" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize("command", [("release", "team-a/shop"), ("uninstall", "--keep")])
 def test_what_cannot_be_seen_is_not_taken_for_nothing(command: tuple[str, ...], cluster: Cluster) -> None:
-    cluster.answers = {"services,ingresses": listing(SHOP, managed())}
     cluster.error = "Error from server (Forbidden): httproutes is forbidden"
     ended = run(*command)
     assert (ended.status, ended.out) == (2, "")
     assert "httproutes is forbidden" in ended.err
 
 
+@pytest.mark.parametrize("key", RECORDS)
+def test_each_record_of_ours_is_gone_after_a_release(key: str, cluster: Cluster) -> None:
+    made = managed()
+    made["metadata"]["annotations"][key] = "ingress-manager"
+    has(cluster, SHOP, made)
+    for command in (("release", "team-a/shop"), ("uninstall", "--keep")):
+        [words] = [words for words in commands(run(*command).out) if words[1] == "patch"]
+        [patch] = [json.loads(word.removeprefix("--patch=")) for word in words if word.startswith("--patch=")]
+        assert {"op": "remove", "path": f"/metadata/annotations/{key.replace('/', '~1')}"} in patch
+
+
 # uninstall
 
 
 @pytest.mark.parametrize("more", [0, 1])
-def test_a_command_line_names_no_more_than_kubectl_does_at_once(more: int) -> None:
+def test_a_command_line_names_no_more_than_kubectl_does_at_once(more: int, cluster: Cluster) -> None:
     """Two hundred would take forty seconds."""
     many = [managed(name=f"shop-{number}") for number in range(MOST_NAMES + more)]
-    printed = run("uninstall", "--remove", "-f", "-", stdin=dump(*many)).out
+    has(cluster, *many)
+    printed = run("uninstall", "--remove").out
     [line] = (line for line in printed.splitlines() if f"shop-{MOST_NAMES - 1}" in line and not line.startswith("#"))
     assert ("--filename=-" in line) == bool(more)
 
 
-def test_one_command_releases_all_that_differ_in_name_and_namespace_alone() -> None:
-    """A call of kubectl for each would take a minute for 200."""
-    many = [managed(name=f"shop-{number}") for number in range(4)]
-    for number in (0, 1, 3):
-        many[number]["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "ingress-manager"}
-    many[1]["metadata"]["namespace"] = "team-b"
-    many[3]["metadata"]["ownerReferences"].insert(0, {"kind": "Service", "name": "another", "uid": "1"})
-    printed = run("uninstall", "--keep", "-f", "-", stdin=dump(*many)).out
-    lines = [line for line in printed.splitlines() if "kubectl patch" in line]
-    named = [sorted(set(re.findall(r"shop-\d", line))) for line in lines]
-    assert named == [["shop-0", "shop-1"], ["shop-2"], ["shop-3"]]
-    assert ['"remove", "path": "/metadata/labels' in line for line in lines] == [True, False, True]
-    assert ['"remove", "path": "/metadata/ownerReferences/1"' in line for line in lines] == [False, False, True]
-
-
 def test_all_that_was_installed_is_removed() -> None:
-    """What is in a namespace that is deleted goes with it."""
+    """What is in a namespace that is deleted goes with it, and what is in none by its label."""
     [printed] = (case.stated["becomes"]["remove"] for _, case in CASES if case.name == "everything")
     words = {word for words in commands(printed) for word in words}
-    installed = [*rendered("manifests"), *rendered("metacontroller"), *built(REPOSITORY / "metacontroller/listenerset")]
-    assert {name for name in POLICIES if "name-taken" not in name} == {
-        item["metadata"]["name"] for item in installed if item["kind"] == "ValidatingAdmissionPolicy"
-    }
-    left = {
-        (item["kind"], item["metadata"]["name"])
-        for item in installed
+    admission = [*yaml.safe_load_all((REPOSITORY / "manifests/admission/webhook.yaml").read_text())]
+    of_others = [*rendered("manifests"), *rendered("metacontroller"), *built(REPOSITORY / "metacontroller/listenerset")]
+    left = [
+        f"{item['kind']} {item['metadata']['name']}"
+        for item in [*of_others, *admission]
         if item["metadata"]["name"] not in words and item["metadata"].get("namespace") not in words
-    }
-    assert left == set()
+        if item["metadata"]["labels"]["app.kubernetes.io/name"] not in OURS or f"{item['kind'].lower()}" not in printed
+    ]
+    assert left == []
 
 
 def test_metacontroller_stays_where_that_is_asked_for() -> None:
-    printed = run("uninstall", "--keep", "--keep-metacontroller", "-f", "-", stdin="").out
-    assert printed.endswith("\n# Metacontroller stays, as --keep-metacontroller asks for.\n")
+    printed = run("uninstall", "--keep", "--keep-metacontroller").out
+    assert printed.endswith("\n# Metacontroller stays: --keep-metacontroller asks for that.\n")
     assert {"crd", "metacontroller"}.isdisjoint(word for words in commands(printed) for word in words)
 
 
-def test_what_was_copied_goes_from_its_service_where_the_ingress_stays() -> None:
-    """As with release; nothing else of the Service does, and Metacontroller isn't known to work for it alone."""
+def test_what_was_copied_goes_from_its_service_where_the_ingress_stays(cluster: Cluster) -> None:
+    """As with release; nothing else of the Service does."""
     key = "nginx.ingress.kubernetes.io/proxy-body-size"
     own = {"ingress/http": "true", key: "8m", "nginx.ingress.kubernetes.io/proxy-read-timeout": "60"}
     copied = managed()
     copied["metadata"]["annotations"] |= {key: "8m", COPIED: key}
     blog = service(own)
     blog["metadata"] |= {"name": "blog", "uid": "2"}
-    objects = [service(own), blog, copied]
-    printed = run("uninstall", "--keep", "-f", "-", stdin=dump(*objects)).out
-    assert f"\nkubectl annotate --namespace=team-a -- service shop ingress/http- {key}-\n" in printed
-    assert "\nkubectl annotate --namespace=team-a -- service blog ingress/http-\n" in printed
-    assert '"path": "/metadata/annotations/ingress~1copied"' in printed
-    assert "\n# Metacontroller stays: none of its controllers was read, so" in printed
-    removed = run("uninstall", "--remove", "-f", "-", stdin=dump(*objects)).out
-    assert "\nkubectl annotate --namespace=team-a -- service shop blog ingress/http-\n" in removed
-    assert "crd" not in {word for words in commands(removed) for word in words}
+    has(cluster, service(own), blog, copied)
+    printed = run("uninstall", "--keep").out
+    assert f"\nkubectl annotate --namespace=team-a -- service shop ingress/http- {key}- {MOVING}-\n" in printed
+    assert f"\nkubectl annotate --namespace=team-a -- service blog ingress/http- {MOVING}-\n" in printed
+    removed = run("uninstall", "--remove").out
+    assert f"\nkubectl annotate --namespace=team-a -- service shop blog ingress/http- {MOVING}-\n" in removed
 
 
-def test_the_whole_cluster_is_asked(cluster: Cluster) -> None:
-    cluster.answers, cluster.error = MADE, UNKNOWN_KIND
+def test_the_whole_cluster_is_asked_and_the_hook_is_stopped_where_it_is(cluster: Cluster) -> None:
+    decorators, composites = (f"{kind}controllers.metacontroller.k8s.io" for kind in ("decorator", "composite"))
     ended = run("uninstall", "--keep", "--context", "there")
     assert ended.status == 0
-    decorators, composites = (f"{kind}controllers.metacontroller.k8s.io" for kind in ("decorator", "composite"))
     assert [call.rpartition(" ")[2] for call in cluster.calls] == [
         *("services", "ingresses", HTTPROUTES, LISTENERSETS, decorators, composites)
     ]
     assert all(words[words.index("--") - 1] == "--context=there" for words in commands(ended.out))
-    assert any("crd" in words for words in commands(ended.out)), "there is no other controller"
     assert not any("decoratorcontroller" in words for words in commands(ended.out)), "the cluster has no such kind"
+    assert ended.err.startswith("The plan goes by the name ingress-manager/ingress-manager: no DecoratorController")
+    cluster.answers[decorators] = settings_on_a_cluster("", "tools", "hook")[decorators]
+    ended = run("uninstall", "--keep")
+    assert (ended.status, ended.err) == (0, "")
+    assert "kubectl delete --namespace=tools --cascade=foreground --ignore-not-found -- deployment hook\n" in ended.out
+    assert "# The namespace tools stays: " in ended.out
 
 
 def test_the_steps_of_an_uninstallation_are_taken_and_one_that_fails_ends_it(cluster: Cluster) -> None:
-    cluster.answers, cluster.error = {**MADE}, UNKNOWN_KIND
     ended = run("uninstall", "--keep", "--apply")
     assert (ended.status, ended.out.splitlines()[-1]) == (0, "ingress-manager is removed.")
     cluster.fails = {"delete deployment": KubectlFailed("Error from server: no")}

@@ -16,8 +16,8 @@ from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.printing.words import Command, shown, with_options
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Manifests, Unreadable, read
-from ingress_manager.commands.release.releases import release
-from ingress_manager.commands.uninstall.plan import uninstall
+from ingress_manager.commands.release import release_of
+from ingress_manager.commands.uninstall import steps
 from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import ANY
@@ -63,11 +63,10 @@ def objects(draw: st.DrawFn) -> list[Object]:
 
 def plans(manifests: Manifests) -> Iterator[Iterable[Step]]:
     """Yield the steps of every command that plans."""
-    yield from (each.steps for each in release(manifests, manifests.of_kind(SERVICES)))
+    yield from (release_of(each, manifests).steps for each in manifests.of_kind(SERVICES))
     with suppress(Unreadable):
         yield from (each.steps for each in adopt(manifests, manifests.of_kind(INGRESSES), LENIENT))
-    yield uninstall(manifests, keep=True, has_controllers=True)
-    yield uninstall(manifests, keep=False)
+    yield from (steps(manifests, keep=keep) for keep in (True, False))
 
 
 def checked(command: Command, line: str, options: Sequence[str] = ()) -> None:

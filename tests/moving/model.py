@@ -5,8 +5,8 @@ Metacontroller knows Services and Ingresses by copies of its own, each of which 
 tells at once what isn't there, and does what the stand-in does (devcluster/standin).
 """
 
+import copy
 import json
-import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from random import Random
@@ -178,6 +178,11 @@ class Model:
                 self.read(("Ingress", namespace, name), only := json.loads(stdin)["preconditions"])
                 self.delete(INGRESSES, name, namespace, **only)
                 return ""
+            for name in names[1:] if options.get("type") == "json" else ():
+                before = self.read((names[0].title(), options["namespace"], name), {})
+                self.update(INGRESSES, operated(before, json.loads(options["patch"])))
+            if options.get("type") == "json":
+                return ""
             change: Object = json.loads(options.get("patch", "{}"))
             if verb == "annotate":
                 pairs = (each.partition("=") for each in names[2:])
@@ -194,22 +199,23 @@ class Model:
         if "" in kinds:
             raise KubectlFailed(f'error: the server doesn\'t have a resource type "{names[0]}"')
         found = [each for each in self.all(*kinds) if options.get("namespace") in {None, each["metadata"]["namespace"]}]
-        if options["output"] == "json":
-            return json.dumps(listing(*found))
         if "Event" in kinds:
             found = [each for each in found if f"={each['involvedObject']['uid']}," in options["field-selector"]]
-            return "".join(f"{each['metadata']['resourceVersion']} {each['message']}\n" for each in found)
-        one = [each for each in found if each["metadata"]["name"] == names[1]]
-        return re.sub(r"\{([^{}]+)\}", lambda path: printed(path[1], one[0]), options["output"][9:]) if one else ""
+        found = [each for each in found if names[1:] in ([], [each["metadata"]["name"]])]
+        return json.dumps(listing(*found))
 
 
-def printed(path: str, found: Any) -> str:
-    """Return what kubectl prints for a JSONPath, such as .spec or .metadata.ownerReferences[?(@.controller==true)]."""
-    for name, key in re.findall(r"\.((?:\\.|[^.\[\]\\])+)|\[\?\(@\.(\w+)==true\)\]", path):
-        if key:
-            found = next((each for each in found or [] if each.get(key)), None)
-        else:
-            found = (found or {}).get(re.sub(r"\\(.)", r"\1", name))
-    if found is None or isinstance(found, str):
-        return found or ""
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+def operated(found: Object, operations: Iterable[Object]) -> Object:
+    """Return what a JSON patch makes of an object (RFC 6902). Raises ApiError where one of its tests fails."""
+    made: Object = copy.deepcopy(found)
+    for each in operations:
+        *path, last = [key.replace("~1", "/") for key in each["path"].split("/")[1:]]
+        at: Any = made
+        for key in path:
+            at = at[int(key) if isinstance(at, list) else key]
+        key = int(last) if isinstance(at, list) else last
+        if each["op"] == "remove":
+            del at[key]
+        elif at[key] != each["value"]:
+            raise ApiError(422, "Invalid", "the server rejected our request due to an error in our request")
+    return made

@@ -20,7 +20,7 @@ from ingress_manager.commands.adopt.parts import (
     why_not_beside,
     why_not_replaced,
 )
-from ingress_manager.commands.plans.deployers import about_ingress, about_service, not_yet
+from ingress_manager.commands.plans.deployers import about_service, not_yet
 from ingress_manager.commands.plans.plan import Plan, listed
 from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.printing.words import comment, word
@@ -80,7 +80,7 @@ class Adoption(Plan):
             return
         yield comment(self.title)
         yield from listed(self.steps, options)
-        if not any(step.until for step in self.steps):
+        if not any(step.until or step.pause for step in self.steps):
             yield comment("The next steps need the Ingress and the Services as the cluster has them:")
             yield f"ingress-manager adopt {word(self.title)} --apply"
 
@@ -139,7 +139,6 @@ def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: A
     if plan.left:
         what = f"stays as it is; if it is ever deleted, it comes back without {', '.join(plan.left)}"
         plan.tell([f"{what}, unless the settings have them copied from the Service (limits.copyAnnotations)"])
-    plan.tell(about_ingress(item))
     for each in parts:
         plan.tell(about_service(each.service) if each.annotations else ())
         around.made(each)

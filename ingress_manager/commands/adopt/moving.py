@@ -5,17 +5,15 @@ a controller says so, the old one goes, or keeps what leads to the Service of it
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ingress_manager.commands.adopt.asked import Asked
-from ingress_manager.commands.plans.plan import Pause, Seen, Step
+from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
 from ingress_manager.commands.plans.steps import (
     annotating,
     deleting,
     is_recorded,
     is_served,
-    is_unchanged,
     patch,
     stands,
     touch,
@@ -34,7 +32,6 @@ def steps(item: Item, others: Sequence[Asked], own: Asked | None, after: Object)
     if not (item.metadata.get("resourceVersion") and all(each.service.metadata.get("uid") for each in parts)):
         yield from (annotating(each.service, each.annotations) for each in parts if each.annotations)
         return
-    yield Step(until=[is_unchanged(item)])
     addresses = at(item, "status", "loadBalancer", "ingress")
     standing = [stands(each.service, each.ingress) for each in others]
     for each, seen in zip(others, standing, strict=True):
@@ -44,19 +41,19 @@ def steps(item: Item, others: Sequence[Asked], own: Asked | None, after: Object)
         sentence = (
             f"No controller has given {item.full_name} an address, so nobody can see when the new ones are served."
         )
-        yield Step(until=[Pause()], notes=[sentence])
+        yield Step(pause=PAUSE, notes=[sentence])
     touched = touch(own.service, item) if own else Step()
     if own:
         yield annotating(own.service, own.annotations, touched.until, version=True) if own.annotations else touched
     if others:
-        yield Step(until=[replace(each, at_once=True) for each in standing])
+        yield Step(until=standing)
     if not own:
         yield deleting(item)
         return
     back = ("ingress-manager", "release", item.full_name, "--apply")
-    yield Step(patch(item, given(item, own, after)), back, [is_recorded(item, after)], takes_away=bool(others))
+    yield Step(patch(item, given(item, own, after)), None if others else back, [is_recorded(item, after)])
     if not own.annotations:
-        yield Step(touched.undo)
+        yield Step(touched.undo or ())
 
 
 def given(item: Item, own: Asked, after: Object) -> dict[str, Any]:

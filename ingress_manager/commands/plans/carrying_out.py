@@ -1,19 +1,18 @@
 """Carries plans out, for `--apply`: runs their kubectl commands, one after the other."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 import click
 
-from ingress_manager.commands.plans.plan import PATIENCE, Pause, Plan, Seen, Step, going_back, late, without_events
+from ingress_manager.commands.plans.plan import PATIENCE, PAUSE, Plan, Seen, Step, going_back, without_events
 from ingress_manager.commands.printing.console import note, show, waiting
-from ingress_manager.commands.printing.words import Command, comment, shown
-from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.printing.words import comment, shown
+from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import timeout_option
-from ingress_manager.core.text import one_line
 
 BETWEEN_LOOKS = 0.5
 """Seconds."""
@@ -37,12 +36,11 @@ def plan_options(command: Callable[..., None]) -> Callable[..., None]:
         command(how=How(apply, without_event, seconds), **values)
 
     without = (
-        f"Wait {Pause().seconds} seconds instead of for Metacontroller's Event. Use it in a namespace that is paused."
+        f"Wait {PAUSE} seconds instead of for Metacontroller's Event: where the Service is refused, or in a pause."
     )
-    apply = "Carry the steps out instead of showing them."
     decorated = timeout_option("2m", "How long to wait for each step")(decorated)
     decorated = click.option("--without-event", is_flag=True, help=without)(decorated)
-    return click.option("--apply", is_flag=True, help=apply)(decorated)
+    return click.option("--apply", is_flag=True, help="Carry the steps out instead of showing them.")(decorated)
 
 
 def perform(kubectl: Kubectl, plans: Iterable[Plan], how: How) -> int:
@@ -68,65 +66,47 @@ def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step], seconds: int 
 
     Raises KubectlFailed at the first that fails, or when Ctrl-C ends it.
 
-    The message says what was done before, and how to go on or back. Each thing that has to be seen is waited for for so
-    many seconds.
+    The message says what was begun, and how to go on or back. Nobody knows whether the last command was carried out:
+    its answer can be lost. The way back is told for it, too; where nothing was done, it changes nothing. Each thing
+    that has to be seen is waited for for so many seconds.
     """
-    done: list[Step] = []
+    begun: list[Step] = []
     try:
         for step in steps:
-            new = [until for until in step.until if isinstance(until, Seen) and until.is_new]
-            before = [line for until in new for line in _look(kubectl, until)]
-            # It counts as done before it is: Ctrl-C can come while it runs, or is waited for.
-            done.append(step)
-            try:
-                _run(kubectl, step)
-            except KubectlFailed:
-                # Where something may have gone although the answer was lost, nothing is to be taken back.
-                done[-1:] = [replace(step, command=())] if step.takes_away else []
-                raise
-            for until in step.until:
-                if isinstance(until, Pause):
-                    with waiting(f"waiting {until.seconds} seconds, so that it is seen"):
-                        sleep(until.seconds)
-                else:
-                    with waiting(f"so far: {until.missing}"):
-                        _wait(kubectl, until, before, seconds)
-    except KubectlFailed as failed:
-        raise KubectlFailed(_told(about, failed.message, done, kubectl.options)) from failed
-    except KeyboardInterrupt as stopped:
-        # Nobody knows whether a command that has begun was carried out. The way back is told for it, too: where nothing
-        # was done, it changes nothing.
-        raise KubectlFailed(_told(about, "interrupted", done, kubectl.options)) from stopped
+            before = [_version(item) for seen in step.until if seen.is_new for item in _look(kubectl, seen)]
+            begun.append(step)
+            for each in step.notes:
+                click.echo(comment(each))
+            if step.command:
+                click.echo(f"$ {shown(step.command, kubectl.options)}")
+                kubectl.run(*step.command[1:], stdin=step.stdin)
+            if step.pause:
+                with waiting(f"waiting {step.pause} seconds, so that it is seen"):
+                    sleep(step.pause)
+            for seen in step.until:
+                with waiting(f"waiting until {seen.what}"):
+                    _wait(kubectl, seen, before, seconds)
+    except (KubectlFailed, KeyboardInterrupt) as stopped:
+        why = stopped.message if isinstance(stopped, KubectlFailed) else "interrupted"
+        commands = [f"  {shown(step.command, kubectl.options)}" for step in begun if step.command]
+        told = ["Begun so far:", *commands, *going_back(begun, kubectl.options)] if commands else ["Nothing was done."]
+        raise KubectlFailed("\n".join([f"{about}: {why}", *told])) from stopped
 
 
-def _run(kubectl: Kubectl, step: Step) -> None:
-    for each in step.notes:
-        click.echo(comment(each))
-    if step.command:
-        click.echo(f"$ {shown(step.command, kubectl.options)}")
-        kubectl.run(*step.command[1:], stdin=step.stdin)
-
-
-def _wait(kubectl: Kubectl, seen: Seen, before: Sequence[str], seconds: int) -> None:
+def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object], seconds: int) -> None:
     """Return once something was seen. Raises KubectlFailed when it isn't in time."""
-    end = monotonic() + (0 if seen.at_once else seconds)
-    while not any(seen.text in line and not (seen.is_new and line in before) for line in _look(kubectl, seen)):
+    end = monotonic() + seconds
+    while not any(seen.holds(item) for item in _look(kubectl, seen) if not (seen.is_new and _version(item) in before)):
         if monotonic() > end:
-            raise KubectlFailed(f"{late(seen, seconds)}; last seen: {_last(kubectl, seen.why or seen.command)}")
+            raise KubectlFailed(f"After {seconds} s it is not seen that {seen.what}: {seen.otherwise}")
         sleep(BETWEEN_LOOKS)
 
 
-def _look(kubectl: Kubectl, seen: Seen) -> list[str]:
-    return kubectl.run(*seen.command[1:]).splitlines()
+def _look(kubectl: Kubectl, seen: Seen) -> Sequence[Item]:
+    """Return what the command of `seen` gets. Raises KubectlFailed."""
+    end = seen.command.index("--")
+    return kubectl.get(" ".join(seen.command[end + 1 :]), *seen.command[2:end], IGNORE_NOT_FOUND).items
 
 
-def _last(kubectl: Kubectl, command: Command) -> str:
-    """Return the last line that a command prints. A refusal in an Event ends with a line break."""
-    lines = [line for line in kubectl.run(*command[1:]).splitlines() if line.strip()]
-    return one_line(lines[-1]) if lines else "nothing"
-
-
-def _told(about: str, message: str, done: Sequence[Step], options: Sequence[str]) -> str:
-    so_far = [f"  {shown(step.command, options)}" for step in done if step.command]
-    ending = ["Done so far:", *so_far, *going_back(done, options)] if so_far else ["Nothing of it was done."]
-    return "\n".join([f"{about}: {message}", *ending])
+def _version(item: Item) -> object:
+    return item.metadata.get("uid"), item.metadata.get("resourceVersion")

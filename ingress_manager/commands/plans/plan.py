@@ -6,7 +6,7 @@ An Event proves that it has seen a change: the hook tells which objects a Servic
 know as that Service's.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ingress_manager.commands.printing.messages import Message
@@ -16,32 +16,28 @@ from ingress_manager.commands.reading.manifests import Item
 PATIENCE = 120
 """Seconds after which nothing is expected any more, unless --timeout states others."""
 
+PAUSE = 10
+"""Seconds in which Metacontroller sees a change, where nothing can tell that it has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Something that has to be seen: a line that a command prints."""
+    """Something that has to be seen on the cluster."""
+
+    what: str
+    """A sentence, such as: Ingress team-a/shop stands as planned."""
 
     command: Command
-    text: str
-    missing: str
+    """`kubectl get`, for the object or the objects, without a format."""
+
+    holds: Callable[[Item], bool]
+    """Whether one of them shows it."""
+
+    otherwise: str
+    """What may be the matter when none does."""
+
     is_new: bool = False
-    """Whether the line must be another one than those before the step."""
-
-    at_once: bool = False
-    """Whether it has been seen before, so that nothing is waited for."""
-
-    why: Command = ()
-    """Prints what may tell why it isn't seen, in its last line; without it, what `command` prints."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Some time, where nothing can be seen."""
-
-    seconds: int = 10
-
-
-Until = Seen | Pause
+    """Whether an object doesn't count that is as it was before the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +47,17 @@ class Step:
     command: Command = ()
     """Empty when there is nothing to do but to tell the notes, or to look."""
 
-    undo: Command = ()
-    """The command that takes it back; empty when nothing has to be."""
+    undo: Command | None = ()
+    """The command that takes it back; empty when nothing has to be. None: something goes, so that what was done before
+    must stay."""
 
-    until: Sequence[Until] = ()
+    until: Sequence[Seen] = ()
+    pause: int = 0
+    """Seconds to wait before that, where nothing can be seen."""
+
     notes: Sequence[str] = ()
     stdin: str = ""
     """What the command reads, in one line."""
-
-    takes_away: bool = False
-    """Whether something has gone after it: then what was done before it must stay."""
 
 
 @dataclass(slots=True)
@@ -93,23 +90,19 @@ class Plan:
 def without_events(steps: Iterable[Step]) -> list[Step]:
     """Return the steps with a pause in the place of each Event."""
     return [
-        replace(step, until=[Pause() if isinstance(each, Seen) and each.is_new else each for each in step.until])
+        replace(step, pause=PAUSE, until=[each for each in step.until if not each.is_new])
+        if any(each.is_new for each in step.until)
+        else step
         for step in steps
     ]
 
 
-def late(seen: Seen, seconds: int) -> str:
-    return seen.missing if seen.at_once else f"After {seconds} s: {seen.missing}"
-
-
-def going_back(done: Sequence[Step], options: Sequence[str]) -> list[str]:
-    """Return the lines that tell how to take back what was done; none when nothing has to be."""
-    undo = dict.fromkeys(step.undo for step in reversed(done) if step.undo)
-    if not undo:
-        return []
-    if any(step.takes_away for step in done):
+def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
+    """Return the lines that tell how to take back what was begun; none when nothing has to be."""
+    if any(step.undo is None for step in begun):
         return ["What was done before has to stay. Plan it again to go on."]
-    return ["Plan it again to go on. To go back:", *(f"  {shown(command, options)}" for command in undo)]
+    undo = dict.fromkeys(step.undo for step in reversed(begun) if step.undo)
+    return ["Plan it again to go on. To go back:", *(f"  {shown(each, options)}" for each in undo)] if undo else []
 
 
 def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
@@ -119,12 +112,6 @@ def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
         if step.command:
             reading = f"printf '%s' {word(step.stdin)} | " if step.stdin else ""
             yield f"{reading}{shown(step.command, options)}"
-        yield from (comment(f"  {_waited_for(until, options)}") for until in step.until)
-
-
-def _waited_for(until: Until, options: Sequence[str]) -> str:
-    if isinstance(until, Pause):
-        return f"wait {until.seconds} seconds"
-    when = "go on only if" if until.at_once else "wait until"
-    line = "another line with" if until.is_new else "a line with"
-    return f"{when} this prints {line} `{until.text}`: {shown(until.command, options)}"
+        if step.pause:
+            yield comment(f"  wait {step.pause} seconds")
+        yield from (comment(f"  wait until {each.what}: {shown(each.command, options)}") for each in step.until)

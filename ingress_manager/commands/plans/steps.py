@@ -1,21 +1,25 @@
 """Steps that several commands need, and the commands of kubectl that they run."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ingress_manager.commands.plans.plan import Pause, Seen, Step, Until
+from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
 from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.words import Command
-from ingress_manager.commands.reading.manifests import Item, about
-from ingress_manager.commands.view.events import SYNC_ERROR
-from ingress_manager.commands.view.managed import CONTROLLER
+from ingress_manager.commands.reading.manifests import Item, about, at
+from ingress_manager.commands.view.events import SYNC_ERROR, report_of
+from ingress_manager.commands.view.managed import is_made_for, operations_to_disown
 from ingress_manager.core.decide import ABSENT, LONGEST_ABSENT
-from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
+from ingress_manager.core.kubernetes import LAST_APPLIED, Object
 from ingress_manager.core.text import is_seen, quoted
 
 MOVING = "ingress-manager/moving"
 """An annotation of a Service that says nothing to anybody. The last step takes it off."""
+
+MOST_NAMES = 10
+"""Objects that a command line names: kubectl has one client for them, which sends five requests a second from then on.
+For each object that it reads it has another: two hundred take two seconds instead of forty."""
 
 Annotations = Mapping[str, str | None]
 """Annotations and what they shall be; None takes one off."""
@@ -28,99 +32,37 @@ def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Itera
     return ("kubectl", verb, f"--namespace={items[0].namespace}", *options, "--", kind, *names, *changes)
 
 
+def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
+    """Return the step that does something to each of some objects, by one call of kubectl.
+
+    Its command line names a few objects of one kind in one namespace. Others are named by what it reads.
+    """
+    if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
+        return Step(kubectl(verb, *items, options=options, changes=changes))
+    named = [
+        {"apiVersion": version, "kind": kind, "metadata": {"namespace": item.namespace, "name": item.name}}
+        for item in items
+        for version, _, kind in [item.kind.rpartition("/")]
+    ]
+    command = ("kubectl", verb, "--filename=-", *options, *(["--", *changes] if changes else []))
+    return Step(command, stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": named}))
+
+
+def disowning(items: Iterable[Item]) -> Iterator[Step]:
+    """Yield the steps after which objects are nobody's: few, since a call of kubectl for each would take a minute."""
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(json.dumps(operations_to_disown(item)), []).append(item)
+    for operations, each in groups.items():
+        yield each_of("patch", each, ["--type=json", f"--patch={operations}"])
+
+
 def patch(item: Item, change: dict[str, Any]) -> Command:
     """Return the command that merges a change into an object.
 
     When `change` has the metadata.resourceVersion, and the object has been changed since, the API server refuses it.
     """
     return kubectl("patch", item, options=("--type=merge", f"--patch={json.dumps(change)}"))
-
-
-def annotate(*items: Item, changes: Iterable[str], overwrite: bool = False, options: Iterable[str] = ()) -> Command:
-    """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off.
-
-    Without `overwrite`, kubectl refuses to give an annotation another value.
-    """
-    return kubectl("annotate", *items, options=[*options, *(["--overwrite"] if overwrite else [])], changes=changes)
-
-
-def path_of(key: str) -> str:
-    """Return the JSONPath of an annotation, as kubectl has it."""
-    return f"{{.metadata.annotations.{key.replace('.', chr(92) + '.')}}}"
-
-
-def as_printed(value: Any) -> str:
-    """Return a value as kubectl prints it by a JSONPath: as JSON of Go, but text as it is, and nothing for None."""
-    if value is None:
-        return ""
-    is_text = isinstance(value, str)
-    text = value if is_text else json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    # Go escapes these. Others that nobody would see can't be shown: what has them is never seen.
-    hidden = {char for char in text if not char.isprintable()}
-    for char in hidden if is_text else {*"<>&", *hidden}:
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
-
-
-def looking(namespace: str, name: str, *paths: str) -> Command:
-    """Return the command that prints fields of an Ingress on one line, or nothing if it isn't there."""
-    options = (f"--namespace={namespace}", "--ignore-not-found", f"--output=jsonpath={' '.join(paths)}")
-    return ("kubectl", "get", *options, "--", "ingress", name)
-
-
-def events_of(service: Item) -> Command:
-    """Return the command that prints a line for each of Metacontroller's Events on a Service that tell of a failure.
-
-    Its resourceVersion, in front, changes when the same Event is reported again.
-    """
-    these = f"--field-selector=involvedObject.uid={service.metadata.get('uid')},reason={SYNC_ERROR}"
-    output = '--output=jsonpath={range .items[*]}{.metadata.resourceVersion} {.message}{"\\n"}{end}'
-    return ("kubectl", "get", f"--namespace={service.namespace}", these, output, "--", "events")
-
-
-def stands(service: Item, ingress: Object) -> Seen:
-    """Return what shows that Metacontroller has made an Ingress for a Service, and that it says what is planned."""
-    name, annotations = ingress["metadata"]["name"], ingress["metadata"].get("annotations", {})
-    keys = [key for key in annotations if key.isprintable() and annotations[key].isprintable()]
-    paths = ("{.metadata.ownerReferences[?(@.controller==true)].uid}", path_of(DECORATOR), "{.spec}")
-    values = (service.metadata.get("uid"), CONTROLLER, ingress["spec"], *(annotations[key] for key in keys))
-    return Seen(
-        looking(service.namespace, name, *paths, *map(path_of, keys)),
-        " ".join(map(as_printed, values)),
-        f"Ingress {service.namespace}/{name} does not stand as planned; the Events of its Service may say why",
-        why=events_of(service),
-    )
-
-
-def is_served(namespace: str, name: str, addresses: Any) -> Seen:
-    """Return what shows that a controller has given an Ingress these addresses, those of its status."""
-    return Seen(
-        looking(namespace, name, "{.status.loadBalancer.ingress}"),
-        as_printed(addresses),
-        f"Ingress {namespace}/{name} does not have the addresses of the one that it replaces, which stays: it is not "
-        "served yet, or has a load balancer of its own",
-    )
-
-
-def is_unchanged(item: Item) -> Seen:
-    """Return what shows that an Ingress still is as it was read."""
-    values = (item.metadata.get("uid"), item.metadata.get("resourceVersion"))
-    return Seen(
-        looking(item.namespace, item.name, "{.metadata.uid}", "{.metadata.resourceVersion}"),
-        " ".join(map(as_printed, values)),
-        f"Ingress {item.full_name} has been changed since it was read: plan it again",
-        at_once=True,
-    )
-
-
-def is_recorded(item: Item, spec: Any) -> Seen:
-    """Return what shows that Metacontroller looks after an adopted Ingress, which has this spec."""
-    return Seen(
-        looking(item.namespace, item.name, "{.metadata.uid}", "{.spec}", path_of(LAST_APPLIED)),
-        " ".join(map(as_printed, (item.metadata.get("uid"), spec, '{"apiVersion":'))),
-        f"Metacontroller has not written its record on {item}, or the Ingress is not as planned: does the cluster have "
-        "other settings?",
-    )
 
 
 def deleting(item: Item) -> Step:
@@ -131,55 +73,103 @@ def deleting(item: Item) -> Step:
     as_read = {key: item.metadata.get(key) for key in ("uid", "resourceVersion")}
     uri = f"/apis/networking.k8s.io/v1/namespaces/{item.namespace}/ingresses/{item.name}"
     only = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": as_read}
-    return Step(("kubectl", "delete", f"--raw={uri}", "--filename=-"), stdin=json.dumps(only), takes_away=True)
+    return Step(("kubectl", "delete", f"--raw={uri}", "--filename=-"), None, stdin=json.dumps(only))
 
 
-def annotating(service: Item, changes: Annotations, until: Sequence[Until] = (), *, version: bool = False) -> Step:
+def annotate(*items: Item, changes: Iterable[str], overwrite: bool = False, options: Iterable[str] = ()) -> Command:
+    """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off.
+
+    Without `overwrite`, kubectl refuses to give an annotation another value.
+    """
+    return kubectl("annotate", *items, options=[*options, *(["--overwrite"] if overwrite else [])], changes=changes)
+
+
+def annotating(service: Item, changes: Annotations, until: Sequence[Seen] = (), *, version: bool = False) -> Step:
     """Return the step that changes annotations of a Service.
 
     With `version`, the API server refuses it when the Service has been changed since it was read.
     """
     before = {key: service.annotations.get(key) for key in changes}
     stated = service.metadata.get("resourceVersion") if version else None
+
+    def command(now: Annotations, then: Annotations, *options: str) -> Command:
+        replaces = any(None not in (now[key], value) and now[key] != value for key, value in then.items())
+        words = [f"{key}-" if value is None else f"{key}={value}" for key, value in then.items()]
+        return annotate(service, changes=words, overwrite=replaces, options=options)
+
     options = [f"--resource-version={stated}"] if stated else []
-    command = _annotate(service, now=before, then=changes, options=options)
-    return Step(command, _annotate(service, now=changes, then=before), until)
-
-
-def _annotate(service: Item, *, now: Annotations, then: Annotations, options: Iterable[str] = ()) -> Command:
-    replaces = any(None not in (now[key], value) and now[key] != value for key, value in then.items())
-    words = [f"{key}-" if value is None else f"{key}={value}" for key, value in then.items()]
-    return annotate(service, changes=words, overwrite=replaces, options=options)
+    return Step(command(before, changes, *options), command(changes, before), until)
 
 
 def touch(service: Item, *items: Item) -> Step:
     """Return the step that makes Metacontroller look at a Service again, and report that it hasn't these objects.
 
-    The value is another one each time that it is done, or it would be no change.
+    The value is another one each time that it is done, or it would be no change. Source of the Event's words:
+    `not_made` of ingress_manager/core/decide.py.
     """
     versions = [each.metadata.get("resourceVersion") for each in (service, *items)]
     value = ".".join(str(version) for version in versions if version)
     command = annotate(service, changes=[f"{MOVING}={value}"], overwrite=True)
-    until = [is_reported(service, item) for item in items] if is_told(items) else [Pause()]
-    return Step(command, annotate(service, changes=[f"{MOVING}-"]), until)
-
-
-def is_told(items: Iterable[Item]) -> bool:
-    """Return whether one Event of Metacontroller's names all of these objects."""
-    return len(", ".join(f"{item}{ABSENT}" for item in items)) <= LONGEST_ABSENT
-
-
-def is_reported(service: Item, item: Item) -> Seen:
-    """Return Metacontroller's Event on a Service which says that it hasn't the object that it asks for.
-
-    Source of its words: `not_made` of ingress_manager/core/decide.py.
-    """
-    text = f"{item}{ABSENT}"
-    missing = (
-        f"Metacontroller has not reported `{text}`, by which it says that it takes that for nobody's of its own. Where "
-        "the settings pause ingress-manager, --without-event does without"
+    undo = annotate(service, changes=[f"{MOVING}-"])
+    absent = [f"{item}{ABSENT}" for item in items]
+    if len(", ".join(absent)) > LONGEST_ABSENT:
+        # No Event names them all.
+        return Step(command, undo, pause=PAUSE)
+    these = f"--field-selector=involvedObject.uid={service.metadata.get('uid')},reason={SYNC_ERROR}"
+    reported = Seen(
+        f"a new Event of Service {service.full_name} has `{', '.join(absent)}`",
+        ("kubectl", "get", f"--namespace={service.namespace}", these, "--", "events"),
+        lambda event: all(each in report_of(event).sentence for each in absent),
+        "by it, Metacontroller says that it takes that for nobody's of its own. Where the Service is refused, or the "
+        "settings pause ingress-manager, --without-event does without",
+        is_new=True,
     )
-    return Seen(events_of(service), text, missing, is_new=True)
+    return Step(command, undo, [reported])
+
+
+def stands(service: Item, ingress: Object) -> Seen:
+    """Return what shows that Metacontroller has made an Ingress for a Service, and that it says what is planned."""
+    annotations = ingress["metadata"].get("annotations", {})
+    return _seen(
+        service.namespace,
+        ingress["metadata"]["name"],
+        "stands as planned",
+        lambda item: (
+            is_made_for(item, service)
+            and item.object.get("spec") == ingress["spec"]
+            and annotations.items() <= item.annotations.items()
+        ),
+        f"`ingress-manager status {service.full_name}` may say why",
+    )
+
+
+def is_served(namespace: str, name: str, addresses: Any) -> Seen:
+    """Return what shows that a controller has given an Ingress these addresses, those of its status."""
+    told = "has the addresses of the one that it replaces"
+    return _seen(
+        *(namespace, name, told),
+        lambda item: bool(at(item, "status", "loadBalancer", "ingress") == addresses),
+        "that one stays. It is not served yet, or has a load balancer of its own",
+    )
+
+
+def is_recorded(item: Item, spec: Object) -> Seen:
+    """Return what shows that Metacontroller looks after an adopted Ingress, which has this spec."""
+    return _seen(
+        *(item.namespace, item.name, "has Metacontroller's record, and is as planned"),
+        lambda now: (
+            now.metadata.get("uid") == item.metadata.get("uid")
+            and now.object.get("spec") == spec
+            and LAST_APPLIED in now.annotations
+        ),
+        "the cluster may have other settings",
+    )
+
+
+def _seen(namespace: str, name: str, what: str, holds: Callable[[Item], bool], otherwise: str) -> Seen:
+    """Return what has to be seen of an Ingress."""
+    command = ("kubectl", "get", f"--namespace={namespace}", "--", "ingress", name)
+    return Seen(f"Ingress {namespace}/{name} {what}", command, holds, otherwise)
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:

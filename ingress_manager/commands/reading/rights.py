@@ -104,10 +104,10 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         *_MOVE,
         Right("list", HTTPROUTES, "the HTTPRoutes, if Services get any"),
         Right("list", LISTENERSETS, "the ListenerSets, if Services get any"),
-        _EVENTS,
         *_APPLY,
         Right("get patch", HTTPROUTES, "the owner", option="--apply"),
         Right("get patch", LISTENERSETS, "the owner", option="--apply"),
+        _EVENTS._replace(option="--apply"),
     ),
     "render": (
         Right("list", "services", "the Services"),
@@ -122,10 +122,9 @@ RIGHTS: dict[str, tuple[Right, ...]] = {
         Right("list", LISTENERSETS, "what ingress-manager made", Where.ALL),
         Right("list", CONTROLLERS, "for whom Metacontroller works", Where.ALL),
         Right("list", "compositecontrollers.metacontroller.k8s.io", "for whom Metacontroller works", Where.ALL),
-        Right("get", "deployments.apps", "the hook, whatever its name", Where.HOOK),
     ),
 }
-"""By the command's name. With `-f`, none of them needs any."""
+"""By the command's name. With `-f`, those that take it need none."""
 
 
 def told(command: str) -> str:

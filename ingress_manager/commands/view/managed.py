@@ -82,24 +82,12 @@ def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
     }
 
 
-def patch_to_disown(item: Item) -> dict[str, Any]:
-    """Return the metadata, for a merge patch, that make an object of ingress-manager nobody's.
-
-    All at once: an admission policy denies a change that takes the owner and leaves the annotation.
-    """
-    kept = [owner for owner in owners(item) if owner != controller_of(item)]
-    metadata: dict[str, Any] = {"resourceVersion": item.metadata.get("resourceVersion")}
-    if is_labelled(item):
-        metadata["labels"] = {MANAGED_BY_LABEL: None}
-    metadata["annotations"] = {key: None for key in RECORDS if key in item.annotations}
-    return {**metadata, "ownerReferences": kept or None}
-
-
 def operations_to_disown(item: Item) -> list[dict[str, Any]]:
     """Return a JSON patch (RFC 6902) that makes an object of ingress-manager nobody's.
 
     It names neither the object nor its resourceVersion, so that many objects can have the same. The API server takes
-    nothing of it unless the object still is ingress-manager's: that is what the tests are for.
+    nothing of it unless the object still is ingress-manager's: that is what the tests are for. All goes at once: an
+    admission policy denies a change that takes the owner and leaves the annotation.
     """
     marks = [(("annotations", DECORATOR), CONTROLLER)]
     if is_labelled(item):

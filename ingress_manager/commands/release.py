@@ -1,0 +1,122 @@
+"""`ingress-manager release`: what was made for a Service stays as it is, and is nobody's.
+
+The objects are released first, and only then is the Service's annotation taken off. The other way round, Metacontroller
+would delete them. At the end, they are seen to stand.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import click
+
+from ingress_manager.commands.plans.carrying_out import How, perform, plan_options
+from ingress_manager.commands.plans.deployers import about_service
+from ingress_manager.commands.plans.plan import Plan, Seen
+from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, kubectl, touch, unseen
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
+from ingress_manager.commands.reading.manifests import Item, Manifests, about
+from ingress_manager.commands.reading.names import named, read_named
+from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, with_source
+from ingress_manager.commands.view.entrances import annotations_of, entrances_in, keys_of
+from ingress_manager.commands.view.managed import copied_from, is_made_for
+from ingress_manager.core.annotations import is_on
+from ingress_manager.core.entrances import entrance_of, ingress_of
+
+LOOK_AFTER = 5
+"""Seconds: Metacontroller acts within a second or so on a change that it sees."""
+
+
+@click.command(short_help="Make Ingresses hand-written again, as they are.")
+@click.argument("names", metavar="[NAMESPACE/]SERVICE[.ENTRANCE]...", nargs=-1, required=True)
+@plan_options
+@with_source(ONE_NAMESPACE, *CLUSTER)
+@click.pass_context
+def release(context: click.Context, source: Source, names: tuple[str, ...], how: How) -> None:
+    """Show the steps that make the Ingresses of Services hand-written ones again, or carry them out.
+
+    The Ingresses, HTTPRoutes and ListenerSets stay as they are, and are served all the time. The ingress/… annotations
+    are taken off the Service, and with the last entrance also the copied annotations. SERVICE means all its entrances,
+    and SERVICE.ENTRANCE only one.
+
+    Exit status: 0 if all can be released, 1 if a Service can't, 2 for wrong use or if kubectl has failed.
+
+    \b
+    Examples:
+      ingress-manager release team-a/shop
+      ingress-manager release shop blog --namespace team-a --apply
+      ingress-manager release team-a/shop.internal
+    """  # noqa: D301 - \b keeps click from joining lines
+    # No Service's name has a dot.
+    asked = [name.partition(".")[::2] for name in names]
+    manifests, services = read_named(source, SERVICES, [service for service, _ in asked])
+    for namespace in sorted({item.namespace for item in services}):
+        # Whoever can't see them must not release their Service: they would be deleted.
+        for resource in OF_GATEWAY_API:
+            manifests.extend(source.kubectl.get_if_known(resource, f"--namespace={namespace}") or Manifests())
+    plans = [
+        release_of(named(manifests, SERVICES, service, source.namespace), manifests, entrance or None)
+        for service, entrance in dict.fromkeys(asked)
+    ]
+    context.exit(1 if perform(source.kubectl, plans, how) else 0)
+
+
+def release_of(service: Item, manifests: Manifests, entrance: str | None = None) -> Plan:
+    """Return what is to be done with a Service, or with one entrance of it."""
+    entrances = [*entrances_in(service.annotations)] if entrance is None else [entrance]
+    on = [each for each in entrances if is_on(annotations_of(each, service.annotations))]
+    names = {f"{service.namespace}/{ingress_of(each, service.name)}" for each in on}
+    kept, waited_for = list[Item](), list[Item]()
+    for item in manifests.of_kind(INGRESSES, HTTPROUTES, LISTENERSETS):
+        of = entrance_of(service.name, item.name)
+        if is_made_for(item, service) and entrance in {None, of}:
+            kept.append(item)
+            waited_for += [item] if of in on else []
+        elif item.full_name in names:
+            # Perhaps a run that was broken off has released it, and Metacontroller doesn't know yet.
+            waited_for.append(item)
+    off = taken_off(service, entrances, kept)
+    held = "is being deleted, and nothing can keep it; finalizers hold it until then"
+    plan = Plan(service, label=service.full_name if entrance is None else f"{service.full_name}.{entrance}")
+    plan.messages = [
+        *unseen(service, off),
+        *(about(item, held) for item in kept if item.metadata.get("deletionTimestamp")),
+    ]
+    if plan.messages:
+        return plan
+
+    ingresses = [item.full_name for item in kept if item.kind == INGRESSES]
+    back = ("ingress-manager", "adopt", *ingresses, "--apply") if ingresses else ()
+    plan.steps = [replace(step, undo=back) for step in disowning(kept)]
+    if waited_for:
+        # Once it is reported that the Service hasn't these, Metacontroller takes none of them for the Service's.
+        plan.steps.append(touch(service, *waited_for))
+    notes: Sequence[str] = () if kept or off else ["nothing of it is ingress-manager's"]
+    if off:
+        looked = annotating(service, off, [*map(still, kept)])
+        plan.steps.append(replace(looked, pause=LOOK_AFTER if kept else 0))
+        notes = [*about_service(service, released=True)]
+    plan.notes = [f"{plan.title}: {sentence}" for sentence in notes]
+    stays = f"; {', '.join(map(str, kept))} stays as it is" if kept else ""
+    plan.done = f"{plan.title} is released{stays}."
+    return plan
+
+
+def still(item: Item) -> Seen:
+    """Return what shows that an object stands as it was read: it, and no other one of its name."""
+    return Seen(
+        f"{item} stands as it was released",
+        kubectl("get", item),
+        lambda now: (
+            now.metadata.get("uid") == item.metadata.get("uid") and now.object.get("spec") == item.object.get("spec")
+        ),
+        "somebody has changed or deleted it",
+    )
+
+
+def taken_off(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:
+    """Return the annotations that ask for entrances, each to be taken off; with the last, what was copied to `kept`."""
+    stated = service.annotations
+    off: dict[str, str | None] = dict.fromkeys(key for each in entrances for key in keys_of(each, stated))
+    if off and {*entrances_in(stated)} <= {*entrances}:
+        off |= dict.fromkeys(copied_from(service, kept))
+    return {**off, MOVING: None} if off else {}

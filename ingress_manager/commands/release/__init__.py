@@ -1,1 +1,0 @@
-"""`ingress-manager release`: an Ingress of ingress-manager's becomes one of nobody's."""

@@ -1,0 +1,142 @@
+"""`ingress-manager uninstall`: ingress-manager goes, in an order that is safe.
+
+The DecoratorController and the hook go first. Without an answer of the hook, Metacontroller makes nothing again, and
+deletes nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
+
+from ingress_manager.commands.plans.carrying_out import carry_out
+from ingress_manager.commands.plans.plan import Step, listed
+from ingress_manager.commands.plans.steps import disowning, each_of
+from ingress_manager.commands.printing.console import note
+from ingress_manager.commands.reading.installations import DEFAULT, RESOURCE, Installation, named_by
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
+from ingress_manager.commands.reading.kubectl import KubectlFailed
+from ingress_manager.commands.reading.manifests import Item, Manifests
+from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, with_source
+from ingress_manager.commands.release import taken_off
+from ingress_manager.commands.view.entrances import entrances_in
+from ingress_manager.commands.view.managed import CONTROLLER, controller_of, is_managed
+
+CONTROLLERS = (RESOURCE, "compositecontrollers.metacontroller.k8s.io")
+KINDS = "metacontroller.k8s.io/v1alpha1/DecoratorController", "metacontroller.k8s.io/v1alpha1/CompositeController"
+
+CLUSTER_WIDE = (
+    "validatingwebhookconfiguration,validatingadmissionpolicybinding,validatingadmissionpolicy,"
+    "clusterrolebinding,clusterrole"
+)
+OURS = "--selector=app.kubernetes.io/name in (ingress-manager, ingress-manager-admission)"
+"""The labels of all that manifests/ and metacontroller/ install, and the chart."""
+
+WHOLE = "--cascade=foreground"
+"""With it kubectl waits until the Pods are gone, too."""
+
+GOING = ("--ignore-not-found", "--wait=false")
+"""Options with which kubectl deletes many at once. It would wait for one after the other, though nothing needs them."""
+
+
+@click.command(short_help="Remove ingress-manager, and keep what it made, or not.")
+@click.option(
+    "--keep/--remove", default=None, help="Keep the Ingresses and HTTPRoutes, or remove them. One of the two is needed."
+)
+@click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nobody else uses it.")
+@click.option("--apply", is_flag=True, help="Carry the steps out instead of showing them.")
+@with_source(*CLUSTER, INSTALLATION)
+def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, apply: bool) -> None:
+    """Show the steps that remove ingress-manager from a cluster, or carry them out.
+
+    With --keep, every Ingress, HTTPRoute and ListenerSet stays as it is, and is served all the time. With --remove, all
+    of them go. It takes an administrator of the cluster to carry them out.
+
+    Exit status: 0, or 2 for wrong use or if kubectl has failed.
+
+    \b
+    Examples:
+      ingress-manager uninstall --keep
+      ingress-manager uninstall --keep --apply
+    """  # noqa: D301 - \b keeps click from joining lines
+    if keep is None:
+        raise click.UsageError("say what becomes of the Ingresses: --keep or --remove")
+    manifests = source.kubectl.get("services,ingresses", "--all-namespaces")
+    for resource in (*OF_GATEWAY_API, *CONTROLLERS):
+        manifests.extend(source.kubectl.get_if_known(resource, "--all-namespaces") or Manifests())
+    installation = source.installation or named_by(manifests.items)
+    if not installation:
+        note(f"The plan goes by the name {DEFAULT}: no DecoratorController leads to a hook.")
+    plan = steps(manifests, installation or DEFAULT, keep=keep, keep_metacontroller=keep_metacontroller)
+    if apply:
+        try:
+            carry_out(source.kubectl, str(installation or DEFAULT), plan)
+        except KubectlFailed as failed:
+            raise KubectlFailed(f"{failed.message}\nRun it again: it goes on there.") from failed
+        click.echo("ingress-manager is removed.")
+    else:
+        for line in listed(plan, source.kubectl.options):
+            click.echo(line)
+
+
+def steps(
+    manifests: Manifests, installation: Installation = DEFAULT, *, keep: bool, keep_metacontroller: bool = False
+) -> Iterator[Step]:
+    """Yield the steps that remove an installation.
+
+    With `keep`, every object stays as it is; without, all are removed that ingress-manager has made. Metacontroller
+    stays with `keep_metacontroller`, or where it works for other controllers.
+    """
+    managed = [item for item in manifests.of_kind(INGRESSES, HTTPROUTES, LISTENERSETS) if is_managed(item)]
+    controllers = [*manifests.of_kind(*KINDS)]
+    own = [each for each in controllers if (each.kind, each.name) == (KINDS[0], CONTROLLER)]
+    # After a run that was broken off, the cluster may not even know the kind.
+    stop = [delete("decoratorcontroller", CONTROLLER)] if own else []
+    stop.append(delete("deployment", installation.name, options=(f"--namespace={installation.namespace}", WHOLE)))
+    yield from titled("Stop ingress-manager. What it has made is served on.", stop)
+    if keep:
+        head = f"Release what it has made, {len(managed)} in all: it stays, also when its Service is deleted."
+        yield from titled(head, disowning(managed))
+    else:
+        head = f"Remove what it has made, {len(managed)} in all: from here on, nothing serves the Services."
+        yield from titled(head, [each_of("delete", managed, GOING)] if managed else [])
+    head = "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
+    yield from titled(head, taking_off(manifests.of_kind(SERVICES), managed if keep else ()))
+    yield from titled("Remove webhook, admission policies and rights.", [delete(CLUSTER_WIDE, options=[OURS])])
+    if installation.namespace == DEFAULT.namespace:
+        yield from titled("Remove the hook's namespace.", [delete("namespace", DEFAULT.namespace)])
+    else:
+        yield Step(notes=[f"The namespace {installation.namespace} stays: `helm uninstall` removes what is Helm's."])
+    others = ", ".join(f"{each.kind.rpartition('/')[2]} {each.name}" for each in controllers if each not in own)
+    if others or keep_metacontroller:
+        why = f"it also works for {others}" if others else "--keep-metacontroller asks for that"
+        yield Step(notes=[f"Metacontroller stays: {why}."])
+        return
+    kinds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
+    gone = [delete("namespace", "metacontroller"), delete("crd", *(f"{each}.metacontroller.k8s.io" for each in kinds))]
+    # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
+    gone.append(delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller"))
+    yield from titled("Remove Metacontroller, which works for nobody else.", gone)
+
+
+def titled(head: str, steps: Iterable[Step]) -> list[Step]:
+    """Return steps behind one that says what they are for; none when there are none."""
+    found = [*steps]
+    return [Step(notes=[head]), *found] if found else []
+
+
+def taking_off(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]:
+    """Yield the steps that take off Services what asks for something, and what was copied to the objects that stay."""
+    made: dict[object, list[Item]] = {}
+    for item in kept:
+        made.setdefault(controller_of(item).get("uid"), []).append(item)
+    groups: dict[tuple[str, ...], list[Item]] = {}
+    for item in services:
+        if off := taken_off(item, [*entrances_in(item.annotations)], made.get(item.metadata.get("uid"), ())):
+            groups.setdefault(tuple(off), []).append(item)
+    for keys, items in groups.items():
+        yield each_of("annotate", items, changes=[f"{key}-" for key in keys])
+
+
+def delete(kind: str, *names: str, options: Sequence[str] = ()) -> Step:
+    """Return the step that deletes what is there of some objects."""
+    return Step(("kubectl", "delete", *options, "--ignore-not-found", "--", kind, *names))

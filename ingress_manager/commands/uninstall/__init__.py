@@ -1,1 +1,0 @@
-"""`ingress-manager uninstall`: ingress-manager goes."""
