@@ -84,7 +84,7 @@ def answer(body: bytes, policy: Policy) -> Answer:
     problems = refused.problems if refused else [*not_copied(service, decision), *without_effect(service)]
     if refused and policy.admission.deny and is_denied(request, refused, policy):
         return reviewed(request, DENIED, service, problems, allowed=False, status=denial(service, refused))
-    if paused and paused.status == 429:
+    if paused and paused.is_paused:
         problems = [*paused.problems, *problems]
     if not problems:
         return reviewed(request, ALLOWED)

@@ -87,8 +87,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
             metrics.count_removal(answer.forbidden.reason)
         if answer.refused is not None:
             metrics.count_refusal(answer.refused)
-        retry_after = answer.refused.retry_after if answer.refused else None
-        return Reply(answer.status, answer.body, str(answer.status), retry_after)
+        return Reply(answer.status, answer.body, str(answer.status), answer.later)
 
     settings = msgspec.to_builtins(policy)
     log().info("started", version=__version__, settings=settings, settings_sha256=settings_file.sha256)

@@ -19,13 +19,16 @@ from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core.decide import RemovedFirst, decide
+from ingress_manager.core.decide import RemovedFirst, decide, spread
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import Key, ObjectMeta, Observed, Service
 from ingress_manager.core.policy import Policy
 
 HOUR = 3600
 """Seconds. So often a Service is told again what is wrong with it: the API server forgets an Event after an hour."""
+
+PAUSE_SECONDS = range(60, 91)
+"""After how long Metacontroller is to ask again while the settings pause everything."""
 
 
 class ManagedFieldsEntry(msgspec.Struct, frozen=True):
@@ -82,6 +85,9 @@ class Answer(msgspec.Struct, frozen=True):
     age: float = 0
     """Seconds since the Service was changed."""
 
+    later: int | None = None
+    """After how many seconds Metacontroller is to ask again."""
+
 
 decode = msgspec.json.Decoder(SyncRequest).decode
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -97,12 +103,14 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
         request = decode(body)
     except UNREADABLE as error:
         problem = Problem(f"not a request of Metacontroller's contract v2: {error}", Reason.INVALID_REQUEST)
-        return refusal(Refused(400, [problem]))
+        return refusal(400, Refused([problem]))
     service = request.object
     age = now.timestamp() - service.metadata.changed if now else 0
     decision = decide(service, request.attachments, policy, age)
     if isinstance(decision, Refused):
-        return refusal(decision, service, age)
+        if decision.is_paused:
+            return refusal(429, decision, service, later=spread(service, PAUSE_SECONDS))
+        return refusal(422, decision, service, age)
     if isinstance(decision, RemovedFirst):
         why = next(iter(decision.forbidden.values()), None)  # it is enough to tell of one
         return Answer(200, encode(msgspec.json.encode(decision.objects)), None, why, service)
@@ -124,6 +132,8 @@ def encode(objects: bytes, resync_after: int | None = None) -> bytes:
     return b'{"attachments":%b%b}' % (objects, later)
 
 
-def refusal(refused: Refused, service: Service | None = None, age: float = 0) -> Answer:
+def refusal(
+    status: int, refused: Refused, service: Service | None = None, age: float = 0, later: int | None = None
+) -> Answer:
     """Return the answer that says why nothing changes."""
-    return Answer(refused.status, f"{refused.line()}\n".encode(), refused, service=service, age=age)
+    return Answer(status, f"{refused.line()}\n".encode(), refused, service=service, age=age, later=later)

@@ -88,8 +88,8 @@ class Memory:
         if status == answer.status:
             return answer
         name = f"{service.metadata.namespace}/{service.metadata.name}"
-        refused = answer.refused or Refused(422, [not_made(name, answer.missing)])
-        return refusal(Refused(status, refused.problems, refused.more, later), service)
+        refused = answer.refused or Refused([not_made(name, answer.missing)])
+        return refusal(status, refused, service, later=later)
 
     def of_refused(self, service: Service, age: float, now: float) -> tuple[int, int | None]:
         """Return the status for a refused Service that was changed `age` seconds ago, and when to ask again."""

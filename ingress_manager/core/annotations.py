@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ingress_manager.core.errors import MOST_KEPT, Problem, Reason
+from ingress_manager.core.errors import MOST_KEPT, Problem, Problems, Reason
 from ingress_manager.core.strict_yaml import YamlError, load_text
 from ingress_manager.core.syntax import wrong_absolute_path, wrong_host, wrong_name
-from ingress_manager.core.text import did_you_mean, nearest, quoted
+from ingress_manager.core.text import nearest, quoted
 
 PREFIX = "ingress/"
 PROFILE = "ingress/profile"
@@ -51,11 +51,8 @@ class Stated(msgspec.Struct, frozen=True):
     tls_redirect: bool | None = None
     profile: str | None = None
     routes: tuple[Route, ...] = ONE_ROUTE
-    problems: tuple[Problem, ...] = ()
+    problems: Problems = msgspec.field(default_factory=Problems)
     """What is wrong with the annotations. A field whose annotation is wrong is None."""
-
-    more_problems: int = 0
-    """How many problems there are beyond those in `problems`."""
 
 
 class Wrong(NamedTuple):
@@ -95,8 +92,7 @@ def parse_hosts(value: str) -> tuple[str, ...] | Wrong:
 
 def wrong_path_type(value: str) -> str:
     """Return what is wrong with one of Kubernetes' path types."""
-    words = f"must be {', '.join(PATH_TYPES[:-1])} or {PATH_TYPES[-1]}"
-    return "" if value in PATH_TYPES else words + did_you_mean(value, PATH_TYPES)
+    return "" if value in PATH_TYPES else f"must be {', '.join(PATH_TYPES[:-1])} or {PATH_TYPES[-1]}"
 
 
 def wrong_port(value: str) -> str:
@@ -128,8 +124,7 @@ def wrong_fields(fields: Any) -> str:
         return f" must be a mapping of {', '.join(ROUTE_FIELDS)}"
     for field, value in fields.items():
         if field not in ROUTE_FIELDS:
-            instead = did_you_mean(field, ROUTE_FIELDS) or f"; it may have {', '.join(ROUTE_FIELDS)}"
-            return f" has a field {quoted(str(field))}{instead}"
+            return f" has a field {quoted(str(field))}; it may have {', '.join(ROUTE_FIELDS)}"
         if not isinstance(value, str):
             return f": {field} must be text, not a list or a mapping"
         if end := ROUTE_FIELDS[field](value):
@@ -189,8 +184,6 @@ TABLE = (
 # fmt: on
 ROWS = {annotation.key: annotation for annotation in TABLE}
 KEYS = tuple(ROWS)
-GONE = {"ingress/certificates": "ingress/tls-secret", "ingress/default-backend": 'ingress/host: "*"'}
-"""What to say instead of an annotation that isn't there any more."""
 
 
 def is_on(annotations: Mapping[str, str]) -> bool:
@@ -206,9 +199,9 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
 
     `begin` is what stands before each key on the Service: internal. for that of another entrance.
     """
-    unknown = []
     found: dict[str, Any] = {}
     wrong: dict[str, Problem] = {}
+    unknown: list[str] = []
     for key, value in annotations.items():
         if annotation := ROWS.get(key):
             parsed = annotation.parse(value)
@@ -220,17 +213,15 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
         elif key.startswith(PREFIX):
             unknown.append(key)
     found.pop(HTTP.field, None)
-    if not unknown and not wrong:
-        return Stated(**found)
-    shown = [unknown_annotation(key, begin) for key in unknown[:MOST_KEPT]]
-    problems = (*shown, *[wrong[key] for key in KEYS if key in wrong])
-    return Stated(problems=problems, more_problems=len(unknown) - len(shown), **found)
+    problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
+    problems.extend(unknown_annotation(key, begin) for key in unknown[:MOST_KEPT])
+    problems.extend(wrong[key] for key in KEYS if key in wrong)
+    return Stated(problems=problems, **found)
 
 
 def unknown_annotation(key: str, begin: str) -> Problem:
     """Return the problem with a key that begins with ingress/ and isn't in the table."""
     near = nearest(key, KEYS, PREFIX)
     instead = f"; did you mean {begin}{near}?" if near else ""
-    instead = f"; say {begin}{GONE[key]} instead" if key in GONE else instead
     sentence = f"{begin}{key} is not an annotation of ingress-manager{instead}"
     return Problem(sentence, Reason.UNKNOWN_ANNOTATION, begin + key)

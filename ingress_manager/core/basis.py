@@ -1,5 +1,7 @@
 """The basis of an exposure: what it is decided from, and what is found wrong with it."""
 
+from collections.abc import Hashable
+
 import msgspec
 
 from ingress_manager.core.annotations import Stated
@@ -23,6 +25,8 @@ class Basis(msgspec.Struct, frozen=True):
     stated: Stated
     policy: NamespacePolicy
     problems: Problems
+    claims: dict[Hashable, tuple[str, str]]
+    """What entrances of the Service have claimed so far: by which one, and how it is shown."""
 
     @property
     def name(self) -> str:
@@ -51,8 +55,8 @@ class Basis(msgspec.Struct, frozen=True):
 
     def has_wrong(self, annotation: str) -> bool:
         """Return whether one of our annotations has a value that can't be read."""
-        wrong = self.stated.problems
-        return bool(wrong) and self.key(annotation) in {problem.annotation for problem in wrong}
+        key = self.key(annotation)
+        return any(problem.annotation == key for problem in self.stated.problems.kept)
 
     def add(self, annotation: str, end: str, reason: Reason) -> None:
         """Add the problem of one of our annotations: the sentence begins with its key."""

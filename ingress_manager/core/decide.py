@@ -16,22 +16,20 @@ What is forbidden is not changed in place: the admission of others can deny an u
 delete can't be denied so: the owner of a Service has no say in it. While a Service is paused, nothing is judged.
 """
 
-from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Hashable, Mapping, Sequence
 from zlib import crc32
 
 import msgspec
 
 from ingress_manager.core.annotations import PREFIX, Stated
 from ingress_manager.core.basis import Basis
-from ingress_manager.core.claims import check_claims
 from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_for, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused
 from ingress_manager.core.exposure import EXTERNAL_NAME, Exposure, expose
 from ingress_manager.core.forbidden import forbidden, is_as_answered
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from ingress_manager.core.namespace_policy import in_namespace
-from ingress_manager.core.outputs import OUTPUTS
+from ingress_manager.core.outputs import make_objects
 from ingress_manager.core.policy import ListenerSets, Policy
 from ingress_manager.core.routing import Routing
 from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers
@@ -41,9 +39,6 @@ RECHECK_SECONDS = range(4, 9)
 
 RESYNC_SECONDS = range(240, 361)
 """After how long a Service is synced again when all its objects are there."""
-
-PAUSE_SECONDS = range(60, 91)
-"""After how long Metacontroller is to ask again while the settings pause everything."""
 
 LARGEST_OBJECT = 100_000
 """Bytes of an object as JSON. Metacontroller stores this JSON as an annotation of the object, beside the annotations
@@ -112,14 +107,14 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     """
     stated, standing = read_entrances(service.metadata.annotations or {}), observed.all()
     if policy.paused_in(service.metadata.namespace) and (stated or standing):
-        return pause(service)
+        return Refused([Problem("ingress-manager is paused by its settings", Reason.PAUSED)])
     if not stated:
         return Desired()
     problems = Problems()
     objects = desired_objects(service, stated, observed, policy, problems)
     text = b"" if problems.kept else as_json(objects, problems)
     if problems.kept:
-        return refuse(service, stated, standing, policy, Refused(422, problems.kept, problems.more))
+        return refuse(service, stated, standing, policy, Refused(problems.kept, problems.more))
     desired = {key_of(each): each for each in objects}
     if judged := judge(service, standing, policy, desired, is_refused=False):
         return RemovedFirst(tuple([each for key, each in desired.items() if key not in judged]), judged)
@@ -139,16 +134,7 @@ def refuse(
     is_off = any(entrance_for(service, key) not in stated for key in standing)
     if judged or is_off:
         return RemovedFirst((), judged, refused)
-    if standing:
-        refused = msgspec.structs.replace(refused, problems=[stays_open(problem) for problem in refused.problems])
     return refused
-
-
-def stays_open(problem: Problem) -> Problem:
-    """Return the problem of a Service for which something stands: it may be more open than the owner wants."""
-    if problem.reason is not Reason.PROTECTION_LOST:
-        return problem
-    return msgspec.structs.replace(problem, sentence=f"{problem.sentence}; until then, what stands stays as it is")
 
 
 def judge(
@@ -178,20 +164,17 @@ def desired_objects(
 ) -> tuple[Object, ...]:
     """Return the objects that the annotations ask for. Adds what is wrong with all entrances."""
     objects: list[Object] = []
-    claims: dict[Any, str] = {}
+    claims: dict[Hashable, tuple[str, str]] = {}
     others = [each for each in (service.metadata.annotations or {}).items() if not each[0].startswith(PREFIX)]
     for_controllers = {key: value for key, value in others if is_for_controllers(key)}
     for entrance, asked in [*stated.items()][: MOST_ENTRANCES + 1]:  # of more, it is only told that there are too many
         here = in_namespace(policy, service.metadata.namespace, asked.profile)
         own = Problems()
-        exposure = expose(Basis(service, entrance, asked, here, own), for_controllers)
+        exposure = expose(Basis(service, entrance, asked, here, own, claims), for_controllers)
         if exposure and not own.kept:
-            if len(stated) > 1:
-                check_claims(exposure, claims)
             if exposure.routing:
                 check_watched(exposure.routing, observed, own)
-            for output in here.outputs:
-                objects += OUTPUTS[output](with_class(exposure, observed))
+            objects += make_objects(with_class(exposure, observed))
         problems.extend(own.kept, own.more)
     if len(objects) > MOST_OBJECTS and not problems.kept:
         sentence = (
@@ -222,16 +205,10 @@ def with_class(exposure: Exposure, observed: Observed) -> Exposure:
     The API server gives the cluster's default class to an Ingress only when it is created. One that lost its class
     later would be served by nobody.
     """
-    if exposure.ingress_class is not None or OLD_CLASS in exposure.annotations:
+    if exposure.ingress_class is not None or OLD_CLASS in exposure.annotations["Ingress"]:
         return exposure
     ingress = observed.ingresses.get(f"{exposure.basis.service.metadata.namespace}/{exposure.basis.name}")
     return msgspec.structs.replace(exposure, ingress_class=ingress.spec.ingress_class_name) if ingress else exposure
-
-
-def pause(service: Service) -> Refused:
-    """Return the refusal (429) after which Metacontroller changes nothing and asks again later."""
-    problem = Problem("ingress-manager is paused by its settings", Reason.PAUSED)
-    return Refused(429, [problem], retry_after=spread(service, PAUSE_SECONDS))
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
@@ -269,23 +246,22 @@ def spread(service: Service, seconds: range) -> int:
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]
 
 
-def as_json(objects: tuple[Object, ...], problems: Problems) -> bytes:
+def as_json(objects: Sequence[Object], problems: Problems) -> bytes:
     """Return the objects as a JSON list.
 
     Adds a problem when an object is larger than Metacontroller can apply, or all are too large to be sent.
     """
-    text = msgspec.json.encode(objects)
-    # Go writes one byte as at most six. So what is small can't become too large, and needs no counting.
-    if 6 * len(text) <= LARGEST_OBJECT:
-        return text
-    sizes = [size_in_go(msgspec.json.encode(each)) for each in objects]
-    if too_large := [(each, size) for each, size in zip(objects, sizes, strict=True) if size > LARGEST_OBJECT]:
-        sentence = f"the {too_large[0][0]['kind']} would have {too_large[0][1]} bytes; {LARGEST_OBJECT} is the most"
+    texts = [msgspec.json.encode(each) for each in objects]
+    sizes = [size_in_go(text) for text in texts]
+    largest = max(sizes, default=0)
+    if largest > LARGEST_OBJECT:
+        kind = objects[sizes.index(largest)]["kind"]
+        sentence = f"the {kind} would have {largest} bytes; {LARGEST_OBJECT} is the most"
         problems.add(sentence, Reason.TOO_LARGE)
     elif sum(sizes) > LARGEST_ANSWER:
         sentence = f"the {len(objects)} objects would have {sum(sizes)} bytes in all; {LARGEST_ANSWER} is the most"
         problems.add(sentence, Reason.TOO_LARGE)
-    return text
+    return b"[%b]" % b",".join(texts)
 
 
 def size_in_go(text: bytes) -> int:

@@ -7,12 +7,10 @@ the Service, with its name behind a dot: no Service's name has one.
 import re
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
-from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, Stated, is_on, parse
-from ingress_manager.core.errors import Problem
+from ingress_manager.core.annotations import HTTP, PREFIX, Stated, is_on, parse
+from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Key, Service
-from ingress_manager.core.text import MOST_LISTED, listed, nearest, quoted
+from ingress_manager.core.text import listed, quoted
 
 MOST_ENTRANCES = 8
 LONGEST_ENTRANCE = 30
@@ -62,12 +60,11 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
     if len(names) > MOST_ENTRANCES:
         # There can be thousands. What else is wrong with them is not looked for.
         sentence = f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most"
-        return found | dict.fromkeys(names, Stated(problems=(Problem(sentence, annotation=HTTP.key),)))
+        return found | dict.fromkeys(names, Stated(problems=Problems([Problem(sentence, annotation=HTTP.key)])))
     for name in names:
-        stated = parse(described[name], begin_of(name))
+        found[name] = parse(described[name], begin_of(name))
         if not is_entrance_name(name):
-            stated = msgspec.structs.replace(stated, problems=(wrong_name(name), *stated.problems))
-        found[name] = stated
+            found[name].problems.kept.insert(0, wrong_name(name))
     return found
 
 
@@ -85,13 +82,8 @@ def without_http(annotations: Mapping[str, str]) -> list[str]:
 def no_effect(keys: Sequence[str]) -> str:
     """Return a sentence about annotations of one entrance, or of several, which are without ingress/http."""
     needed = dict.fromkeys(key.rpartition(PREFIX)[0] + HTTP.key for key in keys)
-    instead = ""
-    for key in keys[:MOST_LISTED]:
-        begin, _, word = key.rpartition(PREFIX)
-        if nearest(PREFIX + word, KEYS, PREFIX) == HTTP.key:
-            instead = f"; did you mean {begin}{HTTP.key}?"
     have = "has" if len(keys) == 1 else "have"
-    return f'{listed(keys)} {have} no effect without {listed([*needed])}: "true"{instead}'
+    return f'{listed(keys)} {have} no effect without {listed([*needed])}: "true"'
 
 
 def is_entrance_name(name: str) -> bool:

@@ -92,15 +92,14 @@ class Problems(msgspec.Struct):
 class Refused(msgspec.Struct, frozen=True):
     """Nothing is changed, because of `problems`. The most important one is the first."""
 
-    status: int
-    """That of the HTTP answer."""
-
     problems: Sequence[Problem]
     more: int = 0
     """How many problems were not kept."""
 
-    retry_after: int | None = None
-    """Seconds."""
+    @property
+    def is_paused(self) -> bool:
+        """Return whether it is no mistake of the Service, but a pause."""
+        return self.problems[0].reason is Reason.PAUSED
 
     def line(self) -> str:
         """Return why, in one line of at most 500 characters: as many problems as fit, and how many more there are."""

@@ -114,7 +114,7 @@ def _outdated(made: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
     if is_of_profile and annotations.get(FINGERPRINT, "") != policy.fingerprint:
         sentence = f"it isn't what its profile {quoted(str(policy.profile))} gives any more"
         yield Problem(sentence, Reason.OUTDATED)
-    gateway = policy.gateway if policy.makes_httproutes else None
+    gateway = policy.gateway_of_httproutes
     for parent in parents_of(made):
         shown = f"{parent.kind} {parent.namespace}/{parent.name}"
         if parent.section_name is not None:

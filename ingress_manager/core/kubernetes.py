@@ -39,10 +39,6 @@ class ServicePort(msgspec.Struct, rename="camel", frozen=True):
     app_protocol: str | None = None
     target_port: int | str | None = None
 
-    def __post_init__(self) -> None:
-        if not self.protocol:  # is TCP to the API server, too
-            msgspec.structs.force_setattr(self, "protocol", "TCP")
-
 
 class ServiceSpec(msgspec.Struct, frozen=True):
     type: str = "ClusterIP"

@@ -25,7 +25,7 @@ from ingress_manager.core.policy import (
     overlay,
 )
 from ingress_manager.core.syntax import EVERY_HOST, LONGEST_LABEL
-from ingress_manager.core.text import did_you_mean, listed, quoted
+from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 MOST_REMEMBERED = 1000
@@ -66,7 +66,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
     outputs: tuple[str, ...]
     """Which objects are made: some of OUTPUT_NAMES."""
     gateway: Gateway | None
-    """The Gateway that HTTPRoutes attach to; stated wherever `outputs` has httproute."""
+    """Stated wherever `outputs` has httproute."""
 
     # The profile, by which the values above are those that they are.
     profile: str | None
@@ -82,9 +82,9 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         return INGRESS in self.outputs
 
     @property
-    def makes_httproutes(self) -> bool:
-        """Return whether HTTPRoutes are made."""
-        return HTTPROUTE in self.outputs
+    def gateway_of_httproutes(self) -> Gateway | None:
+        """Return the Gateway that HTTPRoutes attach to; None: none are made."""
+        return self.gateway if HTTPROUTE in self.outputs else None
 
     @property
     def said_by_filters(self) -> Container[str]:
@@ -154,8 +154,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         """Return why a profile may not be chosen; there need be none of this name."""
         if self.allowed_profiles is None or profile in self.allowed_profiles:
             return ""
-        usable = self.usable_profiles()
-        return f"{quoted(profile)} may not be chosen{did_you_mean(profile, usable)}; {self.allowed(usable)}"
+        return f"{quoted(profile)} may not be chosen; {self.allowed(self.usable_profiles())}"
 
     def allowed(self, values: Sequence[str]) -> str:
         """Return the end of a sentence that lists what is allowed."""

@@ -11,7 +11,7 @@ Sources: the Kubernetes API reference, Ingress v1; the Gateway API reference, HT
 limits are those of the CRDs' schemas.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import API_VERSIONS, GATEWAY_API, Object
-from ingress_manager.core.policy import HTTPROUTE, INGRESS, Gateway, ListenerSets
+from ingress_manager.core.policy import Gateway, ListenerSets
 from ingress_manager.core.routing import Routing
 from ingress_manager.core.rules import ROUTES, Path, Rule
 from ingress_manager.core.syntax import EVERY_HOST
@@ -41,15 +41,15 @@ T = TypeVar("T")
 # An Ingress.
 
 
-def make_ingress(exposure: Exposure) -> list[Object]:
-    """Return the one Ingress, with only the fields that we care about."""
+def make_ingress(exposure: Exposure) -> Object:
+    """Return the Ingress, with only the fields that we care about."""
     spec: Object = {}
     if exposure.ingress_class is not None:
         spec["ingressClassName"] = exposure.ingress_class
     if exposure.basis.tls:
         spec["tls"] = list(tls_entries(exposure))
     spec["rules"] = [ingress_rule(exposure.basis.service.metadata.name, rule) for rule in exposure.rules]
-    return [make("Ingress", exposure, exposure.basis.name, exposure.annotations, spec)]
+    return make("Ingress", exposure, exposure.basis.name, exposure.annotations["Ingress"], spec)
 
 
 def ingress_rule(service: str, rule: Rule) -> Object:
@@ -78,11 +78,8 @@ def tls_entries(exposure: Exposure) -> Iterator[Object]:
 # HTTPRoutes, and the ListenerSets that they attach to.
 
 
-def make_httproutes(exposure: Exposure) -> list[Object]:
+def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
     """Return the ListenerSets and the HTTPRoutes. Adds a problem when an HTTPRoute would have too many rules."""
-    routing = exposure.routing
-    if routing is None:
-        return []
     made: list[Object] = []
     if isinstance(routing.listener, ListenerSets):
         made += [make_listenerset(exposure, routing, routing.listener, rule.host) for rule in exposure.rules]
@@ -98,11 +95,11 @@ def make_httproutes(exposure: Exposure) -> list[Object]:
         name = name_of(exposure, routing, hosts)
         hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
         spec = {"parentRefs": parent_refs(exposure, routing, hosts), **hostnames, "rules": to_service}
-        made.append(make("HTTPRoute", exposure, name, routing.annotations, spec))
+        made.append(make("HTTPRoute", exposure, name, exposure.annotations["HTTPRoute"], spec))
         if routing.redirect:
             parents = [ref_to_gateway(routing.gateway, sectionName=routing.redirect)]
             spec = {"parentRefs": parents, **hostnames, "rules": redirecting_rules(paths)}
-            made.append(make("HTTPRoute", exposure, f"{name}.redirect", routing.annotations, spec))
+            made.append(make("HTTPRoute", exposure, f"{name}.redirect", exposure.annotations["HTTPRoute"], spec))
     return made
 
 
@@ -168,7 +165,7 @@ def in_parts(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
 
 def make_listenerset(exposure: Exposure, routing: Routing, listeners: ListenerSets, host: str) -> Object:
     """Return the ListenerSet of a host: a listener of the Gateway with the Service's own certificate."""
-    secret, annotations = exposure.basis.secret, routing.annotations_of_listeners
+    secret, annotations = exposure.basis.secret, exposure.annotations["ListenerSet"]
     name = name_of(exposure, routing, [host])
     # cert-manager makes one certificate for a Secret: of the hosts of an Ingress, or of one ListenerSet.
     if name != exposure.basis.name and not ISSUERS.isdisjoint(annotations):
@@ -201,6 +198,12 @@ def name_of(exposure: Exposure, routing: Routing, hosts: Sequence[str]) -> str:
 # All of them.
 
 
+def make_objects(exposure: Exposure) -> list[Object]:
+    """Return all that is made for an entrance. Adds what is wrong."""
+    ingresses = [make_ingress(exposure)] if exposure.basis.policy.makes_ingresses else []
+    return [*ingresses, *(make_httproutes(exposure, exposure.routing) if exposure.routing else ())]
+
+
 def make(kind: str, exposure: Exposure, name: str, annotations: Mapping[str, str], spec: Object) -> Object:
     """Return an object of a kind."""
     labels = {MANAGED_BY_LABEL: MANAGED_BY, **exposure.basis.policy.labels}
@@ -208,7 +211,3 @@ def make(kind: str, exposure: Exposure, name: str, annotations: Mapping[str, str
     if annotations:
         metadata["annotations"] = annotations
     return {"apiVersion": API_VERSIONS[kind], "kind": kind, "metadata": metadata, "spec": spec}
-
-
-OUTPUTS: dict[str, Callable[[Exposure], list[Object]]] = {INGRESS: make_ingress, HTTPROUTE: make_httproutes}
-"""For each name in `NamespacePolicy.outputs`: what returns the objects of that kind, and adds what is wrong."""

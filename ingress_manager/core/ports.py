@@ -1,7 +1,6 @@
 """The ports: which of a Service's ports serve HTTP."""
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Problem, Reason
@@ -20,7 +19,7 @@ def choose_shared_port(basis: Basis) -> int | None:
     if stated is not None:
         if found := find_ports(tcp, (stated,)):
             return found[stated]
-        add_unknown(basis, PORT, "", stated, by_target(tcp))
+        add_unknown(basis, PORT, "", stated)
     elif not basis.has_wrong(PORT):
         inferred = infer_port(basis.service, tcp, basis.key(PORT))
         if isinstance(inferred, int):
@@ -44,18 +43,9 @@ def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) 
     return found
 
 
-def by_target(tcp: Sequence[ServicePort]) -> dict[str, ServicePort]:
-    """Return ports by the name or number of their targetPort, which people take for the port's; the first counts."""
-    return {str(port.target_port): port for port in reversed(tcp) if port.target_port is not None}
-
-
-def add_unknown(basis: Basis, annotation: str, field: str, port: str, targets: Mapping[str, ServicePort]) -> None:
+def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
     """Add the problem that the Service has no such port: the annotation asks for it, perhaps in a field of a route."""
-    if meant := targets.get(port):
-        own = quoted(meant.name or str(meant.port))
-        end = f"is the targetPort of this Service's port {shown(meant)}; name the port itself: {own}"
-    else:
-        end = f"is not a TCP port of this Service; it has {listed(basis.service.ports, shown) or 'no ports'}"
+    end = f"is not a TCP port of this Service; it has {listed(basis.service.ports, shown) or 'no ports'}"
     basis.add(annotation, f":{field} {quoted(port)} {end}", Reason.UNKNOWN_PORT)
 
 
@@ -93,11 +83,7 @@ def speaks_https(port: ServicePort) -> bool:
     """
     if port.app_protocol:
         return port.app_protocol.lower() == "https"
-    return bool(_OF_HTTPS.search(port.name)) if port.name else port.port == 443
-
-
-_OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
-"""The name of a port that speaks HTTPS, as people write it: https, https-web, web-tls; but not httpserver."""
+    return not {"https", "tls"}.isdisjoint(port.name.split("-")) if port.name else port.port == 443
 
 
 def shown(port: ServicePort) -> str:

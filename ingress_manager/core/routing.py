@@ -1,6 +1,10 @@
-"""The routing: what only HTTPRoutes say."""
+"""The routing: what only HTTPRoutes say, such as their listener of the Gateway, and whether http redirects to https.
 
-from collections.abc import Mapping
+What is nearest to the Service decides about the redirect: ingress/tls-redirect; else the annotations of controllers
+that say it of an Ingress; else the settings' tls.redirect. An Ingress leaves it to its controller.
+"""
+
+from collections.abc import Hashable, Mapping
 
 import msgspec
 
@@ -8,11 +12,11 @@ from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Gateway, ListenerSets
-from ingress_manager.core.protection import check_said
-from ingress_manager.core.redirect import TLS, choose_redirect
+from ingress_manager.core.protection import NOT_SAID, add_lost, check_said
 from ingress_manager.core.text import quoted
+from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
 
-CLASS, SECRET = "ingress/class", "ingress/tls-secret"
+CLASS, SECRET, TLS, REDIRECT = "ingress/class", "ingress/tls-secret", "ingress/tls", "ingress/tls-redirect"
 
 
 class Routing(msgspec.Struct, frozen=True):
@@ -25,10 +29,6 @@ class Routing(msgspec.Struct, frozen=True):
     redirect: str | None
     """The listener of the Gateway that redirects http to https; None: none does."""
 
-    annotations: dict[str, str]
-    annotations_of_listeners: dict[str, str]
-    """Those of the ListenerSets, where hosts have listeners of their own."""
-
     filters: tuple[Object, ...]
     timeouts: Object | None
 
@@ -36,27 +36,20 @@ class Routing(msgspec.Struct, frozen=True):
     """The first host of ingress/host, or the default host; no host need be this. They are named by it."""
 
     @property
-    def places(self) -> list[object]:
+    def places(self) -> list[tuple[Hashable, ...]]:
         """Return where it is served: at which listeners of Gateways; of a ListenerSet, at which port of which one."""
         gateway, listeners = (self.gateway.namespace, self.gateway.name), [self.listener, self.redirect]
         return [(*gateway, each) for each in listeners if each is not None]
 
 
 def choose_routing(
-    basis: Basis,
-    copied: Mapping[str, str],
-    added: Mapping[str, str],
-    annotations: dict[str, str],
-    annotations_of_listeners: dict[str, str],
+    basis: Basis, gateway: Gateway, copied: Mapping[str, str], added: Mapping[str, str]
 ) -> Routing | None:
     """Return what HTTPRoutes say. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say.
 
-    An Ingress has the annotations that are `copied` and those that the settings have `added`; the HTTPRoutes have
-    `annotations`, and ListenerSets those of listeners.
+    An Ingress has the annotations that are `copied` and those that the settings have `added`.
     """
-    policy, gateway = basis.policy, basis.policy.gateway
-    if gateway is None:
-        return None
+    policy = basis.policy
     if not policy.makes_ingresses:
         check_words_of_ingresses_alone(basis, gateway)
     check_said(basis, copied, added)
@@ -76,8 +69,6 @@ def choose_routing(
         gateway=gateway,
         listener=listener,
         redirect=choose_redirect(basis, gateway, {**copied, **added}, added),
-        annotations=annotations,
-        annotations_of_listeners=annotations_of_listeners,
         filters=policy.filters,
         timeouts=policy.timeouts,
         main_host=(basis.stated.hosts or [policy.default_host(basis.service.metadata.name)])[0],
@@ -110,3 +101,51 @@ def check_words_of_ingresses_alone(basis: Basis, gateway: Gateway) -> None:
             f"the certificate belongs to a listener of {gateway}; {instead}"
         )
         basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
+
+
+def choose_redirect(
+    basis: Basis, gateway: Gateway, of_ingress: Mapping[str, str], added: Mapping[str, str]
+) -> str | None:
+    """Return the listener that redirects http to https, by its section name; None: none does.
+
+    Adds a problem where none can, and for each annotation that asks for it, or for none, in vain. Of the annotations
+    `of_ingress`, the settings have `added` some.
+    """
+    is_wanted, by_default = basis.stated.tls_redirect, basis.policy.redirect
+    if not basis.tls:
+        if is_wanted:
+            end = f': "true" has no effect without TLS; state {basis.key(TLS)}: "true", or remove it'
+            basis.add(REDIRECT, end, Reason.CONTRADICTION)
+        return None
+    asking = [key for key in (SSL_REDIRECT, *FORCING) if of_ingress.get(key) == "true"]
+    refusing = [key for key in (SSL_REDIRECT, OF_HAPROXY) if key in of_ingress and key not in asking]
+    if is_wanted is None:
+        is_wanted = bool(asking) or (by_default and not refusing)
+        if not (is_wanted or gateway.has_one_listener):
+            # An Ingress with TLS is served by http as well; an HTTPRoute isn't, but by a listener that is for both.
+            for key in refusing:
+                add_lost(basis, key, NOT_SAID, value=of_ingress[key], added=key in added)
+    if not is_wanted:
+        return None
+    if not gateway.redirects:
+        if basis.stated.tls_redirect or by_default:
+            sentence = (
+                f"{gateway} can't redirect: it has no listener for http alone, say the settings (gateway.http); "
+                f'state {basis.key(REDIRECT)}: "false"'
+            )
+            basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(REDIRECT))
+        else:
+            for key in asking:
+                add_lost(basis, key, NOT_SAID, value="true", added=key in added)
+        return None
+    return gateway.http
+
+
+def check_no_redirect(basis: Basis) -> None:
+    """Add a problem for the annotation ingress/tls-redirect, where no HTTPRoute is made."""
+    if basis.stated.tls_redirect is not None:
+        end = (
+            f" can't be said in an Ingress, and in namespace {basis.policy.namespace} no HTTPRoute is made; "
+            "remove it: an annotation of the ingress controller decides"
+        )
+        basis.add(REDIRECT, end, Reason.NOT_IN_INGRESS)

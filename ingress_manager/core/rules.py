@@ -1,14 +1,16 @@
 """The rules: under which hosts and paths a Service is reached, and which of its ports answers there."""
 
-from collections.abc import Sequence
-from itertools import starmap
+from collections.abc import Hashable, Sequence
+from itertools import product, starmap
 
 import msgspec
 
-from ingress_manager.core.annotations import Route, Stated
+from ingress_manager.core.annotations import HTTP, Route, Stated
 from ingress_manager.core.basis import Basis
+from ingress_manager.core.entrances import begin_of
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.ports import add_unknown, by_target, choose_shared_port, find_ports, tcp_ports
+from ingress_manager.core.policy import ListenerSets
+from ingress_manager.core.ports import add_unknown, choose_shared_port, find_ports, tcp_ports
 from ingress_manager.core.syntax import wrong_host, wrong_path
 from ingress_manager.core.text import quoted
 
@@ -17,8 +19,9 @@ MOST_PATHS = 1000
 
 HOST, PATH, PATH_TYPE, ROUTES = "ingress/host", "ingress/path", "ingress/path-type", "ingress/routes"
 
-Location = tuple[str, str, bool]
-"""What is the same for two routes that are one to ingress controllers: `location` returns it."""
+
+Place = tuple[Hashable, ...]
+"""Where a rule is served: at the listener of a Gateway, or by an Ingress that nothing leads elsewhere than another."""
 
 
 class Path(msgspec.Struct, frozen=True):
@@ -48,42 +51,49 @@ def choose_rules(basis: Basis) -> tuple[Rule, ...]:
     ports.update(find_ports(tcp, asked_for))
     if None in asked_for:
         ports[None] = choose_shared_port(basis)
-    targets = {} if asked_for <= ports.keys() else by_target(tcp)
     if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
         end = f" and {basis.key(ROUTES)} together make {count} paths; {MOST_PATHS} is the most"
         basis.problems.add(basis.key(HOST) + end, Reason.TOO_LARGE, basis.key(ROUTES))
         return ()
     paths: dict[str, list[Path]] = {}
-    seen: dict[Location, str] = {}
     for route in routes:
         path, path_type = choose_path(basis, route)
         hosts = shared_hosts if route.host is None else allowed_hosts(basis, (route.host,), ROUTES, ": host")
         if route.port is not None and route.port not in ports:
-            add_unknown(basis, ROUTES, " port", route.port, targets)
+            add_unknown(basis, ROUTES, " port", route.port)
         port = ports.get(route.port)
         for host in hosts:
-            check_stated_once(basis, host, path, path_type, seen)
             if port is not None:
                 way = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
                 paths.setdefault(host, []).append(way)
     return tuple(starmap(Rule, paths.items()))
 
 
-def check_stated_once(basis: Basis, host: str, path: str, path_type: str, seen: dict[Location, str]) -> None:
-    """Remember a way beside those that were `seen`. Adds a problem if one of them is the same to controllers.
+def check_claims(basis: Basis, places: Sequence[Place], rules: Sequence[Rule]) -> None:
+    """Remember what an entrance claims: hosts and paths at these places. Adds a problem for what was claimed before.
 
-    That is of one entrance. Two entrances of a Service are compared by `claims`.
+    By the same entrance, or by another one of the Service; what two Services claim is compared by `audit`.
     """
-    shown = f"{host}{path} ({path_type})"
-    place = location(host, path, path_type)
-    known = seen.get(place)
-    if known is None:
-        seen[place] = shown
-    elif known == shown:
-        basis.add(ROUTES, f": {shown} is stated twice", Reason.DUPLICATE_ROUTE)
-    else:
-        end = f": {shown} is the same to ingress controllers as {known}; remove one"
-        basis.add(ROUTES, end, Reason.DUPLICATE_ROUTE)
+    for place, rule in product(places, rules):
+        claims: list[tuple[Hashable, str]] = [
+            (location(rule.host, path.path, path.path_type), f"{rule.host}{path.path} ({path.path_type})")
+            for path in rule.paths
+        ]
+        if isinstance(place[-1], ListenerSets):  # a Gateway takes one listener for a host at a port
+            claims.append((rule.host, rule.host))
+        for claim, shown in claims:
+            if (place, claim) not in basis.claims:
+                basis.claims[place, claim] = basis.entrance, shown
+                continue
+            entrance, first = basis.claims[place, claim]
+            begin = f": {shown} is the same to ingress controllers as"
+            if entrance == basis.entrance:
+                basis.add(ROUTES, f"{begin} {first}; remove one", Reason.DUPLICATE_ROUTE)
+            else:
+                other = f'"{begin_of(entrance)}{HTTP.key}"'
+                end = f"{begin} that of {other}; state another host, path, class or profile"
+                basis.add(HTTP.key, end, Reason.DUPLICATE_ROUTE)
+            return
 
 
 def path_of(stated: Stated, route: Route) -> tuple[str, str]:
@@ -99,7 +109,7 @@ def choose_path(basis: Basis, route: Route) -> tuple[str, str]:
     if end := policy.path_type_not_allowed(path_type):
         basis.add(annotation, begin + end, Reason.PATH_TYPE_NOT_ALLOWED)
         return path, path_type
-    if path_type == "ImplementationSpecific" and policy.makes_httproutes:
+    if path_type == "ImplementationSpecific" and policy.gateway_of_httproutes:
         end = f"{quoted(path_type)} can't be said in an HTTPRoute; use Prefix or Exact"
         basis.add(annotation, begin + end, Reason.NOT_IN_HTTPROUTE)
     if end := wrong_path(path, path_type):
@@ -119,7 +129,7 @@ def as_prefix(path: str) -> str:
     return path.rstrip("/") or "/"
 
 
-def location(host: str, path: str, path_type: str) -> Location:
+def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
     """Return what is the same for two routes that are one to ingress controllers.
 
     ImplementationSpecific counts as Prefix.

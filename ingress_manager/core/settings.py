@@ -4,7 +4,7 @@ First is what is of another type than it should be, then what is wrong with a te
 values of a mapping say together, then how settings that are right by themselves contradict each other.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,6 @@ from ingress_manager.core.policy import (
     OUTPUT_NAMES,
     TEMPLATE_FIELDS,
     Defaults,
-    Limits,
     NamespaceSettings,
     Policy,
     Profile,
@@ -33,7 +32,7 @@ from ingress_manager.core.policy import (
 from ingress_manager.core.shape import FieldError, converted
 from ingress_manager.core.strict_yaml import FieldPath, Places, YamlError, load_typed
 from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_value, wrong_name, wrong_namespace
-from ingress_manager.core.text import did_you_mean, listed, one_line, quoted
+from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
@@ -64,9 +63,9 @@ def parse(text: str) -> Policy:
 
 def read(stated: Any, places: Places) -> Policy:
     """Return the policy that plain values state, whole. Raises FieldError."""
-    read_so_far: Policy = converted(stated, Policy, places)
-    _check_texts(read_so_far, (), "")
-    policy = read_so_far.whole
+    as_stated: Policy = converted(stated, Policy, places)
+    _check_texts(as_stated, (), "")
+    policy = as_stated.whole
     general = NamespaceSettings(policy.defaults, policy.limits)
     _check_entry((), "", general, Policy(policy.defaults, policy.limits, policy.profiles))
     for namespace, entry in policy.namespaces.items():
@@ -105,37 +104,19 @@ def _check_entry(at: FieldPath, namespace: str, entry: NamespaceSettings, policy
     """Raise FieldError for what is wrong with an entry of a namespace, or for "" with what holds in general."""
     defaults, limits = entry.defaults or NO_DEFAULTS, entry.limits or NO_LIMITS
     _check_stated((*at, "defaults"), defaults)
-    _check_limits((*at, "limits"), limits)
-    _check_names(at, defaults, limits, policy.profiles)
-    _check_here((*at, "defaults"), resolve(policy, namespace, None), policy)
-
-
-def _check_stated(at: FieldPath, stated: Defaults | Profile) -> None:
-    if stated.tls and OLD_CLASS in (stated.tls.annotations or {}):
-        end = ": can't depend on TLS; state it in annotations, with class: null beside them"
-        raise FieldError((*at, "tls", "annotations", OLD_CLASS), end)
-    if OLD_CLASS in (stated.annotations or {}) and stated.ingress_class is not None:
-        end = ": can't stand beside an IngressClass; state class: null beside it"
-        raise FieldError((*at, "annotations", OLD_CLASS), end)
-    if twice := [name for name in OUTPUT_NAMES if (stated.outputs or ()).count(name) > 1]:
-        raise FieldError((*at, "outputs"), f": lists {twice[0]} twice")
-    for number, each in enumerate((isinstance(stated, Profile) and stated.filters) or ()):
-        if not isinstance(each.get("type"), str):
-            raise FieldError((*at, "filters", number), ": must state type, as text")
-    if stated.gateway and stated.gateway.listener_sets and not 1 <= stated.gateway.listener_sets.port <= LAST_PORT:
-        raise FieldError((*at, "gateway", "listenerSets", "port"), f": must be a port, from 1 to {LAST_PORT}")
-    if stated.gateway is None and at != ("defaults",):
-        end = ": must name a Gateway, or be left out; only the general defaults can have none"
-        raise FieldError((*at, "gateway"), end)
-
-
-def _check_limits(at: FieldPath, limits: Limits) -> None:
     if limits.path_types is not UNSET and "Prefix" not in limits.path_types:
-        raise FieldError((*at, "pathTypes"), ": must hold Prefix, which is the default")
+        raise FieldError((*at, "limits", "pathTypes"), ": must hold Prefix, which is the default")
     for key, limit in (limits.copy_annotations or {}).items():
         for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
-            path = (*at, "copyAnnotations", key, number)
+            path = (*at, "limits", "copyAnnotations", key, number)
             _check_text(value, partial(copying.wrong_value, key), path, f"{quoted(value)} ")
+    allowed = limits.profiles if isinstance(limits.profiles, tuple) else ()
+    named: list[tuple[FieldPath, Any]] = [(("limits", "profiles", number), name) for number, name in enumerate(allowed)]
+    for path, name in [(("defaults", "profile"), defaults.profile), *named]:
+        if name and name not in policy.profiles:
+            among = listed([*policy.profiles]) or "there is none"
+            raise FieldError((*at, *path), f": {quoted(name)} must be the name of a profile: {among}")
+    _check_here((*at, "defaults"), resolve(policy, namespace, None), policy)
 
 
 def _check_here(at: FieldPath, here: NamespacePolicy, policy: Policy) -> None:
@@ -149,28 +130,31 @@ def _check_here(at: FieldPath, here: NamespacePolicy, policy: Policy) -> None:
         shown = "null, the cluster's default," if default is None else quoted(default)
         end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(here.classes or ())}"
         raise FieldError((*at, "class"), end)
-    if here.namespace:
-        _check_class(at, here)
+    _check_class(at, here)
     _check_outputs(at, resolve(policy, here.namespace, NO_NAME) if here.profile else here)
 
 
-def _check_names(at: FieldPath, defaults: Defaults, limits: Limits, known: Collection[str]) -> None:
-    """Raise FieldError for a profile that is stated and that there isn't."""
-    stated: dict[FieldPath, Any] = {("defaults", "profile"): defaults.profile}
-    if isinstance(limits.profiles, tuple):
-        stated |= {("limits", "profiles", number): name for number, name in enumerate(limits.profiles)}
-    for path, name in stated.items():
-        if name and name not in known:
-            among = listed([*known]) or "there is none"
-            end = f": {quoted(name)} must be the name of a profile: {among}{did_you_mean(name, known)}"
-            raise FieldError((*at, *path), end)
+def _check_stated(at: FieldPath, stated: Defaults | Profile) -> None:
+    """Raise FieldError for what is wrong with defaults, or with a profile, wherever they hold."""
+    if stated.tls and OLD_CLASS in (stated.tls.annotations or {}):
+        end = ": can't depend on TLS; state it in annotations, with class: null beside them"
+        raise FieldError((*at, "tls", "annotations", OLD_CLASS), end)
+    if twice := [name for name in OUTPUT_NAMES if (stated.outputs or ()).count(name) > 1]:
+        raise FieldError((*at, "outputs"), f": lists {twice[0]} twice")
+    for number, each in enumerate((isinstance(stated, Profile) and stated.filters) or ()):
+        if not isinstance(each.get("type"), str):
+            raise FieldError((*at, "filters", number), ": must state type, as text")
+    if stated.gateway and stated.gateway.listener_sets and not 1 <= stated.gateway.listener_sets.port <= LAST_PORT:
+        raise FieldError((*at, "gateway", "listenerSets", "port"), f": must be a port, from 1 to {LAST_PORT}")
+    if stated.gateway is None and at != ("defaults",):
+        end = ": must name a Gateway, or be left out; only the general defaults can have none"
+        raise FieldError((*at, "gateway"), end)
 
 
 def _check_profile(at: FieldPath, profile: Profile, here: NamespacePolicy) -> None:
     """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `here` holds with it."""
     _check_stated(at, profile)
-    if profile.ingress_class and profile.annotations is UNSET:
-        _check_class(at, here)
+    _check_class(at, here)
     outputs = profile.outputs or ()
     says_redirect = profile.tls and profile.tls.redirect and (not outputs or HTTPROUTE in outputs)
     fields: dict[FieldPath, Any] = {("filters",): profile.filters, ("timeouts",): profile.timeouts}
@@ -191,14 +175,14 @@ def _check_class(at: FieldPath, here: NamespacePolicy) -> None:
     if here.ingress_class is not None and OLD_CLASS in here.annotations:
         end = (
             f": {quoted(here.ingress_class)} can't stand beside the annotation that names the class "
-            f"{quoted(here.annotations[OLD_CLASS])} by default; state annotations here, which take the place of those"
+            f"{quoted(here.annotations[OLD_CLASS])}; state class: null here, or annotations without it"
         )
         raise FieldError((*at, "class"), end)
 
 
 def _check_outputs(at: FieldPath, here: NamespacePolicy) -> None:
     """Raise FieldError for what the outputs, or their Gateway, can't do."""
-    if not here.makes_httproutes:
+    if HTTPROUTE not in here.outputs:
         if here.redirect:
             end = f": must be false where outputs don't hold {HTTPROUTE}; an Ingress can't say it"
             raise FieldError((*at, "tls", "redirect"), end)
@@ -212,8 +196,7 @@ def _check_outputs(at: FieldPath, here: NamespacePolicy) -> None:
 
 def wrong_output(name: str) -> str:
     """Return what is wrong with the name of an output."""
-    words = f"must be {' or '.join(OUTPUT_NAMES)}"
-    return "" if name in OUTPUT_NAMES else words + did_you_mean(name, OUTPUT_NAMES)
+    return "" if name in OUTPUT_NAMES else f"must be {' or '.join(OUTPUT_NAMES)}"
 
 
 def wrong_pattern_of_namespaces(pattern: str) -> str:

@@ -75,20 +75,20 @@ def test_every_problem_names_its_annotation(row: Annotation) -> None:
     if row.key == "ingress/port":  # any text may be the name of a port; whether it is one is checked later
         assert stated.port == "\0"
     else:
-        assert [problem.annotation for problem in stated.problems] == [row.key]
+        assert [problem.annotation for problem in stated.problems.kept] == [row.key]
         assert getattr(stated, row.field, None) == getattr(Stated(), row.field, None)
 
 
 def test_of_many_unknown_annotations_the_first_are_named_and_all_are_counted() -> None:
     stated = parse({"ingress/http": "true"} | {f"ingress/x{number}": "" for number in range(1000)})
     assert stated is not None
-    assert (len(stated.problems), stated.more_problems) == (20, 980)
+    assert (len(stated.problems.kept), stated.problems.more) == (20, 980)
 
 
 @pytest.mark.parametrize("count", [999, 1000])
 def test_a_list_of_more_than_1000_keys_and_values_is_not_read(count: int) -> None:
     stated = parse({"ingress/http": "true", "ingress/routes": f"[{'a, ' * count}]"})
     assert stated is not None
-    [problem] = stated.problems
+    [problem] = stated.problems.kept
     many = "lists 999 routes; 100 is the most" if count == 999 else "holds more than 1000 keys and values"
     assert problem.sentence == f"ingress/routes: {many}"

@@ -6,10 +6,8 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import service
-from ingress_manager.core.annotations import HTTP, Stated
-from ingress_manager.core.basis import Basis
+from ingress_manager.core.annotations import HTTP
 from ingress_manager.core.decide import (
-    PAUSE_SECONDS,
     RECHECK_SECONDS,
     RESYNC_SECONDS,
     Desired,
@@ -17,8 +15,7 @@ from ingress_manager.core.decide import (
     not_made,
     refusal_of,
 )
-from ingress_manager.core.errors import Problems, Refused
-from ingress_manager.core.exposure import expose
+from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import (
     NOTHING,
     AttachmentMeta,
@@ -30,8 +27,6 @@ from ingress_manager.core.kubernetes import (
     RouteSpec,
     Service,
 )
-from ingress_manager.core.namespace_policy import in_namespace
-from ingress_manager.core.outputs import OUTPUTS
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, ListenerSets, Policy
 
 NONE = Observed()
@@ -91,20 +86,11 @@ def test_an_object_that_is_not_there_yet_is_looked_for_soon(observed: Observed, 
 def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_nothing_is_lost() -> None:
     """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
     why = refused(made(ON), OBSERVED, BOTH)
-    assert why.status == 422
     assert why.line() == (
         "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes: the administrator has "
         "to apply metacontroller/httproute/ [no-httproutes]"
     )
     assert decide(made({}), OBSERVED, BOTH) == Desired()
-
-
-def test_a_service_that_would_lose_its_protection_is_told_that_what_stands_stays_open() -> None:
-    unprotected = made(ON | {"nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8"})
-    for observed, told in ((OBSERVED, True), (NONE, False)):
-        line = refused(unprotected, observed, Policy()).line()
-        assert ("(limits.acceptedLosses); until then, what stands stays as it is [protection-lost]" in line) == told
-    assert "stays" not in refused(made(ON | {"ingress/oops": ""}), OBSERVED, Policy()).line()
 
 
 def test_all_that_is_made_for_a_service_is_limited() -> None:
@@ -161,14 +147,6 @@ def test_the_port_of_an_ingress_is_called_as_a_service_would_ask_for_it(port: Ba
     assert str(port) == called
 
 
-def test_there_is_a_function_for_each_output_and_httproutes_need_a_gateway() -> None:
-    assert tuple(OUTPUTS) == OUTPUT_NAMES
-    here, problems = in_namespace(Policy(Defaults(outputs=OUTPUT_NAMES)), "team-a"), Problems()
-    without = expose(Basis(made(ON), "", Stated(), here, problems), {})
-    assert without is not None
-    assert [made(without) for made in OUTPUTS.values()][1] == []
-
-
 @pytest.mark.parametrize(
     ("age", "least", "most"), [(-5, 4, 8), (0, 4, 8), (8, 4, 8), (60, 15, 15), (400, 100, 100), (1e9, 240, 360)]
 )
@@ -207,8 +185,7 @@ def test_hosts_times_routes_are_at_most_1000_paths() -> None:
 )
 def test_while_paused_nothing_changes(reason: str, annotations: dict[str, str], observed: Observed) -> None:
     why = refused(made(annotations), observed, Policy(paused=True))
-    assert (why.status, why.line()) == (429, "ingress-manager is paused by its settings [paused]"), reason
-    assert why.retry_after in PAUSE_SECONDS
+    assert (why.is_paused, why.line()) == (True, "ingress-manager is paused by its settings [paused]"), reason
 
 
 @pytest.mark.parametrize("annotations", [{}, {HTTP.key: "false"}])

@@ -176,7 +176,7 @@ def test_annotations_are_told_that_do_nothing_for_want_of_ingress_http_and_never
     for annotations, told in (
         (
             {"ingress/htpp": "true"},
-            'ingress/htpp has no effect without ingress/http: "true"; did you mean ingress/http?',
+            'ingress/htpp has no effect without ingress/http: "true"',
         ),
         ({"ingress/http": "true", "a.ingress/path": ""}, 'a.ingress/path has no effect without a.ingress/http: "true"'),
     ):
