@@ -204,7 +204,7 @@ def why_not(item: Item, asked: Asked, spec: IngressSpec, around: Around) -> Iter
     """Yield why an Ingress, or its part, can't be what a Service asks for."""
     name, here = asked.service.name, asked.here
     certificates = [secret_called(each.secret_name) for each in certificates_of(spec)]
-    if here.makes_httproutes or not here.makes_ingresses:
+    if here.gateway_of_httproutes or not here.makes_ingresses:
         gives = f"also give Service {name} the HTTPRoute" if here.makes_ingresses else f"give Service {name} no Ingress"
         yield (
             f"the settings would {gives} {asked.name}: adopt with outputs [ingress] first (by a profile or defaults), "
