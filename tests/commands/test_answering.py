@@ -3,19 +3,17 @@
 import importlib
 import re
 import sys
-from base64 import b64encode
 from datetime import datetime
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.serialization import Encoding
 
 from ingress_manager.commands.view import certificates
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from tests import dumps, golden
 from tests import make_cases as cases
 from tests.commands.commands import INGRESSES, UNKNOWN_KIND, Cluster, listing, run
-from tests.commands.test_check_admission import signed
+from tests.commands.test_check import certificate
 
 [CASE] = (case for case in golden.cases_in(cases.AUDITS) if case.name == "why-nothing-answers")
 OBJECTS = dumps.objects(CASE.stated["objects"])
@@ -80,9 +78,7 @@ def test_without_the_library_no_certificate_is_judged(
 
 
 def test_a_certificate_that_is_not_valid_yet_is_told_of(audit: list[Any], cluster: Cluster) -> None:
-    begin = datetime(2099, 1, 1)
-    certificate = signed("ours", begin=begin, end=datetime(2100, 1, 1)).certificate
-    crt = b64encode(certificate.public_bytes(Encoding.PEM)).decode()
+    crt = certificate(begin=datetime(2099, 1, 1), end=datetime(2100, 1, 1))
     name = next(each["metadata"]["name"] for each in of_kind("Secret") if "tls.key" in each["data"])
     cluster.says(ANSWERS | {"secrets": f"team-a {name} {crt} tls.crt,tls.key, kubernetes.io/tls\n"}, UNKNOWN_KIND)
     found = run(*audit, "--only", "certificate", "-o", "json").json["findings"]

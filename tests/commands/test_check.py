@@ -6,48 +6,75 @@ check/cluster.yaml has what a cluster has beside the manifests, check/cases.yaml
 import functools
 import json
 import re
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from base64 import b64encode
+from collections.abc import Callable
+from copy import deepcopy
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 
 from devcluster.build import REPOSITORY
-from devcluster.overlay import kustomize
-from ingress_manager.commands.check import command
-from ingress_manager.commands.check.engine import NEVER, asked_rights
-from ingress_manager.commands.check.lines import State, table
-from ingress_manager.commands.check.seen import Right, Seen
-from ingress_manager.commands.check.table import check
+from ingress_manager.commands.check import cluster as reading
+from ingress_manager.commands.check import command, hook
+from ingress_manager.commands.check.expected import FOLDERS, GATEWAY, of_kind
+from ingress_manager.commands.check.metacontroller import NEVER, Right
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.reading.installations import Installation
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
-from ingress_manager.commands.reading.manifests import read
-from ingress_manager.core.kubernetes import Object
+from ingress_manager.commands.reading.rights import RIGHTS
+from ingress_manager.commands.view.certificates import NOT_INSTALLED
 from tests.commands.commands import listing, run
+from tests.manifests.objects import rendered
 
 HERE = Path(__file__).with_name("check")
 CASES = yaml.safe_load((HERE / "cases.yaml").read_text(encoding="utf-8"))
-FOLDERS = ("manifests", "metacontroller/install", "metacontroller/listenerset")
+INSTALLED = ("manifests", "metacontroller/install", "metacontroller/listenerset")
+NOW = datetime(2026, 1, 4, 0, 1, tzinfo=UTC)
+HOST = "ingress-manager-admission.ingress-manager.svc"
 GONE = object()
 
 
 @functools.cache
 def sound() -> str:
-    """Return the objects of a sound installation, as JSON."""
-    installed = [each for folder in FOLDERS for each in yaml.safe_load_all(kustomize(REPOSITORY / folder))]
-    objects = [each for each in installed if each["kind"] != "ConfigMap"]
+    """Return the objects of a sound installation with the webhook, as JSON."""
+    objects = deepcopy([each for folder in INSTALLED for each in rendered(folder) if each["kind"] != "ConfigMap"])
+    for file in ("deployment", "webhook"):
+        objects += yaml.safe_load_all((REPOSITORY / f"manifests/admission/{file}.yaml").read_text(encoding="utf-8"))
     for each in objects:
         if each["kind"] == "Deployment":
-            counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), each["spec"]["replicas"])
-            each["metadata"]["generation"] = 1
-            each["status"] = {"observedGeneration": 1, **counts}
+            each["status"] = {"readyReplicas": each["spec"]["replicas"]}
             for volume in each["spec"]["template"]["spec"].get("volumes", ()):
-                volume["configMap"]["name"] = "ingress-manager-settings"
+                if "configMap" in volume:
+                    volume["configMap"]["name"] = "ingress-manager-settings"
     objects += yaml.safe_load((HERE / "cluster.yaml").read_text(encoding="utf-8"))["items"]
     return json.dumps(objects)
+
+
+@functools.cache
+def certificate(host: str = HOST, begin: datetime = datetime(2020, 1, 1), end: datetime = datetime(2099, 1, 1)) -> str:
+    """Return a certificate as Secrets have it."""
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ours")])
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+    made = made.not_valid_before(begin).not_valid_after(end)
+    made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+    return b64encode(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)).decode()
+
+
+CERTIFICATES: dict[str, Callable[[], str]] = {
+    "good": certificate,
+    "none": str,
+    "expired": lambda: certificate(end=datetime(2026, 1, 3)),
+    "soon": lambda: certificate(end=datetime(2026, 1, 11)),
+    "for another name": lambda: certificate("other.tools.svc"),
+}
 
 
 def changed(objects: list[dict[str, Any]], place: str, value: Any = GONE) -> None:
@@ -63,92 +90,62 @@ def changed(objects: list[dict[str, Any]], place: str, value: Any = GONE) -> Non
         holds = holds.setdefault(key, {}) if isinstance(holds, dict) else holds[key]
     if value is GONE:
         del holds[last]
-    elif isinstance(holds, list) and last == len(holds):
-        holds.append(value)
     else:
         holds[last] = value
 
 
-def seen_of(case: dict[str, Any], more: Iterable[Object] = ()) -> Seen:
-    """Return what is seen of the sound installation, and more objects, but for what is otherwise."""
-    objects = [*json.loads(sound()), *more]
-    for place in case.get("gone", ()):
-        changed(objects, place)
-    for place, value in case.get("set", {}).items():
-        changed(objects, place, value)
-    if "settings" in case:
-        changed(objects, "ConfigMap ingress-manager-settings data", {"settings.yaml": as_yaml(case["settings"])})
-    objects = [*(each for each in objects if each["kind"] not in case.get("unread", ())), *case.get("add", ())]
-    seen = Seen(
-        command.expected(),
-        read(json.dumps(listing(*objects))).items,
-        dict(case.get("unread", {})),
-        kubernetes=case.get("kubernetes", "v1.36.3"),
-        metrics=case.get("metrics", ""),
-        now="2026-01-04T00:01:00+00:00",
-        made=case.get("made", ""),
-        wanted=Installation(*case["wanted"]) if "wanted" in case else None,
-    )
-    seen.rights = {right: right not in NEVER for right in asked_rights(seen)}
-    seen.rights |= {Right(*right): allowed for *right, allowed in case.get("rights", ())}
-    return seen
-
-
-def said(case: dict[str, Any], seen: Seen | None = None) -> str:
-    """Return what check says, but for what is well; of one part, that too."""
-    part = case.get("part")
-    lines = [
-        line._replace(part="")
-        for line in check(seen or seen_of(case))
-        if (line.state is not State.OK if part is None else line.part == part)
-    ]
-    return "".join(table(lines))
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_each_part_that_is_otherwise_is_named(case: dict[str, Any]) -> None:
-    assert said(case) == case["says"]
-
-
-# The shell.
-
-KINDS = {resource: kind for kind, resource in command.KINDS.items()} | {
-    "events": "Event",
-    "networkpolicies.networking.k8s.io": "NetworkPolicy",
-}
-
-
 class Cluster:
-    """Answers in the place of kubectl, from the sound installation."""
+    """Answers in the place of kubectl, from the sound installation, but for what is otherwise in a case."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.objects = json.loads(sound())
-        self.forbidden: set[str] = set()
+        self.case: dict[str, Any] = {}
         self.calls: list[str] = []
         self.naps: list[float] = []
-        self.made = ""
         monkeypatch.setattr(Kubectl, "run", lambda _, *arguments, stdin="": self.run(arguments, stdin))
+        monkeypatch.setattr(reading, "datetime", SimpleNamespace(now=lambda _: NOW))
         monkeypatch.setattr(command, "sleep", self.naps.append)
         monkeypatch.setattr(command, "monotonic", lambda: sum(self.naps))
 
+    def becomes(self, case: dict[str, Any]) -> None:
+        """Make it what a case says."""
+        self.case = case
+        for place in case.get("gone", ()):
+            changed(self.objects, place)
+        for place, value in case.get("set", {}).items():
+            changed(self.objects, place, value)
+        if "settings" in case:
+            data = {"settings.yaml": as_yaml(case["settings"])}
+            changed(self.objects, "ConfigMap ingress-manager-settings data", data)
+        self.objects += case.get("add", ())
+
     def run(self, arguments: tuple[str, ...], stdin: str) -> str:
-        verb, *_, resources = arguments
-        self.calls.append(f"{verb} {resources}")
-        if self.forbidden & {verb, *arguments, *resources.split(","), f"{resources.partition('/')[0]}/"}:
+        self.calls.append(" ".join(arguments))
+        words = {arguments[0], *arguments[1:], *(each.partition("/")[0] for each in arguments)}
+        if words & {*self.case.get("unread", ())}:
             raise KubectlFailed("forbidden")
-        if verb == "version":
-            return '{"serverVersion": {"gitVersion": "v1.36.3"}}'
-        if verb == "create":
-            rights = [each["spec"]["resourceAttributes"] for each in json.loads(stdin)["items"]]
-            return " ".join("false" if Right(**right) in NEVER else "true" for right in rights)
-        if any("creationTimestamp" in each for each in arguments):
-            return self.made
-        if "--raw" in arguments:
-            return 'ingress_manager_build_info{version="0.1.0"} 1.0\n'
-        names = {each.rpartition("/")[2] for each in arguments[arguments.index("--") + 1 :]}
-        wanted = {KINDS.get(each) for each in resources.split(",")}
-        found = [each for each in self.objects if each["kind"] in wanted or each["metadata"]["name"] in names]
-        return "" if not found and "--ignore-not-found" in arguments else json.dumps(listing(*found))
+        if arguments[0] == "version":
+            return json.dumps({"serverVersion": {"gitVersion": self.case.get("kubernetes", "v1.36.3")}})
+        if arguments[0] == "create":
+            rights = [Right(**each["spec"]["resourceAttributes"]) for each in json.loads(stdin)["items"]]
+            stated = {Right(*right): allowed for *right, allowed in self.case.get("rights", ())}
+            return " ".join(str(stated.get(right, right not in NEVER)).lower() for right in rights)
+        options = {each.partition("=")[0]: each for each in arguments if each.startswith("--")}
+        printed = {
+            "--output=jsonpath={.items[*].metadata.creationTimestamp}": "made",
+            "--output=name": "selected",
+            "--raw": "metrics",
+        }
+        for option in printed.keys() & {*arguments}:
+            return str(self.case.get(printed[option], ""))
+        if "tls" in options["--output"]:
+            return CERTIFICATES[self.case.get("crt", "good")]()
+        resource, _, name = arguments[-1].partition("/")
+        kind = resource.partition(".")[0].removesuffix("s").removesuffix("e" if "sse" in resource else "")
+        kind = kind.removesuffix("ie") + "y" if kind.endswith("ie") else kind
+        found = [each for each in self.objects if each["kind"].lower() == kind]
+        found = [each for each in found if name in {"", each["metadata"]["name"]}]
+        return "" if not found and "--ignore-not-found" in options else json.dumps(listing(*found))
 
 
 @pytest.fixture
@@ -156,12 +153,22 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     return Cluster(monkeypatch)
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_each_part_that_is_otherwise_is_named(case: dict[str, Any], cluster: Cluster) -> None:
+    """What is well is left out, but where the case is about one part."""
+    cluster.becomes(case)
+    *parts, _ = run("check", *case.get("options", ())).out.split("\n\n")
+    wanted = [part for part in parts if case.get("part", "") in part.partition("\n")[0]]
+    lines = [line for part in wanted for line in part.splitlines()[1:] if "part" in case or line[0] != "✓"]
+    assert "".join(f"{line}\n" for line in lines) == case["says"]
+
+
 @pytest.mark.usefixtures("cluster")
 def test_it_says_that_all_is_well() -> None:
     ended = run("check")
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.startswith("Kubernetes\n✓ Kubernetes v1.36.3\n\nMetacontroller\n✓ Metacontroller v4.17.2\n")
-    assert ended.out.endswith("\n\nAll is well: 19 checks.\n")
+    assert ended.out.endswith("\n\nAll is well: 20 ok.\n")
 
 
 def test_a_command_names_the_cluster_that_is_meant(cluster: Cluster) -> None:
@@ -171,37 +178,29 @@ def test_a_command_names_the_cluster_that_is_meant(cluster: Cluster) -> None:
     assert "kubectl describe --namespace=ingress-manager --context=prod -- Deployment ingress-manager\n" in ended.out
 
 
-@pytest.mark.parametrize(
-    "resource", [*KINDS, "customresourcedefinitions/", "configmaps/", "create", "version", "--raw"]
-)
-def test_each_kind_that_may_not_be_read_is_unknown_and_no_other_finding(resource: str, cluster: Cluster) -> None:
-    cluster.forbidden = {resource}
-    ended = run("check")
-    assert ended.status == (0 if resource == "--raw" else 2)
-    assert not {"✗", "!"} & {line[0] for line in ended.out.splitlines() if line}
-
-
-def test_an_outage_is_over_once_an_ingress_was_made(cluster: Cluster) -> None:
-    now = datetime.now(UTC)
+@pytest.mark.parametrize("right", RIGHTS["check"], ids=lambda right: right.resource)
+def test_what_may_not_be_read_is_unknown_and_no_other_finding(right: Any, cluster: Cluster) -> None:
     failed = {
-        "message": "sync hook failed: no answer",
-        "lastTimestamp": f"{now - timedelta(minutes=5):%Y-%m-%dT%H:%M:%SZ}",
+        "Event shop message": "sync hook failed: http error: connection refused",
+        "Event shop lastTimestamp": "2026-01-04T00:00:00Z",
     }
-    [event] = [each for each in cluster.objects if each["kind"] == "Event"]
-    event.update(failed)
-    assert run("check").status == 1
-    cluster.made = f"2026-01-01T00:00:00Z {now - timedelta(minutes=1):%Y-%m-%dT%H:%M:%SZ}"
-    assert run("check").status == 0
+    short = right.resource.partition(".")[0]
+    asked = {"subjectaccessreviews": "create", "services/proxy": "--raw", "secrets": "secret"}.get(short, short)
+    cluster.becomes({"unread": [asked, right.resource], "set": failed if short == "ingresses" else {}})
+    ended = run("check")
+    assert ended.status == (0 if asked == "--raw" else 2)
+    assert not {"✗", "!"} & {line[0] for line in ended.out.splitlines() if line}
 
 
 def test_it_knows_every_policy_that_can_be_installed() -> None:
     folders = ("gateway", "metacontroller")
     texts = [path.read_text(encoding="utf-8") for folder in folders for path in (REPOSITORY / folder).rglob("*.yaml")]
-    named = re.compile(r"kind: ValidatingAdmissionPolicy\nmetadata:\n  name: (\S+)")
-    written = {name for text in texts for name in named.findall(text)}
-    known = {
-        each["metadata"]["name"] for objects in command.expected().values() for each in objects if "metadata" in each
+    written = {
+        name
+        for text in texts
+        for name in re.findall(r"kind: ValidatingAdmissionPolicy\nmetadata:\n  name: (\S+)", text)
     }
+    known = {each["metadata"]["name"] for each in of_kind("ValidatingAdmissionPolicy", *FOLDERS, GATEWAY)}
     assert written
     assert written <= known
 
@@ -225,6 +224,18 @@ def test_it_waits_no_longer_than_it_is_told(cluster: Cluster) -> None:
     changed(cluster.objects, "DecoratorController ingress-manager")
     ended = run("check", "--wait", "--timeout", "5s")
     assert (ended.status, cluster.naps) == (1, [2.0, 2.0, 2.0])
-    assert ended.out.endswith("\nSomething is wrong: 1 wrong, 16 ok.\n")
-    assert run("check", "--wait", "--timeout", "1m").status == 1
-    assert sum(cluster.naps) == 6 + 60
+
+
+def test_of_the_webhooks_secret_no_private_key_is_printed(cluster: Cluster) -> None:
+    run("check")
+    [read] = [call for call in cluster.calls if "secret/" in call]
+    only = "--output=jsonpath={.data.tls\\.crt}"
+    where = "--namespace=ingress-manager --ignore-not-found"
+    assert read == f"get {where} {only} -- secret/ingress-manager-admission-tls"
+
+
+@pytest.mark.usefixtures("cluster")
+def test_without_the_library_no_certificate_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hook, "can_be_read", lambda: False)
+    told = f"-tls could not be looked at: {NOT_INSTALLED}\n"
+    assert told in run("check").out

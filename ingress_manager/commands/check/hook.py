@@ -1,4 +1,7 @@
-"""`check`: the hook, its settings, and who reaches it. The pure part."""
+"""`check`: the hook, its settings, who reaches it, and the admission webhook, where it is installed.
+
+Source: what the API server makes of a webhook: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+"""
 
 import hashlib
 import re
@@ -6,34 +9,43 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from ingress_manager import __version__
-from ingress_manager.commands.check.engine import replicas
+from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, containers
 from ingress_manager.commands.check.lines import Line, ok, unknown, warning, wrong
-from ingress_manager.commands.check.seen import Seen, images
+from ingress_manager.commands.check.metacontroller import replicas
 from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.reading.manifests import at, mappings
+from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND
+from ingress_manager.commands.reading.manifests import Item, at, mappings
+from ingress_manager.commands.reading.rights import INGRESSES
 from ingress_manager.commands.reading.settings import configmap_of
-from ingress_manager.commands.view.events import EVENTS, Report, report_of
+from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, wrong_with
+from ingress_manager.commands.view.events import OF_SERVICES, report_of
 from ingress_manager.commands.view.surroundings import LONG_AGO, time_of
+from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.text import one_line
 
-VERSION_LABEL = "app.kubernetes.io/version"
 LONGEST_PAUSE = timedelta(seconds=1000)
 """After at most this time Metacontroller tries again what has failed: an older Event may tell of what has healed."""
 
-_METRIC = '^{}_info\\{{{}="([^"]*)"\\}}'
+WEBHOOKS = "validatingwebhookconfigurations.admissionregistration.k8s.io"
+WEBHOOK = "services.ingress-manager.internal"
+"""The webhook's name in every installation, whatever its objects are called."""
+
+SOON = timedelta(days=7)
+SAY = "docs/admission.md says how."
+
 _ANSWERED = re.compile(r"unsupported status code: 4\d\d")
 """What Metacontroller says when the hook has refused something: it has been reached."""
 
 
-def runs(seen: Seen) -> Iterator[Line]:
+def runs(cluster: Cluster) -> Iterator[Line]:
     """Yield whether the hook runs, in the version of this program."""
-    deployment = seen.hook
+    deployment = cluster.hook
     if deployment is None:
-        yield wrong(f"there is no Deployment {seen.installation}")
+        yield wrong(f"there is no Deployment {cluster.installation}")
         return
-    image = "".join(images(deployment)[:1])
-    labelled = at(deployment, "spec", "template", "metadata", "labels", VERSION_LABEL)
-    stated = told_by(seen, "ingress_manager_build", "version") or labelled
+    image = image_of(deployment)
+    labelled = at(deployment, "spec", "template", "metadata", "labels", "app.kubernetes.io/version")
+    stated = cluster.told("ingress_manager_build", "version") or labelled
     if stated == __version__:
         yield ok(f"the image is {image}, of version {__version__} as this program")
     elif stated:
@@ -44,25 +56,21 @@ def runs(seen: Seen) -> Iterator[Line]:
     yield replicas(deployment)
 
 
-def told_by(seen: Seen, metric: str, label: str) -> str:
-    """Return what the hook tells of itself in a metric; empty where it can't be asked."""
-    found = re.search(_METRIC.format(metric, label), seen.metrics, re.MULTILINE)
-    return found[1] if found else ""
+def image_of(item: Item) -> str:
+    return next((str(each.get("image", "")) for each in containers(item)), "")
 
 
-def settings(seen: Seen) -> Iterator[Line]:
+def settings(cluster: Cluster) -> Iterator[Line]:
     """Yield whether the settings are there, can be used, and hold, and what they pause."""
-    deployment = seen.hook
+    deployment, text = cluster.hook, cluster.settings
     if deployment is None:
         return
-    name, text = configmap_of(deployment), seen.settings
-    if name is None:
-        yield wrong(f"{deployment} mounts no ConfigMap with settings: it runs with the defaults, or not at all")
-        return
     if text is None:
-        yield wrong(f"the settings aren't there: no ConfigMap {deployment.namespace}/{name} has a settings.yaml")
+        name = configmap_of(deployment)
+        why = f"no ConfigMap {deployment.namespace}/{name} has a settings.yaml" if name else f"{deployment} mounts none"
+        yield wrong(f"the settings aren't there: {why}")
         return
-    policy, told = text.policy(), told_by(seen, "ingress_manager_settings", "sha256")
+    policy, told = text.policy(), cluster.told("ingress_manager_settings", "sha256")
     if isinstance(policy, Message):
         yield wrong(f"the settings can't be used: {policy}", "Correct them: a Pod that starts now won't run.")
     elif policy.pauses:
@@ -76,55 +84,79 @@ def settings(seen: Seen) -> Iterator[Line]:
         yield ok(f"the settings in the {text.file} can be used{', and the hook runs with them' if told else ''}")
 
 
-def reached(seen: Seen) -> Iterator[Line]:
-    """Yield whether Metacontroller reaches the hook, as far as its Events tell."""
-    failed = failure(seen)
-    if failed:
-        sentence = f"the hook doesn't answer Metacontroller as it should: at {failed.time}, {one_line(failed.sentence)}"
-        look = ("kubectl", "get", f"--namespace={seen.installation.namespace}", "--", "deployments,pods,endpointslices")
-        yield wrong(sentence, command=look)
-    else:
-        yield ok("no Event says that Metacontroller doesn't reach the hook")
+def reached(cluster: Cluster) -> Iterator[Line]:
+    """Yield whether Metacontroller reaches the hook, as far as its newest Event of having asked it tells.
 
-
-def failure(seen: Seen) -> Report | None:
-    """Return the newest Event, if it says that Metacontroller has failed to ask the hook, and nothing has worked since.
-
-    What has worked since is that an Ingress was made, or that the hook's Deployment became available or was rolled out.
+    What has worked since clears it: an Ingress was made, or the hook's Deployment became available or was rolled out.
     """
-    events = (item for item in seen.items if item.kind == EVENTS)
+    events = cluster.all("events", ALL, OF_SERVICES)
     asked = (event for event in events if "sync hook failed" in str(event.object.get("message")))
     newest = max(map(report_of, asked), default=None)
-    if newest is None or _ANSWERED.search(newest.sentence):
-        return None
-    good = (each for each in mappings(at(seen.hook, "status", "conditions")) if each.get("status") == "True")
-    worked = [seen.made, *(str(each.get("lastUpdateTime")) for each in good)]
-    at_that_time = _time(newest.time)
-    is_recent = _time(seen.now) - at_that_time < LONGEST_PAUSE
-    return newest if is_recent and at_that_time >= max(map(_time, worked)) else None
+    if newest and not _ANSWERED.search(newest.sentence):
+        good = (each for each in mappings(at(cluster.hook, "status", "conditions")) if each.get("status") == "True")
+        worked = max((_time(each.get("lastUpdateTime")) for each in good), default=LONG_AGO)
+        failed = _time(newest.time)
+        if failed >= max(worked, cluster.now - LONGEST_PAUSE) and failed >= newest_made(cluster):
+            look = (*("kubectl", "get", f"--namespace={cluster.installation.namespace}"), "--", "deployments,pods")
+            told = f"at {newest.time}, {one_line(newest.sentence)}"
+            yield wrong(f"the hook doesn't answer Metacontroller as it should: {told}", command=look)
+            return
+    yield ok("no Event says that Metacontroller doesn't reach the hook")
 
 
-def _time(stated: str) -> datetime:
+def newest_made(cluster: Cluster) -> datetime:
+    """Return when the newest Ingress was made by ingress-manager."""
+    ours = f"--selector={MANAGED_BY_LABEL}={MANAGED_BY}"
+    times = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
+    return _time(max(cluster.kubectl.run("get", ALL, ours, times, "--", INGRESSES).split(), default=""))
+
+
+def _time(stated: object) -> datetime:
     return time_of(stated) or LONG_AGO
 
 
-def guarded(seen: Seen) -> Iterator[Line]:
-    """Yield whether a NetworkPolicy says who may ask the hook. Where it keeps Metacontroller out, an Event tells it."""
-    labels = at(seen.hook, "spec", "template", "metadata", "labels")
-    if not isinstance(labels, dict):
-        return
-    here = seen.of_kind("NetworkPolicy", seen.installation.namespace)
-    policies = [each for each in here if _may_guard(at(each, "spec"), labels)]
-    names = f"NetworkPolicy {', '.join(each.full_name for each in policies)}"
-    if not policies:
-        yield warning("no NetworkPolicy selects the hook's Pods: any Pod may ask it, and use up its connections")
-    elif any(not rule.get("from") for each in policies for rule in mappings(at(each, "spec", "ingress"))):
-        yield warning(f"{names} lets every Pod ask the hook", "Let in Metacontroller alone.")
-    else:
-        yield ok(f"{names} says who may ask the hook")
+def asked(cluster: Cluster) -> list[tuple[str, str]]:
+    """Return namespace and name of the Service that the webhook asks: one, unless it is installed twice, or not."""
+    webhooks = (each for item in cluster.all(WEBHOOKS) for each in mappings(item.object.get("webhooks")))
+    services = [at(each, "clientConfig", "service") for each in webhooks if each.get("name") == WEBHOOK]
+    return [(str(each.get("namespace")), str(each.get("name"))) for each in mappings(services)]
 
 
-def _may_guard(spec: object, labels: dict[str, str]) -> bool:
-    """Return whether a NetworkPolicy is about who may ask Pods with these labels, as far as matchLabels tell."""
-    wanted = at(spec, "podSelector", "matchLabels") or {}
-    return wanted.items() <= labels.items() and "Ingress" in (at(spec, "policyTypes") or ())
+def webhook(cluster: Cluster) -> Iterator[Line]:
+    """Yield whether the webhook is there, if the settings deny, and its Deployment runs as the hook does."""
+    services, hook = asked(cluster), cluster.hook
+    if not services and cluster.policy.admission.deny:
+        sentence = "admission.deny of the settings is true, and the webhook isn't installed: nothing is denied"
+        yield warning(sentence, f"Install it: {SAY}")
+    for namespace, name in services:
+        deployment = cluster.one(DEPLOYMENTS, name, namespace)
+        if deployment is None:
+            yield wrong(f"there is no Deployment {namespace}/{name}, of the name of the Service that the webhook asks")
+            continue
+        yield replicas(deployment)
+        for what, of in (("image", image_of), ("ConfigMap", configmap_of)):
+            if hook and of(deployment) != of(hook):
+                told = f"{deployment} has the {what} {of(deployment)}, and the hook {of(hook)}"
+                yield warning(f"{told}: it may judge otherwise")
+
+
+def certificates(cluster: Cluster) -> Iterator[Line]:
+    """Yield whether the webhook's certificate is for its Service, and for how long it lasts."""
+    for namespace, service in asked(cluster):
+        volumes = at(cluster.one(DEPLOYMENTS, service, namespace), "spec", "template", "spec", "volumes")
+        for name in (at(each, "secret", "secretName") for each in mappings(volumes) if each.get("name") == "tls"):
+            yield certificate(cluster, namespace, str(name), f"{service}.{namespace}.svc")
+
+
+def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Line:
+    """Return the line for the certificate in a Secret, of which nothing else is printed: no private key."""
+    secret, only = f"the Secret {namespace}/{name}", "--output=jsonpath={.data.tls\\.crt}"
+    crt = cluster.kubectl.run("get", f"--namespace={namespace}", IGNORE_NOT_FOUND, only, "--", f"secret/{name}")
+    if not can_be_read():
+        return unknown(f"the certificate in {secret} could not be looked at: {NOT_INSTALLED}")
+    if not crt:
+        return wrong(f"there is no certificate (tls.crt) in {secret}, or no such Secret", f"Make it: {SAY}")
+    if why := wrong_with(crt, [host], cluster.now):
+        return wrong(f"{secret}: {why}", f"Make another one: {SAY}")
+    told = f"the certificate in {secret} ends at {end_of(crt):%Y-%m-%dT%H:%M:%SZ}"
+    return warning(told, f"Renew it: {SAY}") if end_of(crt) - cluster.now < SOON else ok(told)

@@ -1,4 +1,4 @@
-"""The lines of a check: one for each thing that was looked at, and how they are printed. The pure part."""
+"""The lines of a check: one for each thing that was looked at, and how they are printed."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,22 +6,22 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from ingress_manager.commands.printing.words import Command, Paint, plain, shown
-from ingress_manager.core.text import one_line
+import click
 
-INDENT = "    "
+from ingress_manager.commands.printing.words import Command, shown
+from ingress_manager.core.text import one_line
 
 
 class State(StrEnum):
-    """How a part is."""
+    """How a part is, as the sign that a line begins with."""
 
-    OK = "ok"
-    WARNING = "warning"
-    WRONG = "wrong"
-    UNKNOWN = "unknown"
+    WRONG = "✗"
+    WARNING = "!"
+    UNKNOWN = "?"
+    OK = "✓"
 
 
-SIGNS = {State.OK: "✓", State.WARNING: "!", State.WRONG: "✗", State.UNKNOWN: "?"}
+COLOURS = {State.WRONG: "red", State.WARNING: "yellow", State.UNKNOWN: "cyan", State.OK: "green"}
 
 
 class Line(NamedTuple):
@@ -37,39 +37,22 @@ class Line(NamedTuple):
     """The part of the installation, under which it is told."""
 
 
-ok, warning, wrong, unknown = (partial(Line, state) for state in State)
+wrong, warning, unknown, ok = (partial(Line, state) for state in State)
 
 
-def table(lines: Iterable[Line], paint: Paint = plain, options: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the report as text. `options` of kubectl say which cluster."""
-    part = ""
+def printed(lines: Iterable[Line], options: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the lines of the report, and last how many are how. `options` of kubectl say which cluster."""
+    part, count = "", Counter[State]()
     for line in lines:
         if line.part != part:
-            between = "\n" if part else ""
             part = line.part
-            yield f"{between}{paint(one_line(part), 'head')}\n"
-        yield f"{paint(SIGNS[line.state], line.state)} {one_line(line.sentence)}\n"
+            yield from ([""] if count else [])
+            yield click.style(one_line(part), bold=True)
+        count[line.state] += 1
+        yield f"{click.style(line.state, fg=COLOURS[line.state])} {one_line(line.sentence)}"
         if line.remedy:
-            yield f"{INDENT}{one_line(line.remedy)}\n"
-        if command := shown(line.command, options):
-            yield f"{INDENT}{paint(one_line(command), 'command')}\n"
-
-
-def summary(lines: Iterable[Line]) -> str:
-    """Return how many lines are how, in a sentence."""
-    count = Counter(line.state for line in lines)
-    worse = [f"{count[state]} {state}" for state in (State.WRONG, State.WARNING, State.UNKNOWN) if count[state]]
-    if not worse:
-        return f"All is well: {count[State.OK]} checks."
-    head = "Nothing is wrong"
-    if count[State.WRONG]:
-        head = "Something is wrong"
-    elif count[State.UNKNOWN]:
-        head = "Nothing wrong was found, and not everything could be looked at"
-    return f"{head}: {', '.join(worse)}, {count[State.OK]} ok."
-
-
-def exit_status(lines: Iterable[Line]) -> int:
-    """Return 1 when something is wrong, else 2 when something could not be looked at, else 0."""
-    states = {line.state for line in lines}
-    return 1 if State.WRONG in states else 2 if State.UNKNOWN in states else 0
+            yield f"    {one_line(line.remedy)}"
+        if line.command:
+            yield click.style(f"    {one_line(shown(line.command, options))}", dim=True)
+    told = ", ".join(f"{count[state]} {state.name.lower()}" for state in State if count[state])
+    yield f"\n{'All is well: ' if {*count} == {State.OK} else ''}{told}."

@@ -23,23 +23,15 @@ GATEWAY_API = Known("1.0", ("1.6.3",))
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 
-def version_of(text: str) -> tuple[int, int] | None:
-    """Return the major and minor version that v1.36.3 or 4.17.2-distroless states, None for what states none."""
-    found = _VERSION.fullmatch(text)
-    return (int(found[1]), int(found[2])) if found else None
-
-
 def by_version(name: str, stated: str, known: Known) -> Line:
-    """Return the line for a program, by the version that it states."""
-    version = version_of(stated)
-    if version is None:
+    """Return the line for a program, by the major and minor version that it states, as v1.36.3 or 4.17.2-distroless."""
+    found = [_VERSION.fullmatch(each) for each in (stated, known.least, known.tested[-1])]
+    version, least, newest = ((int(each[1]), int(each[2])) if each else (0, 0) for each in found)
+    if not found[0]:
         return unknown(f"the version of {name} can't be told from {stated}")
-    if version < (version_of(known.least) or version):
+    if version < least:
         return wrong(f"{name} {stated} is too old: it takes {known.least} or later", f"Upgrade {name}.")
-    newest = known.tested[-1]
-    if version > (version_of(newest) or version):
-        sentence = f"{name} {stated} is newer than {newest}, with which ingress-manager is tested"
+    if version > newest:
+        sentence = f"{name} {stated} is newer than {known.tested[-1]}, with which ingress-manager is tested"
         return warning(sentence, "It may well work; nobody has tried it.")
-    if version not in map(version_of, known.tested):
-        return ok(f"{name} {stated}: new enough; ingress-manager is tested with {', '.join(known.tested)}")
     return ok(f"{name} {stated}")

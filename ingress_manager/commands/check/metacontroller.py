@@ -1,0 +1,137 @@
+"""`check`: Metacontroller, our DecoratorController, and the rights that it has."""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+from ingress_manager.commands.check.cluster import Cluster, containers, engine_version
+from ingress_manager.commands.check.expected import differences, folder_of, of_kind
+from ingress_manager.commands.check.lines import Line, ok, warning, wrong
+from ingress_manager.commands.check.versions import METACONTROLLER, by_version
+from ingress_manager.commands.reading.installations import CONTROLLER, RESOURCE
+from ingress_manager.commands.reading.kubectl import KubectlFailed
+from ingress_manager.commands.reading.manifests import Item, at
+
+BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
+"""Fields of the DecoratorController without which Services don't get their Ingresses, or can't be deleted."""
+
+WEBHOOK = "spec.hooks.sync.webhook"
+"""Where the hook is, which is otherwise in each installation."""
+
+LOOK = ("kubectl", "get", "--show-labels", "--", "decoratorcontroller", CONTROLLER)
+
+
+class Right(NamedTuple):
+    """What somebody may do in all namespaces."""
+
+    verb: str
+    group: str
+    resource: str
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource}"
+
+
+NEVER = tuple(Right(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
+"""The rights that Metacontroller must not have: a Service is never written to."""
+
+
+def runs(cluster: Cluster) -> Iterator[Line]:
+    """Yield whether Metacontroller runs, in which version, and with which arguments."""
+    engines = cluster.engines
+    if not engines:
+        yield wrong("no Deployment and no StatefulSet runs Metacontroller, so that nothing is made and nothing removed")
+    for engine in engines:
+        yield by_version("Metacontroller", engine_version(engine), METACONTROLLER)
+        yield replicas(engine)
+        yield from arguments(cluster, engine)
+    if len(engines) > 1:
+        yield warning(f"several run it: {', '.join(map(str, engines))}; each writes what the others write", "Keep one.")
+
+
+def replicas(item: Item) -> Line:
+    """Return how many replicas of a Deployment or StatefulSet are ready."""
+    stated, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
+    wanted = 1 if stated is None else stated
+    told = f"{item} has {ready} of {wanted} replicas ready"
+    look = ("kubectl", "describe", f"--namespace={item.namespace}", "--", str(item.object["kind"]), item.name)
+    if ready >= wanted > 0:
+        return ok(told)
+    return (warning if ready else wrong)(told, "See why its Pods don't start.", look)
+
+
+def arguments(cluster: Cluster, engine: Item) -> Iterator[Line]:
+    """Yield which of Metacontroller's arguments make it do harm, or nothing for us."""
+    stated = (each.get(key) or () for each in containers(engine) for key in ("command", "args"))
+    words = "\0".join(["", *(str(word) for each in stated for word in each), ""])
+    # An argument has one dash or two, = or a space, and of several the last holds.
+    values = dict(re.findall("\0--?(apply-strategy|target-label-selector)[=\0]([^\0]*)", words))
+    wanted = at(engine, "spec", "replicas") or 1
+    if wanted > 1 and not re.search("\0--?leader-election(=true)?\0", words):
+        sentence = f"{engine} has {wanted} replicas without --leader-election: all of them write"
+        yield wrong(sentence, "Add --leader-election to its arguments, or have one replica.")
+    if values.get("apply-strategy") == "server-side-apply":
+        sentence = f"{engine} has --apply-strategy=server-side-apply, by which it would overwrite what others have made"
+        yield wrong(sentence, "Take that argument out.")
+    selector = values.get("target-label-selector")
+    if selector and cluster.controller:
+        found = cluster.kubectl.run("get", f"--selector={selector}", "--output=name", "--", RESOURCE)
+        if not any(name.endswith(f"/{CONTROLLER}") for name in found.split()):
+            sentence = f"{engine} has --target-label-selector={selector}, which leaves out our DecoratorController"
+            yield wrong(f"{sentence}: nothing is made or removed", "Give it those labels, by a patch of yours.", LOOK)
+
+
+def decorator(cluster: Cluster) -> Iterator[Line]:
+    """Yield whether the DecoratorController is as this version has it, but for where the hook is."""
+    controller = cluster.controller
+    if controller is None:
+        yield wrong(f"the DecoratorController {CONTROLLER} isn't there, so that Metacontroller does nothing")
+        return
+    [ours] = of_kind("DecoratorController", folder_of(cluster))
+    found = [each for each in differences(ours, controller) if not each.startswith(WEBHOOK)]
+    # The one that breaks something goes first.
+    for each in sorted(found, key=lambda each: not each.startswith(BREAKING))[:1]:
+        yield (wrong if each.startswith(BREAKING) else warning)(each)
+    if not found:
+        yield ok(f"the DecoratorController {CONTROLLER} is as this version has it")
+
+
+def rights(cluster: Cluster) -> Iterator[Line]:
+    """Yield whether Metacontroller's ServiceAccount has the rights that it needs, and none on Services."""
+    if not cluster.engines:
+        raise KubectlFailed("nothing was found that runs Metacontroller")
+    engine = cluster.engines[0]
+    account = f"{engine.namespace}:{at(engine, 'spec', 'template', 'spec', 'serviceAccountName') or 'default'}"
+    needed = [
+        Right(verb, group, resource)
+        for role in of_kind("ClusterRole", folder_of(cluster))
+        for rule in role["rules"]
+        for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
+        if verb != "get"  # it doesn't use it
+    ]
+    has = may(cluster, account, [*needed, *NEVER])
+    called = f"the ServiceAccount {account.replace(':', '/')}"
+    if lacking := [str(right) for right in needed if right not in has]:
+        remedy = "Bind the ClusterRole to it: metacontroller/README.md says how."
+        yield wrong(f"{called} may not {', '.join(lacking)}", remedy)
+    else:
+        yield ok(f"{called} may do what it needs")
+    if more := [str(right) for right in NEVER if right in has]:
+        remedy = "Metacontroller's own manifests grant it; metacontroller/install doesn't, as nothing needs it."
+        yield warning(f"{called} may {', '.join(more)}", remedy)
+    else:
+        yield ok(f"{called} may not write Services")
+
+
+def may(cluster: Cluster, account: str, asked: list[Right]) -> set[Right]:
+    """Return which rights a ServiceAccount has, by what the API server says. It stores nothing of the question."""
+    namespace = account.partition(":")[0]
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
+    who = {"user": f"system:serviceaccount:{account}", "groups": groups}
+    kind = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
+    reviews = [{**kind, "spec": {**who, "resourceAttributes": right._asdict()}} for right in asked]
+    stdin = json.dumps({"apiVersion": "v1", "kind": "List", "items": reviews})
+    answers = cluster.kubectl.run("create", "--filename=-", "--output=jsonpath={.status.allowed} ", stdin=stdin)
+    return {right for right, answer in zip(asked, answers.split(), strict=True) if answer == "true"}
