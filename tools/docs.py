@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.audit.kinds import KINDS, Severity
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
-from ingress_manager.commands.leaving import table as leaving
-from ingress_manager.commands.leaving.report import IN_HTTPROUTES
+from ingress_manager.commands.leaving import judge as leaving
+from ingress_manager.commands.leaving.command import IN_HTTPROUTES
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.states import STATES

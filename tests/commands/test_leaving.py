@@ -1,184 +1,156 @@
-"""`ingress-manager leaving ingress-nginx`: a row for each Ingress, the worst first, and what to do."""
+"""`ingress-manager leaving ingress-nginx`: its table, held to the estate, the docs' report and Traefik itself."""
 
+import mmap
+import re
 from typing import Any
 
 import pytest
+import yaml
 
-from ingress_manager.commands.leaving import command
-from ingress_manager.commands.leaving.order import Estate
-from ingress_manager.commands.leaving.report import NARROW, WIDE
-from ingress_manager.commands.leaving.table import AsHttpRoute, AtGateway, Judged
+from devcluster.build import REPOSITORY
+from devcluster.programs import find_traefik
+from ingress_manager.commands.leaving.command import NARROW, WIDE
+from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AsHttpRoute, AtGateway, judge
+from ingress_manager.commands.leaving.order import answered_by_others, by_host, near
 from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.core.vocabulary import NGINX, changes, protects
 from tests.commands.commands import Cluster, Ended, listing, run
+from tests.e2e.estate import ESTATE, ingress, stated
 
-NGINX = "nginx.ingress.kubernetes.io/"
-
-
-def says(
-    name: str, gateway: AtGateway, httproutes: AsHttpRoute = AsHttpRoute.NO, but: str = "", do: str = ""
-) -> Judged:
-    return Judged(f"{NGINX}{name}", "on", gateway, httproutes, but, do)
+STANDS = [stated(ingress(title)) for title in ESTATE]
+HALF_READ = {"affinity-canary-behavior", "modsecurity-transaction-id"}
+"""What Traefik has a field for, which nothing asks for."""
 
 
-JUDGED = {
-    f"{NGINX}denylist-source-range": says(
-        "denylist-source-range", AtGateway.OPEN, but="The gateway ignores it.", do="Write allowlist-source-range."
-    ),
-    f"{NGINX}server-snippet": says("server-snippet", AtGateway.REFUSED, but="It isn't served.", do="Leave it out."),
-    f"{NGINX}auth-url": says("auth-url", AtGateway.ALIKE, AsHttpRoute.PROFILE),
-    f"{NGINX}rewrite-target": says("rewrite-target", AtGateway.DIFFERS, AsHttpRoute.FILTER, "It replaces each match."),
-    f"{NGINX}limit-rate": says("limit-rate", AtGateway.IGNORED, AsHttpRoute.WITHOUT),
-}
-"""What is said of an annotation here. What the table says of it is tested in its own place."""
+def test_the_table_has_every_annotation_of_ingress_nginx_and_says_what_differs_and_what_to_do() -> None:
+    known = yaml.safe_load((REPOSITORY / "tests/core/vocabulary.yaml").read_text(encoding="utf-8"))
+    assert set(TABLE) == {name for does in ("protects", "changes", "tunes") for name in known[does][NGINX].split()}
+    for name, row in (TABLE | FIELDS).items():
+        assert bool(row.but) == (row.gateway not in {AtGateway.ALIKE, AtGateway.IGNORED}), name
+        assert row.do or row.gateway not in {AtGateway.OPEN, AtGateway.REFUSED}, name
+    tuning = [row.httproutes for name, row in TABLE.items() if not (protects(NGINX + name) or changes(NGINX + name))]
+    assert {*tuning} == {AsHttpRoute.NO}, "HTTPRoutes do without"
 
 
-@pytest.fixture(autouse=True)
-def judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    def judge(ingress: Any, _beside: Any) -> list[Judged]:
-        found = [JUDGED[key] for key in ingress["metadata"]["annotations"] if key in JUDGED]
-        return sorted(found, key=lambda each: [*AtGateway].index(each.gateway))
-
-    monkeypatch.setattr(command, "judge", judge)
+@pytest.mark.parametrize("title", [title for title, row in ESTATE.items() if not row.unknowable])
+def test_the_worst_that_is_said_of_an_ingress_is_what_it_is_answered(title: str) -> None:
+    found = judge(*stated(ingress(title)), STANDS)
+    assert next(each.gateway for each in found) in ESTATE[title].words, found
 
 
-def ingress(name: str, *annotations: str, ingress_class: str | None = "nginx") -> Any:
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        "metadata": {
-            "name": name,
-            "namespace": "team-a",
-            "annotations": {f"{NGINX}{key}": "on" for key in annotations},
-        },
-        "spec": {"ingressClassName": ingress_class, "rules": [{"host": f"{name}.example.com"}]},
+def test_what_only_other_ingresses_show_is_not_said_without_them() -> None:
+    found = judge(*stated(ingress("an Exact path of the host")))
+    assert {each.gateway for each in found} == {AtGateway.ALIKE}
+
+
+def plain(name: str = "plain", annotations: dict[str, str] | None = None, path: str = "/", **spec: Any) -> Any:
+    """Return the plain Ingress of the estate, but for this; `host` is that of its rule."""
+    made = ingress("plain")
+    made["metadata"] |= {
+        "name": name,
+        "annotations": {f"{NGINX}{key}": value for key, value in (annotations or {}).items()},
     }
+    [rule] = made["spec"]["rules"]
+    rule["host"] = spec.pop("host", "shop.example.com")
+    rule["http"]["paths"][0] |= {"path": path, "pathType": "Prefix"}
+    made["spec"] |= spec
+    return made
+
+
+def test_another_may_answer_if_its_rule_is_as_long() -> None:
+    every, one = stated(plain("every", host="", path="/status")), stated(plain("one"))
+    [[route, other, by]] = answered_by_others(*one, [every])
+    assert (len(route.rule()), other, by) == (43, "Prefix /status", every[0])
+
+
+@pytest.mark.parametrize(
+    ("host", "beside"),
+    [
+        ("a.example.com", {"*.example.com", "", "a.example.com"}),
+        ("other.example.org", {"", "other.example.org"}),
+        ("*.example.com", {"*.example.com", "", "a.example.com", "b.example.com", "other.example.org"}),
+    ],
+)
+def test_beside_an_ingress_are_all_that_may_answer_for_one_of_its_hosts(host: str, beside: set[str]) -> None:
+    hosts = ["a.example.com", "b.example.com", "*.example.com", "other.example.org", ""]
+    by_name = {f"i{number}": stated(plain(f"i{number}", host=each)) for number, each in enumerate(hosts)}
+    around = near(by_name[f"i{hosts.index(host)}"][1], by_host(by_name.values()))
+    assert {hosts[int(item.name[1:])] for item, _ in around} == beside
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "said"),
+    [
+        ("proxy-read-timeout", "60", AsHttpRoute.SAME),
+        ("ssl-redirect", "false", AsHttpRoute.SAME),
+        ("rewrite-target", "/", AsHttpRoute.SAME),
+        ("rewrite-target", "/x", AsHttpRoute.FILTER),
+        ("whitelist-source-range", "192.0.2.0/24", AsHttpRoute.PROFILE),
+        ("auth-type", "basic", AsHttpRoute.NO),
+        ("auth-type", "", AsHttpRoute.SAME),
+    ],
+)
+def test_how_httproutes_say_it(annotation: str, value: str, said: AsHttpRoute) -> None:
+    assert [each.httproutes for each in judge(*stated(plain(annotations={annotation: value})))] == [said]
+
+
+@pytest.mark.parametrize(("key", "word"), [("auth-new", AtGateway.OPEN), ("new", AtGateway.IGNORED)])
+def test_an_annotation_that_nobody_knows_is_open_if_it_seems_to_protect(key: str, word: AtGateway) -> None:
+    assert [each.gateway for each in judge(*stated(plain(annotations={key: "x"})))] == [word]
+
+
+def test_traefik_reads_what_is_alike_and_nothing_that_the_table_does_not_have() -> None:
+    with find_traefik().open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as program:
+        # The tags of its fields, which Go keeps in the program.
+        tags = re.findall(rb'annotation:"nginx\.ingress\.kubernetes\.io/([a-z0-9-]+)', program)
+    read = {tag.decode() for tag in tags}
+    assert read - set(TABLE) == set()
+    assert {name for name, row in TABLE.items() if row.gateway is AtGateway.ALIKE} - read == set()
+    assert {name for name in read if TABLE[name].gateway is AtGateway.IGNORED} <= HALF_READ | {"enable-global-auth"}
+
+
+# The report, of which the docs show one.
 
 
 def reported(*objects: Any, options: tuple[str, ...] = ()) -> Ended:
     return run("leaving", "ingress-nginx", "-f", "-", *options, stdin="---\n".join(map(as_yaml, objects)))
 
 
-ESTATE = (
-    ingress("plain"),
-    ingress("slow", "limit-rate"),
-    ingress("moved", "rewrite-target"),
-    ingress("staff", "auth-url"),
-    ingress("blog", "server-snippet", "rewrite-target"),
-    ingress("open", "denylist-source-range"),
-)
-
-
-def test_each_ingress_has_a_row_the_worst_first_and_below_it_is_said_once_what_to_do(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-    ended = reported(*ESTATE)
-    assert ended.status == 1
-    assert (
-        ended.out
-        == """\
-AT THE GATEWAY   AS HTTPROUTES  INGRESS       BECAUSE OF
-open             not            team-a/open   denylist-source-range
-refused          not            team-a/blog   server-snippet, rewrite-target
-served, but for  by a filter    team-a/moved  rewrite-target
-served alike     by a profile   team-a/staff
-served alike     the same       team-a/plain
-served alike     the same       team-a/slow
-
-open: denylist-source-range "on" of team-a/open
-  The gateway ignores it. Write allowlist-source-range.
-
-refused: server-snippet "on" of team-a/blog
-  It isn't served. Leave it out.
-
-served, but for: rewrite-target "on" of team-a/blog, team-a/moved
-  It replaces each match.
-
-HTTPRoutes say not:
-  denylist-source-range of team-a/open
-  server-snippet of team-a/blog
-
-HTTPRoutes say by a filter:
-  rewrite-target of team-a/blog, team-a/moved
-
-HTTPRoutes say by a profile:
-  auth-url of team-a/staff
-
-6 Ingresses: 1 open, 1 refused, 1 served, but for differences, 3 served alike.
-"""
-    )
-
-
 @pytest.mark.parametrize(("columns", "widest"), [(20, NARROW), (100, 100), (400, WIDE)])
 def test_lines_end_at_words_within_the_terminal(columns: int, widest: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    many = {f"{NGINX}key-{number}": says(f"key-{number}", AtGateway.OPEN, but="It " * 80) for number in range(40)}
-    monkeypatch.setattr("tests.commands.test_leaving.JUDGED", many)
-    lines = reported(ingress("open", *(f"key-{number}" for number in range(40)))).out.splitlines()
+    lines = reported(plain(annotations={f"auth-key-{number}": "x" for number in range(40)})).out.splitlines()
     assert widest - 10 < max(map(len, lines)) <= widest
     assert not any(line.endswith("key-") for line in lines)
 
 
 def test_as_json_everything_is_told_with_its_place() -> None:
-    found = reported(ingress("staff", "auth-url"), ingress("open", "denylist-source-range"), options=("-o", "json"))
+    found = reported(plain("a"), plain("b", {"denylist-source-range": "192.0.2.0/24"}), options=("-o", "json"))
     first, second = found.json["ingresses"]
-    assert first == {
-        "namespace": "team-a",
-        "name": "open",
-        "gateway": "open",
-        "httproutes": "no",
-        "annotations": [JUDGED[f"{NGINX}denylist-source-range"]._asdict()],
-        "file": "stdin",
-        "line": 13,
-    }
-    assert (second["gateway"], second["httproutes"]) == ("alike", "profile")
+    [said] = first.pop("annotations")
+    assert said.items() >= {"key": f"{NGINX}denylist-source-range", "value": "192.0.2.0/24", "gateway": "open"}.items()
+    place = {"namespace": "estate", "name": "b", "file": "stdin", "line": 21}
+    assert first == {**place, "gateway": "open", "httproutes": "profile"}
+    assert (second["gateway"], second["httproutes"]) == ("alike", "same")
+    assert found.status == 1
 
 
 def test_without_anything_open_or_refused_all_is_fine(cluster: Cluster) -> None:
-    cluster.says({"ingresses.networking.k8s.io": listing(ingress("moved", "rewrite-target"), ingress("plain"))})
-    ended = run("leaving", "ingress-nginx", "--all-namespaces")
+    items = listing(plain("a", {"rewrite-target": "/x"}), plain("b", host="b.example.com"))
+    cluster.says({"ingresses.networking.k8s.io": items})
+    ended = run("leaving", "ingress-nginx", "--namespace", "estate")
     assert ended.status == 0
     assert ended.out.endswith("2 Ingresses: 1 served, but for differences, 1 served alike.\n")
-
-
-def test_of_one_namespace_it_says_what_was_not_looked_at(cluster: Cluster) -> None:
-    cluster.says({"ingresses.networking.k8s.io": listing(ingress("plain"))})
-    ended = run("leaving", "ingress-nginx", "--namespace", "team-a")
     assert ended.err == (
         "What Ingresses of other namespaces answer for the same hosts isn't known: --all-namespaces reads them.\n"
     )
 
 
 def test_only_the_class_nginx_is_told_of_and_an_ingress_without_one_noted() -> None:
-    ended = reported(ingress("internal", ingress_class="internal"), ingress("bare", ingress_class=None))
+    ended = reported(plain("internal", ingressClassName="internal"), plain("bare", ingressClassName=None))
     assert (ended.status, ended.out) == (2, "")
     assert ended.err == (
         "There is no Ingress of the class nginx in what was read.\n"
         "The gateway serves no Ingress without a class; ingress-nginx does with --watch-ingress-without-class. "
-        "Then give the class nginx to team-a/bare.\n"
+        "Then give the class nginx to estate/bare.\n"
     )
-
-
-def test_what_can_not_be_read_is_told_and_is_no_success() -> None:
-    broken = ingress("broken") | {"spec": {"rules": "none"}}
-    ended = reported(ingress("plain"), broken)
-    assert (ended.status, ended.out.count("team-a/plain")) == (1, 1)
-    assert "team-a/broken: is no valid Ingress: spec.rules" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("host", "near"),
-    [
-        ("a.example.com", ["*.example.com", "", "a.example.com"]),
-        ("*.example.com", ["*.example.com", "", "a.example.com", "b.example.com"]),
-        ("other.example.org", ["", "other.example.org"]),
-        ("", ["*.example.com", "", "a.example.com", "b.example.com", "other.example.org"]),
-    ],
-)
-def test_beside_an_ingress_are_those_that_may_answer_for_one_of_its_hosts(host: str, near: list[str]) -> None:
-    hosts = ["a.example.com", "b.example.com", "*.example.com", "other.example.org", ""]
-    by_host = {each: ingress(f"of-{number}") for number, each in enumerate(hosts)}
-    for each, found in by_host.items():
-        found["spec"]["rules"] = [{"host": each} if each else {}]
-    around = Estate([*by_host.values()]).near(by_host[host])
-    assert sorted(each for each, found in by_host.items() if found in around) == sorted(near)

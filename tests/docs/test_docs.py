@@ -12,7 +12,7 @@ from devcluster import gateway_api
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
-from ingress_manager.commands.leaving.table import TABLE as OF_INGRESS_NGINX
+from ingress_manager.commands.leaving.judge import TABLE as OF_INGRESS_NGINX
 from ingress_manager.commands.main import commands
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse

@@ -6,7 +6,10 @@ import msgspec
 import yaml
 
 from devcluster.api import INGRESSES, Object
-from ingress_manager.commands.leaving.table import AtGateway
+from ingress_manager.commands.leaving.judge import AtGateway
+from ingress_manager.commands.leaving.order import Stated
+from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.view.typed import ingresses_in
 from tests.e2e.objects import backend, new
 
 NAMESPACE = "estate"
@@ -97,3 +100,9 @@ def ingress(title: str, auth: str = "http://auth.example.com") -> Object:
     spec |= {"defaultBackend": backend(row.default, PORT)} if row.default else {}
     spec |= {"tls": [{"hosts": [host]} if host else {}]} if row.tls else {}
     return new(INGRESSES, name, NAMESPACE, {"annotations": annotations}, spec=spec)
+
+
+def stated(ingress: Object) -> Stated:
+    """Return an Ingress as the commands take it."""
+    [found] = ingresses_in([Item(ingress, Origin("", NAMESPACE))])
+    return found

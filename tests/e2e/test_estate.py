@@ -24,8 +24,8 @@ from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import USER, Gateway, lacking
-from ingress_manager.commands.leaving.table import FIELDS, AtGateway, annotations_of, judge
-from tests.e2e.estate import ESTATE, KEY, NAMESPACE, PORT, Request, ingress
+from ingress_manager.commands.leaving.judge import FIELDS, AtGateway, judge
+from tests.e2e.estate import ESTATE, KEY, NAMESPACE, PORT, Request, ingress, stated
 from tests.e2e.objects import CONFIG_MAPS, SECRETS, create, new
 from tests.e2e.people import is_allowed, said
 
@@ -50,7 +50,9 @@ class Estate(NamedTuple):
     ) -> str | None:
         """Return why another Ingress that is as this one is denied; None: it isn't."""
         like = self.ingresses[title]
-        made = new(INGRESSES, name, namespace, {"annotations": annotations_of(like) | more}, spec=like["spec"])
+        made = new(
+            INGRESSES, name, namespace, {"annotations": like["metadata"]["annotations"] | more}, spec=like["spec"]
+        )
         return denied(api, "POST", path_of(INGRESSES, namespace), made)
 
     def ask(self, host: str, request: Request) -> str:
@@ -203,7 +205,7 @@ def test_the_gateway_answers_what_the_estate_says(estate: Estate, title: str) ->
 @pytest.mark.parametrize("title", [title for title in ESTATE if ESTATE[title].ingress_class == "nginx"])
 def test_what_would_be_open_is_denied_unless_it_stood_before(estate: Estate, cluster: DevCluster, title: str) -> None:
     stands, plain = estate.ingresses[title], estate.ingresses["plain"]
-    opened = [each for each in judge(stands) if each.gateway is AtGateway.OPEN]
+    opened = [each for each in judge(*stated(stands)) if each.gateway is AtGateway.OPEN]
 
     def changed(ingress: Object, metadata: Object) -> str:
         path = path_of(INGRESSES, NAMESPACE, ingress["metadata"]["name"])
@@ -214,7 +216,7 @@ def test_what_would_be_open_is_denied_unless_it_stood_before(estate: Estate, clu
     assert changed(stands, {"labels": {"from": "before"}}) == ""
     # Of a rule without a host, the annotation alone isn't open.
     opened = [each for each in opened if each.but != FIELDS["certificate-of-every-host"].but]
-    assert bool(changed(plain, {"annotations": annotations_of(stands)})) == bool(opened)
+    assert bool(changed(plain, {"annotations": stands["metadata"]["annotations"]})) == bool(opened)
 
 
 def test_an_ingress_whose_names_run_together_with_another_namespaces_is_denied(

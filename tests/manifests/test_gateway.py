@@ -5,7 +5,7 @@ import importlib.metadata
 import yaml
 
 from devcluster.build import REPOSITORY
-from ingress_manager.commands.leaving.table import FIELDS, TABLE, AtGateway
+from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AtGateway
 from ingress_manager.core.vocabulary import NGINX
 from tests.manifests.objects import Build, container, one
 

@@ -1,41 +1,81 @@
-"""`ingress-manager leaving`: the shell."""
+"""`ingress-manager leaving`: a row for each Ingress, and below the rows what differs, and what to do."""
 
 import shutil
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import click
-import msgspec
 
-from ingress_manager.commands.leaving.order import Estate
-from ingress_manager.commands.leaving.report import FORMATS, Left, printed
-from ingress_manager.commands.leaving.table import AtGateway, class_of, is_of_class_nginx, judge
-from ingress_manager.commands.printing.console import note, painter, show, waiting
+from ingress_manager.commands.leaving.judge import CLASS, AsHttpRoute, AtGateway, Judged, judge
+from ingress_manager.commands.leaving.order import by_host, near
+from ingress_manager.commands.printing.columns import wrapped
+from ingress_manager.commands.printing.console import note, waiting
 from ingress_manager.commands.printing.messages import counted
-from ingress_manager.commands.reading.kinds import INGRESS, INGRESSES, RESOURCES
+from ingress_manager.commands.printing.objects import as_json
+from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
-from ingress_manager.commands.view.typed import as_spec
-from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.text import listed
+from ingress_manager.commands.view.ingresses import class_of
+from ingress_manager.commands.view.typed import ingresses_in
+from ingress_manager.core.text import listed, one_line, quoted
+from ingress_manager.core.vocabulary import NGINX, protects
 
 NOTHING_READ = 2
+HEAD = ("AT THE GATEWAY", "AS HTTPROUTES", "INGRESS", "BECAUSE OF")
+NARROW, WIDE = 80, 160
+"""Characters of a line. What a terminal has beyond them is left empty."""
 
-paint = painter(
-    {
-        AtGateway.OPEN: "red",
-        AtGateway.REFUSED: "red",
-        AtGateway.DIFFERS: "yellow",
-        AtGateway.IGNORED: "green",
-        AtGateway.ALIKE: "green",
-        "head": "bold",
-    }
-)
+ALIKE = "served alike"
+AT_GATEWAY = {
+    AtGateway.OPEN: "open",
+    AtGateway.REFUSED: "refused",
+    AtGateway.DIFFERS: "served, but for",
+    AtGateway.IGNORED: ALIKE,
+    AtGateway.ALIKE: ALIKE,
+}
+IN_HTTPROUTES = {
+    AsHttpRoute.NO: "not",
+    AsHttpRoute.FILTER: "by a filter",
+    AsHttpRoute.PROFILE: "by a profile",
+    AsHttpRoute.SAME: "the same",
+}
+
+
+class Left(NamedTuple):
+    """An Ingress, and what becomes of what it says, the worst first."""
+
+    item: Item
+    judged: Sequence[Judged]
+
+    @property
+    def gateway(self) -> AtGateway:
+        """Return what the gateway makes of it: the worst of all that it says."""
+        return next((each.gateway for each in self.judged), AtGateway.ALIKE)
+
+    @property
+    def httproutes(self) -> AsHttpRoute:
+        """Return how HTTPRoutes say it: the worst of all that it says."""
+        return min((each.httproutes for each in self.judged), key=[*AsHttpRoute].index, default=AsHttpRoute.SAME)
+
+    @property
+    def differing(self) -> list[Judged]:
+        """Return what of it the gateway answers otherwise than ingress-nginx does."""
+        return [each for each in self.judged if AT_GATEWAY[each.gateway] != ALIKE]
+
+    @property
+    def rank(self) -> tuple[int, bool, str]:
+        """Return what sorts Ingresses: the worst first, and of those the ones with protection."""
+        protected = any(protects(each.key) for each in self.judged)
+        return [*AT_GATEWAY.values()].index(AT_GATEWAY[self.gateway]), not protected, self.item.full_name
 
 
 @click.command(short_help="Tell what becomes of each Ingress without ingress-nginx.")
 @click.argument("controller", type=click.Choice(["ingress-nginx"]), expose_value=False)
 @with_source(*ALL_OBJECTS)
-@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
+@click.option(
+    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="The format."
+)
 @click.pass_context
 def leaving(context: click.Context, source: Source, output: str) -> None:
     """Tell what becomes of each Ingress of the class nginx without ingress-nginx, whoever wrote it.
@@ -53,36 +93,90 @@ def leaving(context: click.Context, source: Source, output: str) -> None:
       helm template shop ./chart | ingress-manager leaving ingress-nginx -f -
       ingress-manager leaving ingress-nginx --all-namespaces -o json
     """  # noqa: D301 - \b keeps click from joining lines
-    manifests = source.read(RESOURCES[INGRESS])
-    wrong = 0
-    found: list[tuple[Item, Object]] = []
-    for item in manifests.of_kind(INGRESSES):
-        spec = as_spec(item)
-        if isinstance(spec, list):
-            wrong += show(spec)
-        else:
-            metadata = {"namespace": item.namespace, "name": item.name, "annotations": item.annotations}
-            found.append((item, {"metadata": metadata, "spec": msgspec.to_builtins(spec)}))
-    estate = Estate([ingress for _, ingress in found])
+    found = ingresses_in(source.read(RESOURCES[INGRESS]).items)
+    estate = by_host(found)
     with waiting(f"judging {counted(len(found), 'Ingress')}"):
-        left = [
-            Left(item, judge(ingress, estate.near(ingress))) for item, ingress in found if is_of_class_nginx(ingress)
-        ]
-    if left or output == "json":
-        for text in printed(left, output, shutil.get_terminal_size().columns, paint):
-            click.echo(text, nl=False)
-    elif not wrong:
+        of_nginx = [(item, spec) for item, spec in found if class_of(item, spec) == CLASS]
+        left = [Left(item, judge(item, spec, near(spec, estate))) for item, spec in of_nginx]
+    left.sort(key=lambda each: each.rank)
+    if output == "json":
+        click.echo(as_json({"ingresses": [_as_json(each) for each in left]}), nl=False)
+    elif left:
+        for line in report(left, max(NARROW, min(shutil.get_terminal_size().columns, WIDE))):
+            click.echo(line)
+    else:
         note("There is no Ingress of the class nginx in what was read.")
-    say_what_is_not_told(source, [item.full_name for item, ingress in found if not class_of(ingress)])
-    bad = any(each.gateway in {AtGateway.OPEN, AtGateway.REFUSED} for each in left)
-    context.exit(1 if wrong or bad else 0 if left else NOTHING_READ)
-
-
-def say_what_is_not_told(source: Source, without_class: Sequence[str]) -> None:
     if not (source.files or source.all_namespaces):
         note("What Ingresses of other namespaces answer for the same hosts isn't known: --all-namespaces reads them.")
-    if without_class:
+    if without_class := [item.full_name for item, spec in found if not class_of(item, spec)]:
         note(
             "The gateway serves no Ingress without a class; ingress-nginx does with --watch-ingress-without-class. "
             f"Then give the class nginx to {listed(without_class)}."
         )
+    bad = any(each.gateway in {AtGateway.OPEN, AtGateway.REFUSED} for each in left)
+    context.exit(1 if bad else 0 if left else NOTHING_READ)
+
+
+def report(left: Sequence[Left], width: int) -> Iterator[str]:
+    """Yield the lines of the report: the rows, the worst first, what to do, and how many there are of each word."""
+    rows = [HEAD]
+    for each in left:
+        because = ", ".join(dict.fromkeys(_called(judged) for judged in each.differing))
+        rows.append((AT_GATEWAY[each.gateway], IN_HTTPROUTES[each.httproutes], each.item.full_name, because))
+    *widths, longest = (max(len(one_line(row[column])) for row in rows) for column in range(3))
+    widths.append(min(longest, width // 3))
+    for row in rows:
+        *cells, last = map(one_line, row)
+        line = "  ".join([*(cell.ljust(size) for cell, size in zip(cells, widths, strict=True)), last])
+        yield from _wrapped(line, width, " " * (sum(widths) + 6))
+    yield from _remedies(left, width)
+    yield from _as_httproutes(left, width)
+    words = Counter(AT_GATEWAY[each.gateway] for each in left)
+    counts = ", ".join(f"{count:,} {word}{' differences' * word.endswith('for')}" for word, count in words.items())
+    yield f"\n{counted(len(left), 'Ingress')}: {counts}."
+
+
+def _remedies(left: Sequence[Left], width: int) -> Iterator[str]:
+    """Yield what differs and what to do, once for all Ingresses of which the same is said."""
+    found: dict[tuple[AtGateway, str, str], list[tuple[str, str]]] = {}
+    for ingress in left:
+        for each in ingress.differing:
+            told = each.gateway, _called(each), f"{each.but} {each.do}".strip()
+            found.setdefault(told, []).append((each.value, ingress.item.full_name))
+    for (gateway, name, sentence), of in sorted(found.items(), key=lambda each: [*AtGateway].index(each[0][0])):
+        values = {value for value, _ in of}
+        shown = f" {quoted(value)}" if len(values) == 1 and (value := values.pop()) else ""
+        yield ""
+        yield from _wrapped(f"{AT_GATEWAY[gateway]}: {name}{shown} of {listed([label for _, label in of])}", width)
+        yield from _wrapped(f"  {sentence}", width)
+
+
+def _as_httproutes(left: Sequence[Left], width: int) -> Iterator[str]:
+    """Yield what HTTPRoutes don't say as Ingresses do."""
+    for how in (AsHttpRoute.NO, AsHttpRoute.FILTER, AsHttpRoute.PROFILE):
+        found: dict[str, list[str]] = {}
+        for ingress in left:
+            for name in dict.fromkeys(_called(each) for each in ingress.judged if each.httproutes is how):
+                found.setdefault(name, []).append(ingress.item.full_name)
+        yield from [f"\nHTTPRoutes say {IN_HTTPROUTES[how]}:"] if found else []
+        for name, of in found.items():
+            yield from _wrapped(f"  {name} of {listed(of)}", width, "    ")
+
+
+def _called(judged: Judged) -> str:
+    return judged.key.removeprefix(NGINX)
+
+
+def _wrapped(text: str, width: int, indent: str = "  ") -> list[str]:
+    return wrapped(one_line(text), width, hanging=indent)
+
+
+def _as_json(left: Left) -> dict[str, Any]:
+    item = left.item
+    place = {"file": item.origin.file, "line": item.line()} if item.origin.file else {}
+    said = {
+        "gateway": left.gateway,
+        "httproutes": left.httproutes,
+        "annotations": [each._asdict() for each in left.judged],
+    }
+    return {"namespace": item.namespace, "name": item.name, **said, **place}

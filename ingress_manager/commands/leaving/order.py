@@ -7,13 +7,15 @@ Sources: ingress-nginx 1.15, internal/ingress/controller/location.go and templat
 pkg/provider/kubernetes/ingress-nginx/translator.go (buildRule), pkg/muxer/http/mux.go (GetRulePriority).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.core.kubernetes import Backend, IngressSpec
+from ingress_manager.core.vocabulary import NGINX
 
-from ingress_manager.core.kubernetes import Backend, Ingress, Object
-from ingress_manager.core.vocabulary import NGINX, protects
+Stated = tuple[Item, IngressSpec]
+"""An Ingress, and what it states."""
 
 
 class Route(NamedTuple):
@@ -23,8 +25,7 @@ class Route(NamedTuple):
     path: str
     path_type: str
     is_regex: bool
-    leads_to: str
-    """The Service and its port."""
+    backend: Backend
 
     def rule(self) -> str:
         """Return the text that Traefik makes of it."""
@@ -43,84 +44,59 @@ class Route(NamedTuple):
 
     def matches(self, host: str, path: str) -> bool:
         """Return whether a request to this host, for this path, is its."""
-        label, _, rest = host.partition(".")
-        if self.host not in {"", host} and (self.host != f"*.{rest}" or not label):
+        if self.host not in {"", host, wildcard_of(host)}:
             return False
-        if self.path_type == "Exact":
-            return path == self.path
-        return path == self.path.rstrip("/") or path.startswith(self.path.rstrip("/") + "/")
+        below = self.path.rstrip("/")
+        return path == self.path if self.path_type == "Exact" else path == below or path.startswith(f"{below}/")
 
 
-def routes_of(ingress: Object) -> list[Route]:
+def wildcard_of(host: str) -> str:
+    """Return the wildcard that stands for a host, among others."""
+    return f"*.{host.partition('.')[2]}"
+
+
+def hosts_of(spec: IngressSpec) -> set[str]:
+    """Return the hosts of its rules; "" stands for every host."""
+    return {rule.host for rule in spec.rules or ()}
+
+
+def routes_of(item: Item, spec: IngressSpec) -> list[Route]:
     """Return the routes of an Ingress."""
-    said = ingress["metadata"].get("annotations") or {}
+    said = item.annotations
     is_regex = said.get(f"{NGINX}use-regex", "").lower() == "true" or bool(said.get(f"{NGINX}rewrite-target"))
-    return [
-        Route(host, path.path or "/", path.path_type, is_regex, leads_to(path.backend))
-        for host, path in msgspec.convert(ingress, Ingress).spec.paths()
-    ]
+    return [Route(host, path.path or "/", path.path_type, is_regex, path.backend) for host, path in spec.paths()]
 
 
-def leads_to(backend: Backend) -> str:
-    """Return the name of the Service and its port."""
-    return f"{backend.service.name}:{backend.service.port}" if backend.service else ""
-
-
-def answered_by_others(ingress: Object, beside: Iterable[Object]) -> Iterator[tuple[Route, str, Object]]:
+def answered_by_others(item: Item, spec: IngressSpec, beside: Iterable[Stated]) -> Iterator[tuple[Route, str, Item]]:
     """Yield each route of an Ingress of whose requests another one answers some at the gateway, that, and its Ingress.
 
     Routes by regular expressions aren't compared.
     """
-    others = [(route, each) for each in (ingress, *beside) for route in routes_of(each) if not route.is_regex]
-    for route in routes_of(ingress):
+    others = [(route, each) for each, its in ((item, spec), *beside) for route in routes_of(each, its)]
+    for route in routes_of(item, spec):
         for other, by in others:
             # A request that both match: for the path of either.
             host = route.host.replace("*.", "x.") or other.host.replace("*.", "x.")
             both = any(route.matches(host, path) and other.matches(host, path) for path in (route.path, other.path))
             loses = len(route.rule()) <= len(other.rule()) and route.rank() > other.rank()
-            same = by is ingress and route.leads_to == other.leads_to
-            if both and loses and not route.is_regex and not same:
+            same = by is item and route.backend == other.backend
+            if both and loses and not (route.is_regex or other.is_regex or same):
                 yield route, f"{other.path_type} {other.host}{other.path}", by
 
 
-class Estate:
-    """Ingresses, by their hosts: of thousands, few are looked at beside each."""
-
-    def __init__(self, ingresses: Sequence[Object]) -> None:
-        self._all = ingresses
-        self._by_host: dict[str, list[Object]] = {}
-        for ingress in ingresses:
-            for host in hosts_of(ingress):
-                self._by_host.setdefault(host, []).append(ingress)
-
-    def near(self, ingress: Object) -> Sequence[Object]:
-        """Return the Ingresses that a request for one of its hosts may be for, this one too."""
-        hosts = hosts_of(ingress)
-        if "" in hosts:
-            return self._all
-        parents = {host.removeprefix("*.") for host in hosts if host.startswith("*.")}
-        below = {host for host in self._by_host if host.partition(".")[2] in parents} if parents else set()
-        wildcards = {f"*.{host.partition('.')[2]}" for host in hosts}
-        found = (each for host in hosts | below | wildcards | {""} for each in self._by_host.get(host, ()))
-        return [*{name_of(each): each for each in found}.values()]
+def by_host(ingresses: Iterable[Stated]) -> Mapping[str, Sequence[Stated]]:
+    """Return Ingresses by each of their hosts: of thousands, few are looked at beside each."""
+    found: dict[str, list[Stated]] = {}
+    for each in ingresses:
+        for host in hosts_of(each[1]):
+            found.setdefault(host, []).append(each)
+    return found
 
 
-def hosts_of(ingress: Object) -> set[str]:
-    """Return the hosts of its rules; "" stands for every host."""
-    return {rule.get("host", "") for rule in ingress["spec"].get("rules") or ()}
-
-
-def meet(hosts: set[str], others: set[str]) -> bool:
-    """Return whether a request may be for both: for a host of both, or for one that a wildcard or "" covers."""
-    return not hosts.isdisjoint(others) or any(not host or host[0] == "*" for each in (hosts, others) for host in each)
-
-
-def protection_of(ingress: Object) -> set[tuple[str, str]]:
-    """Return its annotations that protect."""
-    return {(key, value) for key, value in (ingress["metadata"].get("annotations") or {}).items() if protects(key)}
-
-
-def name_of(ingress: Object) -> str:
-    """Return the namespace and the name."""
-    metadata = ingress["metadata"]
-    return f"{metadata.get('namespace', 'default')}/{metadata['name']}"
+def near(spec: IngressSpec, estate: Mapping[str, Sequence[Stated]]) -> list[Stated]:
+    """Return the Ingresses of an estate, by their hosts, that a request for one of these hosts may be for."""
+    hosts = hosts_of(spec)
+    around = {"", *hosts, *map(wildcard_of, hosts)}
+    if any(host[:1] in {"", "*"} for host in hosts):
+        around = {*estate}
+    return [*{each[0].full_name: each for host in around for each in estate.get(host, ())}.values()]
