@@ -1,7 +1,6 @@
 """The docs: what is made from the code is as the code makes it, and what they show is true."""
 
 import itertools
-import json
 import re
 from pathlib import Path
 
@@ -67,14 +66,6 @@ def test_every_example_of_settings_is_accepted() -> None:
         for block in blocks(page, "yaml"):
             if "kind:" not in block and "metadata:" not in block:
                 parse(block)
-
-
-def test_the_example_of_an_httproute_is_what_its_service_gets() -> None:
-    settings = next(block for block in blocks("httproute.md", "yaml") if block.startswith("defaults:"))
-    shown, object_ = map(yaml.safe_load, blocks("httproute.md", "yaml")[:2])
-    shown["metadata"]["uid"] = service()["metadata"]["uid"]
-    made = json.loads(answer(body(sync_request(shown)), parse(settings)).body)
-    assert [each for each in made["attachments"] if each["kind"] == object_["kind"]] == [object_]
 
 
 def rows(page: str, head: str) -> list[str]:
