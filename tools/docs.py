@@ -132,10 +132,8 @@ OF_INGRESS_NGINX = {
 
 
 def refusals() -> str:
-    """Return a section for each reason of a refusal: what it means, and what to do."""
-    return "\n\n".join(
-        f"## `{reason}`\n\n{item(f'{row.meaning} **Fix:** {row.remedy}')}" for reason, row in REASONS.items()
-    )
+    """Return a list of the reasons of a refusal: what each means, and what to do."""
+    return described((reason, f"{row.meaning} *{row.remedy}*") for reason, row in REASONS.items())
 
 
 def compatibility() -> str:

@@ -47,7 +47,7 @@ class Kind(NamedTuple):
 KINDS = {
     "refused": Kind(
         Severity.ERROR,
-        "The hook refuses the Service: nothing new is made, and what stands stays.",
+        "The hook refuses the Service.",
         "Correct the annotation; docs/refusals.md tells more.",
         (SETTINGS,),
         services.refused,
@@ -69,7 +69,7 @@ KINDS = {
     ),
     "missing": Kind(
         Severity.ERROR,
-        "The Service asks for the object, and it isn't there, or is being deleted.",
+        "What the Service asks for isn't there, or is being deleted.",
         "Remove the obstacle that the sentence names; Metacontroller tries again. If none is named, look whether the "
         "hook and Metacontroller run.",
         MADE,
@@ -77,7 +77,7 @@ KINDS = {
     ),
     "drifted": Kind(
         Severity.ERROR,
-        "The object differs from what the Service and the settings ask for. Additions of others don't count.",
+        "The object differs from what the Service and the settings ask for.",
         "As with `missing`. Changed settings take up to six minutes.",
         MADE,
         services.drifted,
@@ -91,7 +91,7 @@ KINDS = {
     ),
     "unwanted": Kind(
         Severity.ERROR,
-        "The Service no longer asks for the object that ingress-manager made.",
+        "The Service no longer asks for the object.",
         "Delete it: it doesn't come back. Look whether the hook and Metacontroller run.",
         MADE,
         services.unwanted,
@@ -113,8 +113,7 @@ KINDS = {
     ),
     "not-accepted": Kind(
         Severity.ERROR,
-        "The Gateway's controller rejects the HTTPRoute or ListenerSet, or has said nothing for minutes; or the "
-        "Gateway isn't there.",
+        "The Gateway's controller rejects the object, or has said nothing for minutes; or there is no Gateway.",
         "Do as the controller's sentence says. For a Gateway that isn't there, the administrator states another, in "
         "defaults.gateway or in the profile.",
         (*ROUTED, GATEWAY),
@@ -122,7 +121,7 @@ KINDS = {
     ),
     "no-endpoints": Kind(
         Severity.ERROR,
-        "The Service has no ready endpoint, or none at the port of the object. Its host answers 502 or 503.",
+        "The Service has no ready endpoint at the object's port. Its host answers 502 or 503.",
         "Correct the Service's selector or targetPort, or the Pods, or state another ingress/port. A Service without a "
         "selector needs an EndpointSlice.",
         (*OBJECTS, SLICE),
@@ -130,30 +129,28 @@ KINDS = {
     ),
     "certificate": Kind(
         Severity.ERROR,
-        "The Secret isn't there, or lacks tls.crt or tls.key; or its certificate isn't valid now, isn't for one of the "
-        "hosts, or isn't one: browsers warn.",
+        "The Secret isn't there or has no certificate; or that isn't valid now, or isn't for one of the hosts.",
         "Make a Secret of the type kubernetes.io/tls, renew its certificate, or name another by ingress/tls-secret.",
         (INGRESS, LISTENERSET, SECRET, CERTIFICATES),
         of_each(answers.certificate),
     ),
     "claimed-twice": Kind(
         Severity.WARNING,
-        "Two Ingresses of one controller, or two HTTPRoutes of a listener, claim one host and path; or two "
-        "ListenerSets one host and port. One gets no requests, mostly the younger.",
+        "Two objects claim one host and path, or two ListenerSets one host and port. One gets no requests.",
         "Give one of them another host or path; a host has one ListenerSet, whatever its paths.",
         OBJECTS,
         claimed_twice,
     ),
     "not-copied": Kind(
         Severity.WARNING,
-        "Annotations of the Service look meant for an ingress controller, protect nothing, and are not copied.",
+        "Annotations look meant for an ingress controller, protect nothing, and are not copied.",
         "Take them off; or the administrator allows them in limits.copyAnnotations.",
         (SETTINGS,),
         services.not_copied,
     ),
     "no-http": Kind(
         Severity.HINT,
-        "The Service has annotations of an entrance without its `ingress/http`: nothing is made for them.",
+        "An entrance has annotations, but no `ingress/http`: nothing is made for it.",
         'State ingress/http: "true" to publish the Service; else take the others off.',
         (),
         services.no_http,
