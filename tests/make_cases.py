@@ -70,7 +70,7 @@ def audited(case: Case) -> dict[str, Any]:
     if "new" in case.stated:
         new = parse(new_settings(case))
         view = look(dumps.manifests(case).items, new.without_pause())
-        report = Report(view, preview(view, new), is_preview=True)
+        report = Report(view, preview(view, new), noun="change")
         return in_forms("changes", {form: "".join(printed_audit(report, form)) for form in forms})
     seen = dumps.looked(case)
     report = Report(seen.view, seen.findings)

@@ -46,8 +46,7 @@ def audit(settings: Any) -> list[Any]:
 def test_what_is_around_is_asked_for_and_no_private_key_is_read(audit: list[Any], cluster: Cluster) -> None:
     cluster.says(ANSWERS, UNKNOWN_KIND)
     ended = run(*audit)
-    scope = " Only the namespace team-a was looked at.\n"
-    assert ended == (1, CASE.stated["becomes"]["audit"].rstrip("\n") + scope, "")
+    assert ended == (1, CASE.stated["becomes"]["audit"] + "Only the namespace team-a was looked at.\n", "")
     assert len(cluster.calls) == 7
     [call] = [each for each in cluster.calls if each.endswith(" secrets")]
     assert "go-template=" in call
@@ -58,7 +57,7 @@ def test_what_may_be_read_is_judged_though_other_kinds_may_not(audit: list[Any],
     cluster.says({key: ANSWERS[key] for key in ("services", INGRESSES, CLASSES)}, FORBIDDEN)
     found = run(*audit, "-o", "json").json
     assert found["kinds"] == {"no-class": 1}
-    [_, unseen] = found["unseen"]
+    [_, _, unseen] = found["unseen"]
     skipped = "not looked for, or not everywhere: no-endpoints, certificate"
     assert unseen == f"EndpointSlices, Secrets could not be looked at: {FORBIDDEN}; {skipped}"
 
@@ -72,7 +71,7 @@ def test_without_the_library_no_certificate_is_judged(
         importlib.reload(certificates)
         found = run(*audit, "-o", "json").json
     importlib.reload(certificates)
-    [unseen] = found["unseen"]
+    [_, unseen] = found["unseen"]
     assert "pip install '.[certificates]'" in unseen
     assert unseen.endswith("not looked for, or not everywhere: certificate")
 

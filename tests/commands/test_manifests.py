@@ -166,7 +166,7 @@ def told(text: str) -> None:
         view = look(found.items, Policy())
         audited = [
             Report(view, audit_of(view, Policy(), Surroundings())),
-            Report(view, preview(view, Policy()), is_preview=True),
+            Report(view, preview(view, Policy()), noun="change"),
         ]
         wrong: Sequence[Message] = ()
     except Unreadable as unreadable:

@@ -134,8 +134,7 @@ def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, clus
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--wait=serving",), "--wait is for Services that are named"),
-        (("a/shop", "b/shop"), "the Services that are named have to be in one namespace"),
+        (("a/shop", "--all-namespaces"), "--namespace and --all-namespaces exclude each other"),
         (("shop", "--wait=serving", "--timeout=soon"), '"soon" is no time such as 90s or 2m'),
         (("shop", "--wait=serving", "--timeout=0s"), '"0s" is no time such as 90s or 2m'),
     ],

@@ -10,9 +10,8 @@ API server's words or with the hook's, and tries again after 1,000 s at most.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ingress_manager.commands.audit import remedies
 from ingress_manager.commands.audit.kinds import KINDS
-from ingress_manager.commands.audit.seen import Finding, Seen
+from ingress_manager.commands.audit.seen import SYNC_ALL, Finding, Seen
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.events import Report
@@ -49,7 +48,7 @@ def audit_of(
     seen = Seen(view, policy, around)
     unknown = {SETTINGS} & view.unseen().keys()
     return [
-        each._replace(kind=kind)
+        each._replace(kind=kind, severity=row.severity)
         for kind, row in KINDS.items()
         if kind in kinds and unknown.isdisjoint(row.needs)
         for each in sorted(row.find(seen), key=lambda each: (each.item.full_name, str(each.item)))
@@ -58,7 +57,7 @@ def audit_of(
 
 def is_unexplained(finding: Finding) -> bool:
     """Return whether something was found that Events may explain."""
-    return finding.command == remedies.SYNC_ALL
+    return finding.command == SYNC_ALL
 
 
 def with_reasons(findings: Iterable[Finding], reports: Mapping[str, Report] | None) -> list[Finding]:
@@ -67,13 +66,12 @@ def with_reasons(findings: Iterable[Finding], reports: Mapping[str, Report] | No
 
 
 def _with_reason(finding: Finding, reports: Mapping[str, Report] | None) -> Finding:
-    if not finding.service:
-        return finding
-    report = (reports or {}).get(str(finding.service.metadata.get("uid") or ""))
+    service = finding.service or finding.item
+    report = (reports or {}).get(str(service.metadata.get("uid") or ""))
     if report is None and reports is not None:
         return finding._replace(sentence=f"{finding.sentence}, and no Event of its Service says why")
     said = f"; Metacontroller said at {report.time}: {report.sentence.removeprefix('Sync error: ')}" if report else ""
-    return finding._replace(sentence=finding.sentence + said, command=kubectl("describe", finding.service))
+    return finding._replace(sentence=finding.sentence + said, command=kubectl("describe", service))
 
 
 def unseen(view: View, around: Surroundings) -> Iterator[str]:

@@ -1,13 +1,18 @@
-"""`ingress-manager audit`: the shell."""
+"""`ingress-manager audit`: the shell, with the look that `status` shares."""
+
+from collections.abc import Collection, Sequence
 
 import click
 from click.core import ParameterSource
 
-from ingress_manager.commands.audit.kinds import KINDS, Severity
-from ingress_manager.commands.audit.looking import look_at, view_of
-from ingress_manager.commands.audit.preview import TAKING, Effect, preview
+from ingress_manager.commands.audit.audit import Looked, audit_of, is_unexplained, unseen, with_reasons
+from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.preview import Effect, preview
 from ingress_manager.commands.audit.printing import FORMATS, Report, printed
-from ingress_manager.commands.printing.console import note, painter, width
+from ingress_manager.commands.audit.seen import Severity
+from ingress_manager.commands.printing.console import note, painter, waiting, width
+from ingress_manager.commands.reading.kubectl import KubectlFailed
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import (
     ALL_OBJECTS,
     INSTALLATION,
@@ -17,7 +22,11 @@ from ingress_manager.commands.reading.options import (
     with_source,
 )
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
-from ingress_manager.commands.view.cluster import read_policy, scope_of
+from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings, scope_of
+from ingress_manager.commands.view.events import OF_SERVICES, reports
+from ingress_manager.commands.view.known import SETTINGS, UNKNOWN
+from ingress_manager.commands.view.look import View, look
+from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 
 paint = painter(
@@ -25,17 +34,12 @@ paint = painter(
         Severity.ERROR: "red",
         Severity.WARNING: "yellow",
         Severity.HINT: "cyan",
-        Effect.REMOVED: "red",
-        Effect.MOVED: "red",
-        Effect.REFUSED: "yellow",
-        Effect.CHANGED: "cyan",
-        Effect.CREATED: "green",
         "command": "dim",
         "unseen": "red",
     }
 )
 COULD_NOT_LOOK = 2
-NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, Secrets, Events) is for a cluster alone."
+NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, Secrets, Events) is for a cluster alone"
 
 
 @click.command(short_help="Find the problems of a cluster, and how to fix them.")
@@ -77,45 +81,62 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
       kubectl get services,ingresses -A -o json | ingress-manager audit -f - --current-settings settings.yaml
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    kinds = {*KINDS} if new is None else {effect.value for effect in Effect}
-    for kind in only:
-        if kind not in kinds:
-            raise click.UsageError(f"--only {kind} is for an audit {'with' if new is None else 'without'} --settings")
+    if wrong := [kind for kind in only if kind not in (KINDS if new is None else [*Effect])]:
+        raise click.UsageError(f"--only {wrong[0]} is for an audit {'with' if new is None else 'without'} --settings")
     # The variable of --current-settings may be set for other commands.
     stated = context.get_parameter_source("settings") is ParameterSource.COMMANDLINE
     if new is not None and (source.installation or stated):
         raise click.UsageError("--installation and --current-settings are for an audit without --settings")
-    report, is_wrong, is_blind = found(source, only) if new is None else foreseen(source, new, only)
-    if report.paused:
-        note(f"The settings pause {report.paused}: nothing changes there until `paused` is false.")
+    policy = read_policy(source, "--current-settings") if new is None else policy_of(settings_of_file(new))
+    seen = foreseen(source, policy) if new and isinstance(policy, Policy) else look_at(source, policy, only or KINDS)
+    if isinstance(policy, Policy) and policy.pauses:
+        note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
+    shown = [each for each in seen.findings if not only or each.kind in only]
+    not_asked_for = [NOT_IN_FILES] if source.files else [f"Only {scope_of(source)} was looked at"]
+    told = [*([] if source.all_namespaces else not_asked_for), *seen.unseen]
+    report = Report(seen.view, shown, told, "finding" if new is None else "change", source.kubectl.options)
     for text in printed(report, output, paint, width()):
         click.echo(text, nl=False)
-    context.exit(COULD_NOT_LOOK if is_blind else int(is_wrong))
+    is_wrong = any(each.severity is not Severity.HINT for each in seen.findings)
+    context.exit(COULD_NOT_LOOK if seen.is_blind else int(is_wrong))
 
 
-def found(source: Source, only: tuple[str, ...]) -> tuple[Report, bool, bool]:
-    """Return what needs a person, whether any of it isn't a hint, and whether too little could be looked at."""
-    policy = read_policy(source, "--current-settings")
-    seen = look_at(source, policy, only or KINDS)
-    paused = policy.pauses if isinstance(policy, Policy) else ""
-    options = source.kubectl.options
-    report = Report(seen.view, seen.findings, seen.unseen, scope(source), paused, options=options)
-    return report, any(KINDS[each.kind].severity is not Severity.HINT for each in seen.findings), seen.is_blind
+def look_at(
+    source: Source, policy: Policy | str, kinds: Collection[str] = KINDS.keys(), *, events: bool = False
+) -> Looked:
+    """Return what there is, and what of some kinds is found, with what Events say of it. Raises as `view_of`.
 
-
-def foreseen(source: Source, new: str, only: tuple[str, ...]) -> tuple[Report, bool, bool]:
-    """Return what other settings would do, whether they take something, and whether too little could be looked at."""
-    policy = policy_of(settings_of_file(new))
+    `policy` are the settings, or the sentence why they can't be read; `events` says whether Events are read in any
+    case. Of files, what is around isn't looked at.
+    """
     view = view_of(source, policy)
-    changes = preview(view, policy)
-    shown = [each for each in changes if not only or each.kind in only]
-    unseen = view.unseen()
-    report = Report(view, shown, [*unseen.values()], scope(source), policy.pauses, is_preview=True)
-    return report, any(each.kind in TAKING for each in changes), bool(unseen)
+    around = Surroundings() if source.files else read_surroundings(source, view)
+    findings = audit_of(view, UNKNOWN if isinstance(policy, str) else policy, around, kinds)
+    sentences, is_blind = list(unseen(view, around)), bool(view.unseen())
+    said: Sequence[Item] | None = None
+    if not source.files and (events or any(map(is_unexplained, findings))):
+        try:
+            said = source.kubectl.get("events", OF_SERVICES, *source.scope).items
+        except KubectlFailed as failed:
+            sentences.append(f"Events could not be looked at: {failed.message}")
+            is_blind = True
+    findings = with_reasons(findings, None if said is None else reports(said))
+    return Looked(view, around, findings, said or (), sentences, is_blind)
 
 
-def scope(source: Source) -> str:
-    """Return what was not looked at because nobody asked for it, as a sentence; "" where all was."""
-    if source.files:
-        return NOT_IN_FILES
-    return "" if source.all_namespaces else f"Only {scope_of(source)} was looked at."
+def foreseen(source: Source, policy: Policy) -> Looked:
+    """Return what there is, and what other settings would do. Raises as `view_of`."""
+    view = view_of(source, policy)
+    return Looked(view, Surroundings(), preview(view, policy), (), [*view.unseen().values()], bool(view.unseen()))
+
+
+def view_of(source: Source, policy: Policy | str) -> View:
+    """Return what there is, by settings or for want of them, as if nothing were paused.
+
+    Raises click.UsageError, KubectlFailed for Services, and Unreadable.
+    """
+    manifests, known = read_objects(source)
+    if isinstance(policy, str):
+        known.unread[SETTINGS] = policy
+    with waiting(f"judging {len(manifests.items)} objects"):
+        return look(manifests.items, UNKNOWN if isinstance(policy, str) else policy.without_pause(), known)

@@ -1,12 +1,11 @@
 """The kinds of findings that `audit` reports: one table, from which the docs are made."""
 
-from enum import StrEnum
 from typing import NamedTuple
 
 from ingress_manager.commands.audit import answers, services
 from ingress_manager.commands.audit.answers import of_each
 from ingress_manager.commands.audit.claims import claimed_twice
-from ingress_manager.commands.audit.seen import Finder
+from ingress_manager.commands.audit.seen import Finder, Severity
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
 from ingress_manager.commands.view.known import SETTINGS
 from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, SECRET, SLICE
@@ -17,19 +16,6 @@ MADE = (SETTINGS, *OBJECTS)
 """What a finding needs to know that compares what was made for a Service with what should be."""
 
 
-class Severity(StrEnum):
-    """How much a finding matters."""
-
-    ERROR = "error"
-    """Something isn't as the Service and the settings say, or it can't answer."""
-
-    WARNING = "warning"
-    """All is as they say, and somebody may not have meant it."""
-
-    HINT = "hint"
-    """It may well be as it should. It doesn't make the exit status 1."""
-
-
 class Kind(NamedTuple):
     """A kind: how much it matters, what it means, what to do about it, what has to be known, and what finds it."""
 
@@ -38,8 +24,7 @@ class Kind(NamedTuple):
     remedy: str
 
     needs: tuple[str, ...]
-    """The kinds of objects, beside Services, and the settings, that it rests on. Without the settings it isn't looked
-    for; of kinds of objects, what can't be read is no finding."""
+    """The kinds of objects beside Services, and the settings, without which it isn't looked for, or not everywhere."""
 
     find: Finder
 
@@ -121,7 +106,7 @@ KINDS = {
     ),
     "no-endpoints": Kind(
         Severity.ERROR,
-        "The Service has no ready endpoint at the object's port. Its host answers 502 or 503.",
+        "The Service has no ready endpoint that serves its port. Its host answers 502 or 503.",
         "Correct the Service's selector or targetPort, or the Pods, or state another ingress/port. A Service without a "
         "selector needs an EndpointSlice.",
         (*OBJECTS, SLICE),

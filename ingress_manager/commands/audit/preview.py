@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from ingress_manager.commands.audit.audit import audit_of, is_unexplained
 from ingress_manager.commands.audit.claims import claims_of
-from ingress_manager.commands.audit.seen import Finding
+from ingress_manager.commands.audit.seen import Finding, Severity
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
 from ingress_manager.commands.view.known import Unknown
@@ -46,7 +46,8 @@ def preview(view: View, policy: Policy) -> list[Finding]:
         *(_effect(view, each) for each in done if each.kind == "refused" or is_unexplained(each)),
     ]
     order = [*Effect]
-    return sorted(found, key=lambda each: order.index(Effect(each.kind)))
+    found.sort(key=lambda each: order.index(Effect(each.kind)))
+    return [each._replace(severity=Severity.ERROR if each.kind in TAKING else Severity.HINT) for each in found]
 
 
 def _removed(view: View) -> Iterator[Finding]:

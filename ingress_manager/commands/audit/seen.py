@@ -1,9 +1,9 @@
 """What is seen for an audit: a view in which nothing is paused, with what several finders need, sorted out once."""
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
-from ingress_manager.commands.audit import remedies
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.known import Unknown
@@ -14,6 +14,28 @@ from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key
 from ingress_manager.core.policy import Policy
+
+SYNC_ALL: Command = (
+    "kubectl",
+    "rollout",
+    "restart",
+    "--namespace=metacontroller",
+    "--",
+    "deployment",
+    "metacontroller",
+)
+"""Metacontroller syncs every Service when it starts."""
+
+
+class Severity(StrEnum):
+    """How much a finding matters: it is wrong, or somebody may not have meant it, or it may well be as it should.
+
+    A hint doesn't make the exit status 1.
+    """
+
+    ERROR = "error"
+    WARNING = "warning"
+    HINT = "hint"
 
 
 class Finding(NamedTuple):
@@ -34,18 +56,11 @@ class Finding(NamedTuple):
     """The object that it is about, if that isn't `item`."""
 
     kind: str = ""
-    """A key of `kinds.KINDS`, which gives it."""
+    severity: Severity = Severity.HINT
+    """These two come from the tables of kinds, or of effects."""
 
 
 Found = Iterator[Finding]
-
-
-class Standing(NamedTuple):
-    """An object that was made for a Service, and isn't being deleted, with what is around it."""
-
-    each: ObjectView
-    service: ServiceView
-    around: Surroundings
 
 
 class Seen:
@@ -75,18 +90,17 @@ class Seen:
         """What was made for Services, each with why it is forbidden, if it is."""
 
         self.settled = [
-            (service, each)
-            for service, each, forbidden in self.made
-            if not (forbidden or is_being_deleted(service.item))
+            (service, each) for service, each, why in self.made if not (why or is_being_deleted(service.item))
         ]
         """What was made for Services, and may stand."""
 
         ours = [(each, view.owner_of(each)) for each in view.objects.values() if each.looks_ours]
         ours = [(each, owner) for each, owner in ours if not is_being_deleted(each.item)]
+        self.standing = [(each, owner) for each, owner in ours if owner and each.is_marked]
+        """What Metacontroller takes for made for a Service."""
+
         self.alone = [(each, owner) for each, owner in ours if not (owner and each.is_marked)]
         """What says that it is ours, and Metacontroller takes for no Service's; with the Service that controls it."""
-
-        self.standing = [Standing(each, owner, around) for each, owner in ours if owner and each.is_marked]
 
     def asking_for(self, each: ObjectView) -> ServiceView | None:
         """Return the Service that asks for an object, or that may ask for it once it is not refused."""
@@ -100,7 +114,7 @@ class Seen:
         """Return the finding that Metacontroller has not done something, with the command that makes it do so."""
         if isinstance(self.policy, Policy) and self.policy.paused_in(item.namespace):
             return Finding(item, f"{sentence}, because of the pause", service=service.item, about=about)
-        return Finding(item, sentence, remedies.SYNC_ALL, service.item, about=about)
+        return Finding(item, sentence, SYNC_ALL, service.item, about=about)
 
 
 Finder = Callable[[Seen], Found]

@@ -2,24 +2,41 @@
 
 A Service is being deleted, or refused, or else is given something. What was made for one is being deleted, forbidden,
 unwanted, or else as it should be, or drifted. So no two kinds tell of the same.
+
+In a command, a word in capitals is for a person to fill in.
 """
 
 from collections.abc import Mapping
 
-from ingress_manager.commands.audit import remedies
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.steps import kubectl
+from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.drift import differences, last_applied
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, backends_of, finalizers_of, is_being_deleted
-from ingress_manager.core.copying import keys_not_copied
+from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
+from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
 from ingress_manager.core.entrances import entrance_for, no_effect, without_http
+from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED
-from ingress_manager.core.text import listed
+from ingress_manager.core.text import listed, nearest
 from ingress_manager.core.vocabulary import is_read_from_services, protects
+
+TAKEN_OFF = {
+    Reason.ANNOTATION_NOT_ALLOWED,
+    Reason.CLASS_NOT_ALLOWED,
+    Reason.CONTRADICTION,
+    Reason.NOT_IN_INGRESS,
+    Reason.UNKNOWN_ANNOTATION,
+}
+"""Reasons for which the annotation can go, unless it protects, or says by which entrance the Service is served."""
+
+THOUGHT = {Reason.DUPLICATE_ROUTE, Reason.NOT_IN_HTTPROUTE, Reason.PROTECTION_LOST, Reason.TOO_LARGE} | TAKEN_OFF
+"""Reasons for which another value doesn't do: a person looks at the whole Service."""
 
 
 def refused(seen: Seen) -> Found:
@@ -27,7 +44,7 @@ def refused(seen: Seen) -> Found:
         if service.refused and not is_being_deleted(service.item):
             item, why = service.item, service.refused
             reasons = list(dict.fromkeys(problem.reason for problem in why.problems))
-            yield Finding(item, why.line(), remedies.correct(item, why), item, reasons)
+            yield Finding(item, why.line(), _correct(item, why), item, reasons)
 
 
 def not_copied(seen: Seen) -> Found:
@@ -130,10 +147,10 @@ def detached(seen: Seen) -> Found:
     for each, owner in seen.alone:
         is_anothers = bool(each.owner) and not each.service
         if asking := owner or (None if is_anothers else seen.asking_for(each)):
-            yield Finding(each.item, _lacks(each, owner), remedies.attach(each.item, asking.item), asking.item)
+            yield Finding(each.item, _lacks(each, owner), _attach(each.item, asking.item), asking.item)
         else:
             # Kubernetes deletes what belongs to a Service that is gone. What is nobody's may answer: it serves on.
-            command = kubectl("delete", each.item) if each.service else remedies.disown(each.item)
+            command = kubectl("delete", each.item) if each.service else _disown(each.item)
             yield Finding(each.item, _lacks(each, owner), command)
 
 
@@ -145,3 +162,48 @@ def _lacks(each: ObjectView, owner: ServiceView | None) -> str:
         return "it has no owner"
     begin = f"its owner, {each.owner.get('kind')} {each.owner.get('name')}"
     return f"{begin} of uid {each.owner_uid}, isn't there" if each.service else f"{begin}, is no Service"
+
+
+def _correct(service: Item, refused: Refused) -> Command:
+    """Return the command with which a Service is corrected; `kubectl edit`, unless all of it is sure.
+
+    None where it is the administrator who has to do something.
+    """
+    if any(problem.reason is Reason.NO_HTTPROUTES for problem in refused.problems):
+        return ()
+    corrections = [_correction(service, problem) for problem in refused.problems]
+    if refused.more or not all(corrections):
+        return kubectl("edit", service)
+    changes: dict[str, str] = {}
+    for each in corrections:
+        # What is stated for one problem isn't taken off for another.
+        changes |= {key: change for key, change in each.items() if changes.get(key, "-")[-1] == "-"}
+    overwrite = any(change[-1] != "-" for change in changes.values())
+    return steps.annotate(service, changes=changes.values(), overwrite=overwrite)
+
+
+def _correction(service: Item, problem: Problem) -> dict[str, str]:
+    """Return the changes of annotations that fix a problem, by their keys; none where a person has to think."""
+    key, value = problem.annotation, service.annotations.get(problem.annotation, "")
+    begin, _, end = key.rpartition(PREFIX)
+    near = nearest(f"{PREFIX}{end}", KEYS, PREFIX) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""
+    if near and f"{begin}{near}" not in service.annotations and value.isprintable():
+        return {key: f"{key}-", f"{begin}{near}": f"{begin}{near}={value}"}
+    if key and problem.reason in TAKEN_OFF and not (protects(key) or key.endswith((PROFILE, HTTP.key))):
+        return {key: f"{key}-"}
+    # What is "true" is no wrong value: the key has the name of an entrance that can't be one.
+    return {key: f"{key}=VALUE"} if key and problem.reason not in THOUGHT and value != "true" else {}
+
+
+def _attach(observed: Item, service: Item) -> Command:
+    """Return the command after which Metacontroller takes an object for the one that it made for a Service."""
+    change = managed.patch_to_own(observed, service)
+    # What it was when it was read may be long ago, and its controller writes its status.
+    del change["resourceVersion"]
+    return steps.patch(observed, {"metadata": change})
+
+
+def _disown(item: Item) -> Command:
+    """Return the command after which an object doesn't say any more that it is ours."""
+    off = {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}
+    return steps.patch(item, {"metadata": off})

@@ -6,8 +6,8 @@ from time import monotonic, sleep
 import click
 
 from ingress_manager.commands.audit.audit import Looked
+from ingress_manager.commands.audit.command import look_at
 from ingress_manager.commands.audit.kinds import KINDS
-from ingress_manager.commands.audit.looking import look_at
 from ingress_manager.commands.printing.console import note, painter, width
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
@@ -44,32 +44,27 @@ BETWEEN_LOOKS = 2.0
 
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
-@click.argument("names", metavar="[[NAMESPACE/]SERVICE]...", nargs=-1)
+@click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False)
 @with_source(ONE_NAMESPACE, ALL_NAMESPACES, *CLUSTER, *SETTINGS)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
 @click.option(
     "--wait",
     "wanted",
     type=click.Choice([State.SERVING.value, State.ACCEPTED.value]),
-    help="Wait until all URLs of the named Services have this state.",
+    help="Wait until all that is listed has this state.",
 )
 @timeout_option("60s", "How long --wait waits")
 @click.pass_context
 def status(  # noqa: PLR0913, PLR0917 - each is an option
-    context: click.Context,
-    source: Source,
-    names: tuple[str, ...],
-    output: str,
-    wanted: str | None,
-    seconds: int,
+    context: click.Context, source: Source, name: str | None, output: str, wanted: str | None, seconds: int
 ) -> None:
     """List the URLs that Services expose, the Ingress or HTTPRoute of each, its address, and its state.
 
     `status` lists what it may not read, and then no state says more than is known.
 
-    With one SERVICE, it tells all about it: what it asks for, what stands, Metacontroller's Events, and what to do.
-    With several, or as JSON, it lists only the URLs of these. With --wait, it ends when all of them are served, or
-    accepted by a controller; a refusal ends it at once.
+    With a SERVICE, it tells all about it: what it asks for, what stands, Metacontroller's Events, and what to do. As
+    JSON, it lists only its URLs. With --wait, it ends when all of them are served, or accepted by a controller; a
+    refusal ends it at once.
 
     Exit status: 0, whatever the states are; with --wait, 1 if the state wasn't reached in time or a Service is
     refused; 2 for wrong use, or if something could not be read.
@@ -82,12 +77,10 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
       ingress-manager status team-a/shop
       ingress-manager status team-a/shop --wait=serving --timeout=2m
     """  # noqa: D301 - \b keeps click from joining lines
-    if wanted and not names:
-        raise click.UsageError("--wait is for Services that are named")
-    source = in_one_namespace(source, names)
-    is_one = len(names) == 1 and output == "table" and not wanted
-    seen, services, rows = wait_for(source, names, wanted, seconds, everything=is_one)
-    if is_one:
+    if name and "/" in name:
+        source = replace(source, namespace=name.partition("/")[0])
+    seen, services, rows = wait_for(source, name, wanted, seconds)
+    if name and output == "table" and not wanted:
         click.echo(told(services[0], rows, seen, source.kubectl.options, width()), nl=False)
     else:
         for text in printed(rows, seen.unseen, output, paint, width()):
@@ -95,17 +88,8 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     late = [row for row in rows if not has_reached(row, wanted)]
     for row in late:
         click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)
-    if wanted:
-        context.exit(COULD_NOT_LOOK if any(row.judged.is_unseen for row in late) else int(bool(late)))
-    context.exit(COULD_NOT_LOOK if seen.is_blind or any(row.judged.is_unseen for row in rows) else 0)
-
-
-def in_one_namespace(source: Source, names: tuple[str, ...]) -> Source:
-    """Return the source that reads the namespace of the Services that are named. Raises click.UsageError."""
-    namespaces = {name.rpartition("/")[0] or source.namespace or "" for name in names}
-    if len(namespaces) > 1:
-        raise click.UsageError("the Services that are named have to be in one namespace")
-    return replace(source, namespace="".join(namespaces) or source.namespace)
+    is_blind = any(row.judged.is_unseen for row in (late if wanted else rows)) or (seen.is_blind and not wanted)
+    context.exit(COULD_NOT_LOOK if is_blind else int(bool(late)))
 
 
 def has_reached(row: Row, wanted: str | None) -> bool:
@@ -114,20 +98,20 @@ def has_reached(row: Row, wanted: str | None) -> bool:
 
 
 def wait_for(
-    source: Source, names: tuple[str, ...], wanted: str | None, seconds: int, *, everything: bool
+    source: Source, name: str | None, wanted: str | None, seconds: int
 ) -> tuple[Looked, list[ServiceView], list[Row]]:
     """Return the first look at which all is as it is wanted, or nothing more can be hoped for, or the last in time.
 
-    With it, the Services that are named, or all, and their rows. The settings are read once.
+    With it, the Service that is named, or all, and their rows. The settings are read once.
     """
-    policy = read_policy(source, "--settings")
-    end = monotonic() + seconds
+    policy, end = read_policy(source, "--settings"), monotonic() + seconds
     before: set[str] = set()
     while True:
-        seen = look_at(source, policy, KINDS if everything else KINDS_OF_STATES, events=everything)
-        found = Manifests([each.item for each in seen.view.services.values()])
-        labels = {named(found, SERVICES, name, source.namespace).full_name for name in names}
-        services = [seen.view.services[label] for label in labels or seen.view.services]
+        seen = look_at(source, policy, KINDS if name else KINDS_OF_STATES, events=bool(name))
+        services = [*seen.view.services.values()]
+        if name:
+            found = Manifests([each.item for each in services])
+            services = [seen.view.services[named(found, SERVICES, name, source.namespace).full_name]]
         rows = list(Judge(seen).rows(services))
         if wanted and not rows:
             raise click.UsageError('there is nothing to wait for: no annotation ingress/http: "true"')

@@ -113,18 +113,17 @@ class Judge:
     def _of_service(self, service: ServiceView) -> Iterator[Row]:
         # What goes first is made anew afterwards, unless the Service is refused then.
         wanted = service.desired if service.refused else {**self._view.anew(service), **service.desired}
-        reasons = [problem.reason for problem in service.refused.problems] if service.refused else []
-        of_entrance: dict[str, list[Key]] = {entrance: [] for entrance in entrances_on(service.item.annotations)}
-        for key in sorted({**wanted, **service.observed}):
-            of_entrance.setdefault(entrance_for(service.service, key), []).append(key)
         of_all = self._of_all(service)
-        for entrance, keys in of_entrance.items():
-            without = Row(service.item, entrance, of_all or Judged(State.UNKNOWN), list(dict.fromkeys(reasons)))
-            for key in keys:
-                row = without._replace(judged=of_all or self._judged(service, key))
-                yield self._with_object(row, key, wanted.get(key), service.observed.get(key))
-            if not keys and of_all:
-                yield without
+        keys = sorted({**wanted, **service.observed})
+        entrances = [entrance_for(service.service, key) for key in keys]
+        problems = service.refused.problems if service.refused else ()
+        reasons = list(dict.fromkeys(problem.reason for problem in problems))
+        for entrance, key in zip(entrances, keys, strict=True):
+            row = Row(service.item, entrance, of_all or self._judged(service, key), reasons)
+            yield self._with_object(row, key, wanted.get(key), service.observed.get(key))
+        if of_all:
+            others = (each for each in entrances_on(service.item.annotations) if each not in entrances)
+            yield from (Row(service.item, entrance, of_all, reasons) for entrance in others)
 
     def _with_object(self, row: Row, key: Key, desired: Object | None, each: ObjectView | None) -> Row:
         """Return the row with what an object says; one that doesn't stand is shown as it would be."""
