@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, DEFAULT_COPIED, Limit
-from ingress_manager.core.kubernetes import API_VERSIONS, Object
+from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.text import listed
 
 NO_NAME = ""  # is the name of no profile
@@ -21,8 +21,7 @@ NO_NAME = ""  # is the name of no profile
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 
 INGRESS, HTTPROUTE = "ingress", "httproute"
-KINDS = {INGRESS: "Ingress", HTTPROUTE: "HTTPRoute"}
-OUTPUT_NAMES = tuple(KINDS)
+OUTPUT_NAMES = (INGRESS, HTTPROUTE)
 """The kinds of objects that a Service can be given."""
 
 _OutputName = Annotated[str, Meta(extra_json_schema={"enum": list(OUTPUT_NAMES)})]
@@ -201,16 +200,6 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     def remembered(self) -> dict[tuple[str, str | None], Any]:
         """Return what `in_namespace` remembers of these settings."""
         return {}
-
-    @cached_property
-    def versions(self) -> dict[str, str]:
-        """Return the kinds of objects that are made somewhere, and the version of each."""
-        own = [entry.defaults for entry in self.namespaces.values() if entry.defaults]
-        stated = self.whole.defaults, *own, *self.profiles.values()
-        kinds = {KINDS[name] for each in stated for name in each.outputs or ()}
-        if any(each.gateway and each.gateway.listener_sets for each in stated):
-            kinds.add("ListenerSet")
-        return {kind: API_VERSIONS[kind] for kind in kinds}
 
     @cached_property
     def patterns(self) -> list[str]:

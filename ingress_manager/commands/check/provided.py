@@ -78,8 +78,9 @@ def gateway_api(cluster: Cluster) -> Iterator[Line]:
         else:
             version = found[0].annotations.get(f"{GROUP}/bundle-version", "its CRD")
             yield by_version(f"the Gateway API's {kind}", version, GATEWAY_API)
-    policy = cluster.policy
-    lacking = [kind for kind in PAGES if kind in policy.versions and asks_for(policy, HTTPROUTE) and kind not in made]
-    for kind in lacking if cluster.controller else ():
+    kinds = ["HTTPRoute"] if asks_for(cluster.policy, HTTPROUTE) else []
+    if kinds and any(each.gateway and each.gateway.listener_sets for _, each in stated(cluster.policy)):
+        kinds.append("ListenerSet")
+    for kind in [kind for kind in kinds if kind not in made] if cluster.controller else ():
         sentence = f"the settings ask for {kind}s, and the DecoratorController doesn't make them"
         yield wrong(sentence, f"{PAGES[kind]} says which one does.")
