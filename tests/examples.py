@@ -5,7 +5,6 @@ So whatever somebody chooses on the page is a Service of which the tests say wha
 
 import json
 import textwrap
-from typing import NamedTuple
 
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.printing.objects import as_yaml
@@ -17,40 +16,35 @@ WIDTH = 60
 """Characters of a comment. On the page, there is room for that many."""
 
 
-class Example(NamedTuple):
-    """A case, and what the page calls it."""
-
-    group: str
-    title: str
-    case: str
-
-
-EXAMPLES = (
-    Example("To begin with", "A host and a certificate", "host-and-tls"),
-    Example("To begin with", "One annotation, and the defaults", "http-true"),
-    Example("To begin with", "No annotation, and no Ingress", "http-absent"),
-    Example("To begin with", "Every annotation", "every-annotation"),
-    Example("Hosts, paths and ports", "Several hosts", "host-several"),
-    Example("Hosts, paths and ports", "A wildcard", "host-wildcard"),
-    Example("Hosts, paths and ports", "One exact path", "path-type-exact"),
-    Example("Hosts, paths and ports", "A port by its name", "port-by-name"),
-    Example("Hosts, paths and ports", "Several routes", "routes-take-the-rest-from-the-annotations"),
-    Example("Mistakes", "An annotation with a slip of the pen", "annotation-unknown-refused"),
-    Example("Mistakes", "Every annotation is wrong", "every-annotation-wrong-refused"),
-    Example("Mistakes", "Which of the ports?", "port-ambiguous-refused"),
-    Example("Mistakes", "A port that speaks HTTPS", "port-named-https-refused"),
-    Example("Mistakes", "Off, and a certificate", "tls-false-and-secret-refused"),
-    Example("Mistakes", "One route, stated twice", "routes-trailing-slash-refused"),
-    Example("What the settings decide", "A host for every Service", "settings-host-template"),
-    Example("What the settings decide", "TLS for everyone by one issuer", "settings-tls-for-everyone-by-one-issuer"),
-    Example("What the settings decide", "Hosts of each namespace's own", "policy-namespace-in-a-pattern"),
-    Example("What the settings decide", "A host of another team", "policy-namespace-in-a-pattern-refused"),
-    Example("What the settings decide", "A class that isn't allowed", "class-not-allowed-refused"),
-    Example("What the settings decide", "Annotations for the ingress controller", "settings-annotations-win"),
-    Example("What the settings decide", "Settings with a mistake", "settings-outputs-unknown-refused"),
-    Example("Gateway API", "An HTTPRoute", "httproute"),
-    Example("Gateway API", "An Ingress and HTTPRoutes", "both-routes"),
-)
+EXAMPLES = {
+    "To begin with": {
+        "A host and a certificate": "host-and-tls",
+        "One annotation, and the defaults": "http-true",
+        "No annotation, and no Ingress": "http-absent",
+        "Every annotation": "every-annotation",
+    },
+    "Hosts, paths and ports": {
+        "Several hosts": "host-several",
+        "One exact path": "path-type-exact",
+        "A port by its name": "port-by-name",
+        "Several routes": "routes-take-the-rest-from-the-annotations",
+    },
+    "Mistakes": {
+        "An annotation with a slip of the pen": "annotation-unknown-refused",
+        "Which of the ports?": "port-ambiguous-refused",
+        "Off, and a certificate": "tls-false-and-secret-refused",
+        "One route, stated twice": "routes-trailing-slash-refused",
+    },
+    "What the settings decide": {
+        "A host for every Service": "settings-host-template",
+        "TLS for everyone by one issuer": "settings-tls-for-everyone-by-one-issuer",
+        "Hosts of each namespace's own": "policy-namespace-in-a-pattern",
+        "A host of another team": "policy-namespace-in-a-pattern-refused",
+        "Settings with a mistake": "settings-outputs-unknown-refused",
+    },
+    "Gateway API": {"An HTTPRoute": "httproute", "An Ingress and HTTPRoutes": "both-routes"},
+}
+"""Of each group, what the page calls a case."""
 
 
 def text() -> str:
@@ -58,7 +52,8 @@ def text() -> str:
     cases = {case.name: case for case in golden.cases_in(golden.CASES)}
     examples = [
         {"group": group, "title": title, "service": typed(cases[name]), "settings": cases[name].settings}
-        for group, title, name in EXAMPLES
+        for group, cases_of in EXAMPLES.items()
+        for title, name in cases_of.items()
     ]
     return json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
 

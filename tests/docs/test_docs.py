@@ -1,14 +1,19 @@
 """The docs: what is made from the code is as the code makes it, and what they show is true."""
 
 import itertools
+import json
 import re
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from devcluster import gateway_api
+from devcluster.build import REPOSITORY
 from devcluster.sync_requests import body, service, sync_request
+from hooks.app import create_app
 from hooks.sync import answer
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.leaving.judge import TABLE as OF_INGRESS_NGINX
@@ -16,7 +21,9 @@ from ingress_manager.commands.main import commands
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from ingress_manager.core.vocabulary import KNOWN, NGINX
-from tools import docs
+from tests import golden
+from tests.holds import holds
+from tools import docs, markdown
 
 
 @pytest.mark.parametrize("path", docs.paths(), ids=lambda path: path.name)
@@ -39,9 +46,9 @@ def test_what_check_takes_for_known_is_what_the_tests_run_with() -> None:
 
 
 def blocks(page: str, language: str) -> list[str]:
-    text = (docs.DOCS / page).read_text(encoding="utf-8")
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return [block for its_language, block in found if its_language == language]
+    """Return the blocks of code of a page in one language."""
+    fences = markdown.fences((docs.DOCS / page).read_text(encoding="utf-8"))
+    return [fence.text for fence in fences if fence.info == language]
 
 
 def test_every_example_of_annotations_is_accepted() -> None:
@@ -85,3 +92,65 @@ def test_the_crds_of_the_pages_are_those_that_are_tested() -> None:
     for page in ("httproute.md", "../gateway/README.md"):
         found = re.findall(r"gateway-api/releases/download/([^/]+)/", (docs.DOCS / page).read_text(encoding="utf-8"))
         assert found == [gateway_api.VERSION], page
+
+
+# The README, docs/hook.md and docs/settings.md.
+
+FIXTURES = REPOSITORY / "tests/fixtures"
+SECONDS = datetime.fromisoformat("2026-11-21T10:55:53Z").timestamp()
+"""A second after the Service of the fixtures was made."""
+
+
+def test_the_readme_shows_a_case_and_an_answer_of_the_hook() -> None:
+    service, ingress = (yaml.safe_load(block) for block in blocks("../README.md", "yaml") if "kind:" in block)
+    [case] = [case for case in golden.cases_in(golden.CASES) if case.name == "host-and-tls"]
+    service["metadata"]["uid"] = case.service["metadata"]["uid"]
+    assert (service, [ingress]) == (case.service, case.becomes)
+    [shown] = map(json.loads, blocks("../README.md", "json"))
+    said = json.loads((FIXTURES / "new.answer.json").read_text(encoding="utf-8"))
+    assert shown["attachments"] == said["attachments"]
+
+
+@pytest.mark.parametrize("expected", sorted(FIXTURES.glob("*.answer.*")), ids=lambda path: path.name)
+def test_the_hook_answers_a_request_as_the_file_beside_it_says(expected: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: SECONDS)
+    monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
+    request = FIXTURES / f"{expected.name.partition('.')[0]}.json"
+    response = create_app().test_client().post("/sync", data=request.read_bytes())
+    if expected.suffix == ".json":
+        assert (response.status_code, response.json) == (200, json.loads(expected.read_text(encoding="utf-8")))
+    else:
+        assert (response.status_code, response.text) == (422, expected.read_text(encoding="utf-8"))
+
+
+def test_the_page_of_the_hook_names_every_request_and_answer() -> None:
+    page = (docs.DOCS / "hook.md").read_text(encoding="utf-8")
+    assert [path.name for path in FIXTURES.iterdir() if f"(../tests/fixtures/{path.name})" not in page] == []
+
+
+ROWS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("example", "key", "stated"),
+    [
+        pytest.param(example, key, stated, id=f"{row['example']}: {key}")
+        for example, row in zip(blocks("settings.md", "yaml"), ROWS, strict=True)
+        for key, stated in row["services"].items()
+    ],
+)
+def test_an_example_of_settings_makes_of_a_service_what_its_row_says(
+    example: str, key: str, stated: dict[str, Any]
+) -> None:
+    namespace, _, name = key.partition("/")
+    made = service({"ingress/http": "true", **stated.get("annotations", {})})
+    made["metadata"] |= {"name": name, "namespace": namespace, "labels": stated.get("labels", {})}
+    answered = answer(body(sync_request(made)), parse(example))
+    if "refused" in stated:
+        assert stated["refused"] in answered.body.decode()
+    elif answered.status == 429:
+        assert stated["made"] == [], "the namespace is paused"
+    else:
+        found = json.loads(answered.body)["attachments"]
+        found.sort(key=lambda each: (each["kind"], each["metadata"]["name"]))
+        assert holds(found, stated["made"]), found

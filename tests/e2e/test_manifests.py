@@ -11,7 +11,6 @@ import yaml
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
-from tests.docs.test_readme import blocks
 from tests.e2e.nodes import Nodes
 from tests.e2e.shell import commands_of, sh
 from tests.manifests.objects import FOLDERS, rendered
@@ -101,7 +100,7 @@ def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: Control
 
 
 def test_the_commands_of_kubectl_install_what_they_are_for(installed: ControlPlane) -> None:
-    commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("kubectl ")]
+    commands = [line for line in commands_of("README.md") if line.startswith("kubectl ")]
     assert len(commands) == 2
     for command in commands:
         sh(installed, command)
