@@ -21,7 +21,6 @@ from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.seen import Severity
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.leaving import judge as leaving
-from ingress_manager.commands.leaving.command import IN_HTTPROUTES
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.states import STATES
@@ -119,9 +118,6 @@ def of_ingress_nginx() -> str:
         for name, row in (*rows, *((row.what, row) for row in leaving.FIELDS.values() if row.gateway is word)):
             told.setdefault(f"{row.but} {row.do}".strip(), []).append(name)
         lines += [item(f"- {', '.join(names)}: {said}", "    ") for said, names in told.items()]
-    for how in (leaving.AsHttpRoute.FILTER, leaving.AsHttpRoute.PROFILE):
-        names = [f"`{name}`" for name, row in sorted(leaving.TABLE.items()) if row.httproutes is how]
-        lines.append(item(f"- **HTTPRoutes say {IN_HTTPROUTES[how]}**: {', '.join(names)}."))
     return "\n".join(lines)
 
 
