@@ -129,8 +129,8 @@ OF_INGRESS_NGINX = {
 
 
 def refusals() -> str:
-    """Return a list of the reasons of a refusal: what each means, and what to do."""
-    return described((reason, f"{row.meaning} *{row.remedy}*") for reason, row in REASONS.items())
+    """Return a list of the reasons of a refusal, and of what to do about each."""
+    return described(REASONS.items())
 
 
 def compatibility() -> str:

@@ -219,7 +219,7 @@ def mistakes_of(messages: Iterable[Message]) -> Iterator[Mistake]:
     """Yield what is wrong with the Services. What helps against several mistakes is said once."""
     said = {""}
     for message in messages:
-        remedy = REASONS[Reason(message.reason)].remedy if message.reason else ""
+        remedy = REASONS[Reason(message.reason)] if message.reason else ""
         # What is about a text is the end of a sentence, before which other commands name the file.
         sentence = one_line(message.told if message.about else f"The text {message.sentence}")
         yield Mistake("service", message.line, one_line(message.about), sentence, "" if remedy in said else remedy)

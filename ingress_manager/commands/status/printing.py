@@ -145,7 +145,7 @@ def _happened(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:
 def _to_do(finding: Finding, options: Sequence[str], width: int) -> Iterator[str]:
     about = "" if finding.item is finding.service else f"{finding.item}: "
     yield from _lines([f"{finding.kind}: {about}{finding.sentence}"], width)
-    remedies = [REASONS[reason].remedy for reason in finding.reasons] if finding.kind == "refused" else []
+    remedies = [REASONS[reason] for reason in finding.reasons] if finding.kind == "refused" else []
     for remedy in remedies or [KINDS[finding.kind].remedy]:
         yield from wrapped(remedy, width, f"{INDENT}  ")
     yield from map(one_line, command_lines(finding.command, options, width, f"{INDENT}  ", "$ "))
