@@ -14,11 +14,10 @@ from urllib.parse import quote
 import click
 
 from ingress_manager.commands.printing.console import note, waiting
-from ingress_manager.commands.printing.messages import counted
+from ingress_manager.commands.printing.words import counted
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
-from ingress_manager.commands.view.ingresses import class_of
-from ingress_manager.commands.view.typed import ingresses_in
+from ingress_manager.commands.view.objects import class_of, ingresses_in
 from ingress_manager.core.kubernetes import IngressSpec
 from ingress_manager.core.text import one_line, quoted
 from ingress_manager.core.vocabulary import NGINX

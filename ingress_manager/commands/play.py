@@ -18,8 +18,8 @@ import click
 import msgspec
 
 from ingress_manager.commands.printing.console import note
-from ingress_manager.commands.printing.messages import Message, counted
 from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing.words import Message, counted
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.reading.options import settings_option

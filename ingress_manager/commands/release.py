@@ -15,10 +15,8 @@ from ingress_manager.commands.plans.plan import Plan, Seen
 from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, kubectl, touch, unseen
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, about
-from ingress_manager.commands.reading.names import named, read_named
-from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, with_source
-from ingress_manager.commands.view.entrances import annotations_of, entrances_in, keys_of
-from ingress_manager.commands.view.managed import copied_from, is_made_for
+from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, named, read_named, with_source
+from ingress_manager.commands.view.managed import annotations_of, copied_from, entrances_in, is_made_for, keys_of
 from ingress_manager.core.annotations import is_on
 from ingress_manager.core.entrances import entrance_of, ingress_of
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import click
 
 from ingress_manager.commands.printing.console import note, show, waiting
-from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import FORMATS, printed
+from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, about, about_refusal
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
-from ingress_manager.commands.view.typed import as_service
+from ingress_manager.commands.view.objects import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
 from ingress_manager.core.entrances import no_effect, without_http
 from ingress_manager.core.kubernetes import NOTHING, Object

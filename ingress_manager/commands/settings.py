@@ -5,7 +5,7 @@ from typing import TextIO
 import click
 
 from ingress_manager.commands.printing.console import note, show
-from ingress_manager.commands.printing.messages import Message, counted
+from ingress_manager.commands.printing.words import Message, counted
 from ingress_manager.commands.reading.settings import SettingsText, settings_in
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.text import one_line

@@ -12,14 +12,13 @@ from ingress_manager.commands.plans.carrying_out import carry_out
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.plans.steps import disowning, each_of
 from ingress_manager.commands.printing.console import note
-from ingress_manager.commands.reading.installations import DEFAULT, RESOURCE, Installation, named_by
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, with_source
+from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, Installation, named_by
 from ingress_manager.commands.release import taken_off
-from ingress_manager.commands.view.entrances import entrances_in
-from ingress_manager.commands.view.managed import CONTROLLER, controller_of, is_managed
+from ingress_manager.commands.view.managed import CONTROLLER, controller_of, entrances_in, is_managed
 
 CONTROLLERS = (RESOURCE, "compositecontrollers.metacontroller.k8s.io")
 KINDS = "metacontroller.k8s.io/v1alpha1/DecoratorController", "metacontroller.k8s.io/v1alpha1/CompositeController"

@@ -18,7 +18,7 @@ from ingress_manager.commands.plans.plan import Step, going_back
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
-from ingress_manager.commands.view.entrances import entrances_in, keys_of
+from ingress_manager.commands.view.managed import entrances_in, keys_of
 from ingress_manager.core.annotations import PATH_TYPES, PROFILE
 from ingress_manager.core.copying import DEFAULT_COPIED, MANAGED_BY_LABEL, wrong_copied_key
 from ingress_manager.core.errors import SettingsError

@@ -12,8 +12,7 @@ from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERS
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.view import surroundings
-from ingress_manager.commands.view.known import SETTINGS, UNKNOWN, Known
-from ingress_manager.commands.view.look import look
+from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, look
 from tests import dumps, golden
 from tests import make_cases as cases
 from tests.golden import Case

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ingress_manager.commands.reading.installations import RESOURCE, Installation, named_by
 from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.reading.settings import RESOURCE, Installation, named_by
 from tests.commands.commands import Cluster, listing, put, run, settings_on_a_cluster
 
 HOOK = settings_on_a_cluster("defaults: {class: internal}\n", "tools", "hook")

@@ -14,14 +14,14 @@ from ingress_manager.commands.audit import printing
 from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.printing import Report
-from ingress_manager.commands.printing.messages import Message
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
+from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.documents import DEEPEST
 from ingress_manager.commands.reading.manifests import Manifests, Unreadable, read
 from ingress_manager.commands.render import rendered
 from ingress_manager.commands.view.look import look
+from ingress_manager.commands.view.objects import as_spec
 from ingress_manager.commands.view.surroundings import Surroundings
-from ingress_manager.commands.view.typed import as_spec
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
 from tests.words import ours

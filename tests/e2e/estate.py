@@ -9,7 +9,7 @@ from devcluster.api import INGRESSES, Object
 from ingress_manager.commands.leaving.judge import AtGateway
 from ingress_manager.commands.leaving.order import Stated
 from ingress_manager.commands.reading.manifests import Item, Origin
-from ingress_manager.commands.view.typed import ingresses_in
+from ingress_manager.commands.view.objects import ingresses_in
 from tests.e2e.objects import backend, new
 
 NAMESPACE = "estate"

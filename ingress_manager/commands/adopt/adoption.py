@@ -26,8 +26,8 @@ from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item, Manifests, about
-from ingress_manager.commands.view.ingresses import certificates_of, secret_called, services_of
 from ingress_manager.commands.view.managed import CONTROLLER, is_made_for, owners
+from ingress_manager.commands.view.objects import certificates_of, secret_called, services_of
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object

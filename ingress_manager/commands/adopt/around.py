@@ -8,9 +8,8 @@ import msgspec
 from ingress_manager.commands.adopt.asked import Asked
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, Unreadable
-from ingress_manager.commands.view.ingresses import Place, class_of, places_of
 from ingress_manager.commands.view.managed import is_managed
-from ingress_manager.commands.view.typed import as_spec
+from ingress_manager.commands.view.objects import Place, as_spec, class_of, places_of
 from ingress_manager.core.kubernetes import IngressSpec
 from ingress_manager.core.policy import Policy
 

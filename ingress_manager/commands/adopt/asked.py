@@ -9,9 +9,8 @@ import yaml
 
 from ingress_manager.commands.adopt.changes import Change, changes, number_of
 from ingress_manager.commands.reading.manifests import Item, Unreadable
-from ingress_manager.commands.view.entrances import annotations_of
-from ingress_manager.commands.view.ingresses import certificates_of, class_of, routes_to
-from ingress_manager.commands.view.typed import as_service
+from ingress_manager.commands.view.managed import annotations_of
+from ingress_manager.commands.view.objects import as_service, certificates_of, class_of, routes_to
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE, Route, is_on
 from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.ingresses import certificate_of, covers, secret_called
+from ingress_manager.commands.view.objects import certificate_of, covers, secret_called
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import IngressPath, IngressRule, IngressSpec, Object, Service

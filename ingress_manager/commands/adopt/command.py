@@ -14,9 +14,8 @@ from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading.kinds import INGRESS, INGRESSES, RESOURCES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.reading.names import RESOURCES as BOTH
-from ingress_manager.commands.reading.names import read_named
-from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, with_source
+from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, read_named, with_source
+from ingress_manager.commands.reading.options import RESOURCES as BOTH
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import cut

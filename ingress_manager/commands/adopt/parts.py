@@ -8,7 +8,7 @@ from ingress_manager.commands.adopt.around import Around
 from ingress_manager.commands.adopt.asked import Asked, asked_for, asked_with, lost
 from ingress_manager.commands.adopt.changes import CLASS, ISSUERS
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.ingresses import class_of, covers, places_of
+from ingress_manager.commands.view.objects import class_of, covers, places_of
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
 from ingress_manager.core.kubernetes import IngressPath, IngressPaths, IngressRule, IngressSpec
 

@@ -12,9 +12,8 @@ from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import at, mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
-from ingress_manager.commands.view.ingresses import class_of
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, backends_of, certificates_of
+from ingress_manager.commands.view.objects import ObjectView, backends_of, class_of, secrets_of
 from ingress_manager.commands.view.standing import BY_CAUSE, addresses_of, called, gateway_of, said_of
 from ingress_manager.commands.view.surroundings import (
     CLASS,
@@ -71,7 +70,7 @@ def certificate(each: ObjectView, _service: ServiceView, around: Surroundings) -
     """Yield what is wrong with the Secrets of an object, or with what is in them. cert-manager may still make one."""
     namespace = each.item.namespace
     field = "spec.tls" if each.kind == INGRESS else "spec.listeners"
-    for name, hosts in certificates_of(each) if SECRET in around.read else ():
+    for name, hosts in secrets_of(each) if SECRET in around.read else ():
         label = f"Secret {namespace}/{name}"
         secret = around.items.get((SECRET, f"{namespace}/{name}"))
         data = at(secret, "data") or {}

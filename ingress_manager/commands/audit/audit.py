@@ -15,8 +15,7 @@ from ingress_manager.commands.audit.seen import SYNC_ALL, Finding, Seen
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.events import Report
-from ingress_manager.commands.view.known import SETTINGS, Unknown
-from ingress_manager.commands.view.look import View
+from ingress_manager.commands.view.look import SETTINGS, Unknown, View
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 

@@ -12,9 +12,8 @@ from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at
-from ingress_manager.commands.view.ingresses import class_of, is_canary, places_of
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView
+from ingress_manager.commands.view.objects import ObjectView, class_of, is_canary, places_of
 from ingress_manager.commands.view.standing import addresses_of, gateway_of
 from ingress_manager.commands.view.surroundings import CLASS
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, Key, ListenerSet, RouteMatch, RouteRule

@@ -24,8 +24,7 @@ from ingress_manager.commands.reading.options import (
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings, scope_of
 from ingress_manager.commands.view.events import OF_SERVICES, reports
-from ingress_manager.commands.view.known import SETTINGS, UNKNOWN
-from ingress_manager.commands.view.look import View, look
+from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, View, look
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 

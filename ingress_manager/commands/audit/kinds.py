@@ -7,7 +7,7 @@ from ingress_manager.commands.audit.answers import of_each
 from ingress_manager.commands.audit.claims import claimed_twice
 from ingress_manager.commands.audit.seen import Finder, Severity
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
-from ingress_manager.commands.view.known import SETTINGS
+from ingress_manager.commands.view.look import SETTINGS
 from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, SECRET, SLICE
 
 ROUTED = (HTTPROUTE, LISTENERSET)

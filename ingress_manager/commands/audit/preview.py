@@ -8,8 +8,7 @@ from ingress_manager.commands.audit.claims import claims_of
 from ingress_manager.commands.audit.seen import Finding, Severity
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
-from ingress_manager.commands.view.known import Unknown
-from ingress_manager.commands.view.look import View
+from ingress_manager.commands.view.look import Unknown, View
 from ingress_manager.commands.view.objects import ObjectView, as_object, is_being_deleted
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.decide import RemovedFirst

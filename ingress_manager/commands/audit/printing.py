@@ -5,10 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing.columns import INDENT, beside, command_lines, wrapped
-from ingress_manager.commands.printing.messages import counted
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import Paint, plain, shown
+from ingress_manager.commands.printing.words import INDENT, Paint, beside, command_lines, counted, plain, shown, wrapped
 from ingress_manager.commands.view.look import View
 from ingress_manager.core.text import one_line
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.known import Unknown
-from ingress_manager.commands.view.look import ServiceView, View
+from ingress_manager.commands.view.look import ServiceView, Unknown, View
 from ingress_manager.commands.view.objects import ObjectView, is_being_deleted
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.entrances import entrance_for

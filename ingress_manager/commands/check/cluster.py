@@ -7,10 +7,18 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from ingress_manager.commands.reading.installations import CONTROLLER, DEFAULT, RESOURCE, Installation, named_by
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, at, mappings
-from ingress_manager.commands.reading.settings import SettingsText, configmap_of, text_of
+from ingress_manager.commands.reading.settings import (
+    CONTROLLER,
+    DEFAULT,
+    RESOURCE,
+    Installation,
+    SettingsText,
+    configmap_of,
+    named_by,
+    text_of,
+)
 from ingress_manager.core.policy import Policy
 
 ALL = "--all-namespaces"

@@ -12,7 +12,7 @@ from ingress_manager import __version__
 from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, containers
 from ingress_manager.commands.check.lines import Line, ok, unknown, warning, wrong
 from ingress_manager.commands.check.metacontroller import replicas
-from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.rights import INGRESSES

@@ -10,9 +10,9 @@ from ingress_manager.commands.check.cluster import Cluster, containers, engine_v
 from ingress_manager.commands.check.expected import differences, folder_of, of_kind
 from ingress_manager.commands.check.lines import Line, ok, warning, wrong
 from ingress_manager.commands.check.versions import METACONTROLLER, by_version
-from ingress_manager.commands.reading.installations import CONTROLLER, RESOURCE
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at
+from ingress_manager.commands.reading.settings import CONTROLLER, RESOURCE
 
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
 """Fields of the DecoratorController without which Services don't get their Ingresses, or can't be deleted."""

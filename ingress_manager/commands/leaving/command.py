@@ -9,15 +9,13 @@ import click
 
 from ingress_manager.commands.leaving.judge import CLASS, AsHttpRoute, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import by_host, near
-from ingress_manager.commands.printing.columns import wrapped
 from ingress_manager.commands.printing.console import note, waiting
-from ingress_manager.commands.printing.messages import counted
 from ingress_manager.commands.printing.objects import as_json
+from ingress_manager.commands.printing.words import counted, wrapped
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
-from ingress_manager.commands.view.ingresses import class_of
-from ingress_manager.commands.view.typed import ingresses_in
+from ingress_manager.commands.view.objects import class_of, ingresses_in
 from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import NGINX, protects
 

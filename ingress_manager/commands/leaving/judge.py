@@ -14,7 +14,7 @@ import yaml
 
 from ingress_manager.commands.leaving.order import Stated, answered_by_others, hosts_of
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.ingresses import class_of
+from ingress_manager.commands.view.objects import class_of
 from ingress_manager.core.kubernetes import AttachmentMeta, Ingress, IngressSpec
 from ingress_manager.core.vocabulary import NGINX, REWRITE, changes, is_said, protects
 

@@ -9,8 +9,7 @@ know as that Service's.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.printing.words import Command, comment, shown, word
+from ingress_manager.commands.printing.words import Command, Message, comment, shown, word
 from ingress_manager.commands.reading.manifests import Item
 
 PATIENCE = 120

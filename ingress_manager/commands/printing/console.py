@@ -10,9 +10,7 @@ from typing import TextIO
 
 import click
 
-from ingress_manager.commands.printing.columns import INDENT, wrapped
-from ingress_manager.commands.printing.messages import Message
-from ingress_manager.commands.printing.words import Paint
+from ingress_manager.commands.printing.words import INDENT, Message, Paint, wrapped
 from ingress_manager.core.text import one_line
 
 PATIENCE = 2.0

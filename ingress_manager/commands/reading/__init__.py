@@ -2,14 +2,11 @@
 
 Data moves one way, each module knows only those above it:
 
-    kinds                            the kinds that commands go by
-    rights                           the rights that each command needs on a cluster
-    documents                        text → values and the lines of their fields, or why they can't be read
-    metadata_checks                  names, uids and keys that may get into a command
-    manifests                        documents → items: objects that know their file and line, and messages about them
-      settings                         the administrator's settings, in a file or in a ConfigMap
-      installations                  which Deployment is ingress-manager's hook, found by what it is
-      files, kubectl                   where the text comes from; these two do the input and output
-    options                          what a person states, and what it stands for: a Source of objects and settings
-      names                            the objects that are named as [NAMESPACE/]NAME
+    kinds        the kinds that commands go by
+    rights       the rights that each command needs on a cluster
+    documents    text → values and the lines of their fields, or why they can't be read
+    manifests    documents → items: objects that know their file and line, and messages about them
+      settings   the administrator's settings, in a file or in a ConfigMap; which Deployment is the hook that reads them
+      kubectl    the objects of a cluster
+    options      what a person states, and what it stands for: a Source of objects and settings
 """

@@ -6,20 +6,22 @@ documentation, "Object Names and IDs", and the reference of ObjectMeta.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any
 
 import click
 
 from ingress_manager.commands.printing.console import show
-from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.documents import Document, FieldPath, NotReadable, documents
 from ingress_manager.commands.reading.kinds import VERSIONS
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_name
-from ingress_manager.core.text import quoted
+from ingress_manager.core.text import one_line, quoted
 
 _ID = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*")
 
@@ -237,3 +239,40 @@ def _opened(value: Any, origin: Origin, path: FieldPath = ()) -> Iterator[Item]:
     for number, member in enumerate(members):
         if isinstance(member, dict):
             yield from _opened({**implied, **member}, origin, (*path, "items", number))
+
+
+SUFFIXES = (".json", ".yaml", ".yml")
+
+
+def read_files(paths: Iterable[str], namespace: str) -> Manifests:
+    """Return the objects in files, folders, and standard input (-).
+
+    Raises click.UsageError for what isn't there, and Unreadable where something in it can't be read.
+    """
+    found = Manifests()
+    for path in paths:
+        for file in [None] if path == "-" else _files(Path(path)):
+            # A name may hold what a terminal obeys, or bytes that are no text.
+            name = one_line(str(file)) if file else "stdin"
+            try:
+                content = file.read_bytes() if file else sys.stdin.buffer.read()
+                found.extend(read(content.decode("utf-8-sig"), name, namespace))
+            except OSError as error:
+                raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
+            except UnicodeDecodeError as error:
+                line = 1 + content.count(b"\n", 0, error.start)
+                found.unreadable.append(Message("is not UTF-8 text", name, line))
+    if found.unreadable:
+        raise Unreadable(found.unreadable)
+    return found
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield the file, or those of a folder whose names say that they are YAML or JSON."""
+    if not path.is_dir():
+        yield path
+        return
+    inside = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+    if not inside:
+        raise click.UsageError(f"the folder {path} holds no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file")
+    yield from inside

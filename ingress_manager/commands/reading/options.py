@@ -1,19 +1,27 @@
 """The options that several commands have, and what they stand for: where the objects and the settings come from."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from typing import Any, TypeVar
 
 import click
 
 from ingress_manager.commands.printing.console import note
-from ingress_manager.commands.reading.files import read_files
-from ingress_manager.commands.reading.installations import DEFAULT, RESOURCE, Installation, named_by
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
-from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.settings import SettingsText, configmap_of, policy_of, settings_of_file, text_of
+from ingress_manager.commands.reading.manifests import Item, Manifests, read_files
+from ingress_manager.commands.reading.settings import (
+    DEFAULT,
+    RESOURCE,
+    Installation,
+    SettingsText,
+    configmap_of,
+    named_by,
+    policy_of,
+    settings_of_file,
+    text_of,
+)
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE
 from ingress_manager.core.syntax import wrong_name, wrong_namespace
@@ -202,3 +210,34 @@ def timeout_option(default: str, of: str) -> Callable[[Decorated], Decorated]:
         callback=_seconds_in,
         help=f"{of}: 90s or 2m.",
     )
+
+
+RESOURCES = "services,ingresses"
+
+
+def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[Manifests, list[Item]]:
+    """Return what is in the namespaces of the objects that are named, and those. Raises click.UsageError."""
+    namespaces = {name.rpartition("/")[0] or source.namespace for name in names}
+    if source.files:
+        manifests = source.read(RESOURCES)
+    else:
+        manifests = Manifests()
+        for namespace in sorted(namespaces, key=str):
+            manifests.extend(replace(source, namespace=namespace).read(RESOURCES, "--show-managed-fields"))
+    return manifests, [named(manifests, kind, name, source.namespace) for name in dict.fromkeys(names)]
+
+
+def named(manifests: Manifests, kind: str, name: str, namespace: str | None) -> Item:
+    """Return the object with a name. Without a namespace, it is in the one that kubectl has taken."""
+    where, _, own = name.rpartition("/")
+    found = {
+        item.full_name: item
+        for item in manifests.of_kind(kind)
+        if item.name == own and (where or namespace or item.namespace) == item.namespace
+    }
+    if len(found) > 1:
+        raise click.UsageError(f"there are several of the name {name}: write NAMESPACE/{own}")
+    if not found:
+        raise click.UsageError(f"there is no {kind.rpartition('/')[2]} {name}")
+    [only] = found.values()
+    return only

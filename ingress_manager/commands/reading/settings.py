@@ -1,15 +1,17 @@
 """The administrator's settings: in a file, and as they are in a cluster, a ConfigMap that the hook's Deployment mounts.
 
-kustomize ends its name with a hash of its content, so that only the Deployment says which one holds.
+kustomize ends its name with a hash of its content, so that only the Deployment says which one holds. The
+DecoratorController ingress-manager names the Service of its hook, which has the name of the hook's Deployment.
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.printing.messages import Message
+from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.manifests import Item, at, is_name, mappings, read
 from ingress_manager.core import settings
 from ingress_manager.core.errors import SettingsError
@@ -85,3 +87,35 @@ def settings_of_file(path: str) -> SettingsText:
         return settings_in(Path(path).read_text(encoding="utf-8"), one_line(path))
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"the settings file {path} can't be read: {error}") from error
+
+
+CONTROLLER = "ingress-manager"
+"""The name of the DecoratorController in every installation: a cluster can have only one. The admission policies, and
+Metacontroller, know by it what ingress-manager has made."""
+
+RESOURCE = "decoratorcontrollers.metacontroller.k8s.io"
+DEPLOYMENTS = "apps/v1/Deployment"
+
+
+class Installation(NamedTuple):
+    """The Deployment of a hook."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+DEFAULT = Installation("ingress-manager", "ingress-manager")
+"""The names in manifests/."""
+
+
+def named_by(controllers: Iterable[Item]) -> Installation | None:
+    """Return the hook's Deployment, of the name of the Service that our DecoratorController names, if it names one."""
+    for controller in controllers:
+        if controller.name == CONTROLLER:
+            service = at(controller, "spec", "hooks", "sync", "webhook", "service")
+            namespace, name = at(service, "namespace"), at(service, "name")
+            return Installation(namespace, name) if is_name(namespace) and is_name(name) else None
+    return None

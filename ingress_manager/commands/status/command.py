@@ -11,13 +11,13 @@ from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.printing.console import note, painter, width
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.names import named
 from ingress_manager.commands.reading.options import (
     ALL_NAMESPACES,
     CLUSTER,
     ONE_NAMESPACE,
     SETTINGS,
     Source,
+    named,
     timeout_option,
     with_source,
 )

@@ -6,16 +6,15 @@ from typing import Any
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing.columns import INDENT, command_lines, wrapped
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import Paint, plain
+from ingress_manager.commands.printing.words import INDENT, Paint, command_lines, plain, wrapped
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.states import Row
-from ingress_manager.commands.view.entrances import keys_of
 from ingress_manager.commands.view.events import about_whom, report_of
 from ingress_manager.commands.view.look import ServiceView
+from ingress_manager.commands.view.managed import keys_of
 from ingress_manager.commands.view.objects import backends_of
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import Policy

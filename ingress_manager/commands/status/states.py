@@ -14,11 +14,16 @@ from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.reading.kinds import LISTENERSET, PLURAL, SERVICE
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.entrances import entrances_on
-from ingress_manager.commands.view.ingresses import class_of
-from ingress_manager.commands.view.known import Unknown
-from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import TYPES, ObjectView, backends_of, finalizers_of, is_being_deleted
+from ingress_manager.commands.view.look import ServiceView, Unknown
+from ingress_manager.commands.view.managed import entrances_on
+from ingress_manager.commands.view.objects import (
+    TYPES,
+    ObjectView,
+    backends_of,
+    class_of,
+    finalizers_of,
+    is_being_deleted,
+)
 from ingress_manager.commands.view.standing import addresses_of, gateway_of, is_taken, listenersets_of, urls_of
 from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, is_ready
 from ingress_manager.core.entrances import entrance_for

@@ -10,9 +10,8 @@ from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
-from ingress_manager.commands.view.known import Known
-from ingress_manager.commands.view.look import View
-from ingress_manager.commands.view.objects import certificates_of
+from ingress_manager.commands.view.look import Known, View
+from ingress_manager.commands.view.objects import secrets_of
 from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, SECRET, SLICE, Surroundings
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.forbidden import parents_of
@@ -96,7 +95,7 @@ def read_surroundings(source: Source, view: View) -> Surroundings:
         CLASS: any(isinstance(each.typed, Ingress) for each in made),
         GATEWAY: bool(gateways),
         SLICE: bool(made),
-        SECRET: any(True for each in made for _ in certificates_of(each)),
+        SECRET: any(True for each in made for _ in secrets_of(each)),
     }
     for kind in (kind for kind, does in matters.items() if does):
         scopes = [source.scope]

@@ -5,20 +5,52 @@ What could not be read is UNKNOWN in it: it isn't the same as what isn't there.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Unreadable
-from ingress_manager.commands.view import typed
-from ingress_manager.commands.view.known import UNKNOWN, Known, Unknown
-from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object
+from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, as_service
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, judge, refusal_of
 from ingress_manager.core.entrances import read_entrances
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
 from ingress_manager.core.policy import Policy
+
+SETTINGS = "settings"
+"""What `Known.unread` calls the settings."""
+
+
+class Unknown(Enum):
+    """What stands in the place of something that could not be read.
+
+    So `X | Unknown | None` is an X that is there, UNKNOWN where nobody can say whether there is one, or None where it
+    is known that there is none.
+    """
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+
+
+@dataclass(slots=True)
+class Known:
+    """How far one could look.
+
+    A dump in files may have been made without a kind, so that one of which it holds no object is unread, too.
+    """
+
+    unread: dict[str, str] = field(default_factory=dict)
+    """What could not be read, a kind or SETTINGS, with the sentence that says why."""
+
+    lacking: set[str] = field(default_factory=set)
+    """The kinds that the cluster doesn't know, so that Metacontroller can't look after any."""
+
+    optional: set[str] = field(default_factory=set)
+    """The kinds that are unread, which matters only where a Service asks for one."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +142,7 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
     services: dict[str, tuple[Item, Service]] = {}
     wrong = []
     for item in items:
-        found = typed.as_service(item) if item.kind == SERVICES else as_object(item) if item.kind in TYPES else None
+        found = as_service(item) if item.kind == SERVICES else as_object(item) if item.kind in TYPES else None
         if isinstance(found, list):
             wrong += found
         elif isinstance(found, ObjectView):

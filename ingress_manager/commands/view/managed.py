@@ -1,21 +1,23 @@
-"""What makes an object ingress-manager's: Metacontroller's annotations, the Service as its controller, and our label.
+"""What makes an object ingress-manager's: Metacontroller's annotations, the Service as its controller, and our label;
+and the annotations of a Service, entrance by entrance, whether one is on or off.
 
 Source: Metacontroller's decorator controller, which takes an attachment for its own when the annotation names its
 DecoratorController and the object's controller is the parent. The label is for people.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ingress_manager.commands.reading import installations
+from ingress_manager.commands.reading import settings
 from ingress_manager.commands.reading.manifests import Item, mappings
-from ingress_manager.core.annotations import PROFILE
+from ingress_manager.core.annotations import PREFIX, PROFILE, is_on
 from ingress_manager.core.copying import COPIED, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
+from ingress_manager.core.entrances import HTTP_OF_ENTRANCE, begin_of
 from ingress_manager.core.exposure import FINGERPRINT
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.vocabulary import is_for_controllers, is_read_from_services
 
-CONTROLLER = installations.CONTROLLER
+CONTROLLER = settings.CONTROLLER
 
 RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, COPIED, PROFILE, FINGERPRINT)
 """The annotations that Metacontroller and ingress-manager write on what they have made."""
@@ -105,3 +107,27 @@ def operations_to_disown(item: Item) -> list[dict[str, Any]]:
 def _pointer(path: tuple[str, ...]) -> str:
     """Return a JSON pointer (RFC 6901) to a field of the metadata."""
     return "/".join(["/metadata", *(key.replace("~", "~0").replace("/", "~1") for key in path)])
+
+
+def entrances_in(keys: Iterable[str]) -> Iterator[str]:
+    """Yield the entrances that annotations with these keys describe, whether they are on or off."""
+    found = list(keys)
+    if any(key.startswith(PREFIX) for key in found):
+        yield ""
+    yield from (key.removesuffix(HTTP_OF_ENTRANCE) for key in found if key.endswith(HTTP_OF_ENTRANCE))
+
+
+def entrances_on(annotations: Mapping[str, str]) -> list[str]:
+    """Return the names that `read_entrances` has, sorted, without a look at what is asked for."""
+    return sorted(each for each in entrances_in(annotations) if is_on(annotations_of(each, annotations)))
+
+
+def keys_of(entrance: str, keys: Iterable[str]) -> list[str]:
+    """Return those of the keys that are annotations of an entrance."""
+    return [key for key in keys if key.startswith(f"{begin_of(entrance)}{PREFIX}")]
+
+
+def annotations_of(entrance: str, annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations of an entrance, as they would be without its name."""
+    begin = begin_of(entrance)
+    return {key.removeprefix(begin): annotations[key] for key in keys_of(entrance, annotations)}

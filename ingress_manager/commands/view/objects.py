@@ -1,9 +1,12 @@
 """The objects that are made for Services, whoever made them, and what each leads to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from ingress_manager.commands.printing.messages import Message
+import msgspec
+
+from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import (
     HTTPROUTE,
     HTTPROUTES,
@@ -13,10 +16,71 @@ from ingress_manager.commands.reading.kinds import (
     LISTENERSETS,
     SERVICE,
 )
-from ingress_manager.commands.reading.manifests import Item, at, mappings
-from ingress_manager.commands.view import managed, typed
-from ingress_manager.commands.view.ingresses import backends_in
-from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, ListenerSet, Object
+from ingress_manager.commands.reading.manifests import Item, Unreadable, about, at, mappings
+from ingress_manager.commands.view import managed
+from ingress_manager.core.annotations import Route
+from ingress_manager.core.kubernetes import (
+    Attachment,
+    Backend,
+    HTTPRoute,
+    Ingress,
+    IngressSpec,
+    IngressTls,
+    Key,
+    ListenerSet,
+    Object,
+    Service,
+)
+from ingress_manager.core.rules import location
+from ingress_manager.core.shape import FieldError, converted
+from ingress_manager.core.syntax import EVERY_HOST
+from ingress_manager.core.vocabulary import NGINX, OLD_CLASS
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def as_service(item: Item) -> Service | list[Message]:
+    """Return the typed Service, or the message that says why kubectl would not apply it either."""
+    metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
+    return as_type(item, {**item.object, "metadata": metadata}, Service)
+
+
+def as_spec(item: Item) -> IngressSpec | list[Message]:
+    """Return the typed spec of an Ingress, or the message that says why the API server would not take it either."""
+    found = as_type(item, {"metadata": {}, "spec": item.object.get("spec")}, Ingress)
+    return found.spec if isinstance(found, Ingress) else found
+
+
+def ingresses_in(items: Iterable[Item]) -> list[tuple[Item, IngressSpec]]:
+    """Return the Ingresses among the items. Raises Unreadable for what no API server takes."""
+    found = [(item, as_spec(item)) for item in items if item.kind == INGRESSES]
+    if wrong := [message for _, spec in found if isinstance(spec, list) for message in spec]:
+        raise Unreadable(wrong)
+    return [(item, spec) for item, spec in found if isinstance(spec, IngressSpec)]
+
+
+def as_type(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
+    """Return an object as a type, or a message about the first field that is of another one, at its line."""
+    try:
+        return msgspec.convert(object_, type_)
+    except msgspec.ValidationError:
+        pass
+    object_ = {key: without_nulls(value) if key == "spec" else value for key, value in object_.items()}
+    try:
+        found: T = converted(object_, type_)
+    except FieldError as error:
+        return [about(item, f"is no valid {item.kind.rpartition('/')[2]}: {error.sentence}", *error.path)]
+    return found
+
+
+def without_nulls(stated: Any) -> Any:
+    """Return a value without its fields that are null: the API server takes them as left out."""
+    if isinstance(stated, list):
+        return [without_nulls(each) for each in stated]
+    if isinstance(stated, dict):
+        return {key: without_nulls(value) for key, value in stated.items() if value is not None}
+    return stated
+
 
 TYPES: dict[str, tuple[str, type[Attachment]]] = {
     INGRESSES: (INGRESS, Ingress),
@@ -66,7 +130,7 @@ class ObjectView:
 def as_object(item: Item) -> ObjectView | list[Message]:
     """Return the typed object, or the message that says why the API server would not take it."""
     kind, type_ = TYPES[item.kind]
-    found: Attachment | list[Message] = typed.as_type(item, item.object, type_)
+    found: Attachment | list[Message] = as_type(item, item.object, type_)
     if isinstance(found, list):
         return found
     is_marked, is_labelled = managed.is_marked(item), managed.is_labelled(item)
@@ -83,16 +147,12 @@ def finalizers_of(item: Item) -> list[str]:
     return [str(name) for name in found] if isinstance(found, list) else []
 
 
-Backend = tuple[str, str]
-"""The kind and the name of what an object leads to."""
-
-
-def backends_of(each: ObjectView) -> list[Backend]:
-    """Return what an object leads to, each once; a ListenerSet to nothing by itself."""
+def backends_of(each: ObjectView) -> list[tuple[str, str]]:
+    """Return the kind and the name of what an object leads to, each once; a ListenerSet to nothing by itself."""
     return list(dict.fromkeys(_of_ingress(each.typed) if isinstance(each.typed, Ingress) else _of_route(each)))
 
 
-def _of_ingress(ingress: Ingress) -> Iterator[Backend]:
+def _of_ingress(ingress: Ingress) -> Iterator[tuple[str, str]]:
     backends = (each for each in backends_in(ingress.spec) if each.service or each.resource)
     for backend in backends:
         if backend.service:
@@ -101,13 +161,13 @@ def _of_ingress(ingress: Ingress) -> Iterator[Backend]:
             yield str(at(backend.resource, "kind")), str(at(backend.resource, "name"))
 
 
-def _of_route(route: ObjectView) -> Iterator[Backend]:
+def _of_route(route: ObjectView) -> Iterator[tuple[str, str]]:
     for rule in mappings(at(route.item, "spec", "rules")):
         for backend in mappings(at(rule, "backendRefs")):
             yield str(backend.get("kind", SERVICE)), str(backend.get("name"))
 
 
-def certificates_of(each: ObjectView) -> Iterator[tuple[str, Sequence[str]]]:
+def secrets_of(each: ObjectView) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the Secrets that an Ingress or a ListenerSet names, each with the hosts for which its certificate is."""
     if isinstance(each.typed, Ingress):
         # Without a name, the controller's default certificate is meant.
@@ -115,3 +175,77 @@ def certificates_of(each: ObjectView) -> Iterator[tuple[str, Sequence[str]]]:
     for listener in mappings(at(each.item, "spec", "listeners")):
         hosts = [str(listener["hostname"])] if listener.get("hostname") else []
         yield from ((str(ref.get("name")), hosts) for ref in mappings(at(listener, "tls", "certificateRefs")))
+
+
+Place = tuple[str, str, bool]
+"""A host, empty for every one, a path, and whether it is exact."""
+
+
+def services_of(spec: IngressSpec) -> list[str]:
+    """Return the names of the Services that the paths, and then the default backend, lead to, each once."""
+    return list(dict.fromkeys(backend.service.name for backend in backends_in(spec) if backend.service))
+
+
+def backends_in(spec: IngressSpec) -> Iterator[Backend]:
+    """Yield what the paths, and then the default backend, lead to."""
+    yield from (path.backend for _, path in spec.paths())
+    if spec.default_backend:
+        yield spec.default_backend
+
+
+def places_of(spec: IngressSpec) -> Iterator[Place]:
+    """Yield what an Ingress answers, a path or the default backend each."""
+    for host, path in spec.paths():
+        yield location(host, path.path or "/", path.path_type)
+    if spec.default_backend:
+        yield location("", "/", "Prefix")
+
+
+def class_of(item: Item, spec: IngressSpec) -> str:
+    """Return the class of an Ingress; empty for the cluster's default."""
+    return spec.ingress_class_name or item.annotations.get(OLD_CLASS, "")
+
+
+def is_canary(item: Item) -> bool:
+    """Return whether an Ingress is a canary of ingress-nginx: it has to state what the one beside it states."""
+    return item.annotations.get(f"{NGINX}canary", "").lower() == "true"
+
+
+def routes_to(service: str, spec: IngressSpec) -> list[Route]:
+    """Return the paths that lead to a Service, as the annotation ingress/routes has them."""
+    return [
+        Route(host or EVERY_HOST, path.path or "/", path.path_type, str(backend.port))
+        for host, path in spec.paths()
+        if (backend := path.backend.service) and backend.name == service
+    ]
+
+
+def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
+    """Return the entry by which a host of the rules has its certificate, without hosts; None: it has no TLS.
+
+    One that names it goes before a wildcard, and that before one without hosts.
+    """
+    entries = spec.tls or ()
+    named = [entry for entry in entries if host in (entry.hosts or ())]
+    around = [entry for entry in entries if host and any(covers(each, (host,)) for each in entry.hosts or ())]
+    found = next(iter([*named, *around, *(entry for entry in entries if not entry.hosts)]), None)
+    return found and IngressTls(secret_name=found.secret_name)
+
+
+def certificates_of(spec: IngressSpec) -> list[IngressTls]:
+    """Return the entries by which the hosts of the rules have their certificates, without hosts, each once."""
+    found: list[IngressTls] = []
+    for rule in spec.rules or ():
+        entry = certificate_of(rule.host, spec)
+        found += [entry] if entry and entry not in found else []
+    return found
+
+
+def secret_called(name: str | None) -> str:
+    """Return what a person calls the source of a certificate."""
+    return f"Secret {name}" if name else "the controller's certificate"
+
+
+def covers(host: str, hosts: Collection[str]) -> bool:
+    """Return whether a certificate for a host, which may be a wildcard, holds for one of the hosts."""
+    return host in hosts or (host.startswith("*.") and any(each.partition(".")[2] == host[2:] for each in hosts))

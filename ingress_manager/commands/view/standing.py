@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at, mappings
-from ingress_manager.commands.view.ingresses import covers
+from ingress_manager.commands.view.objects import covers
 from ingress_manager.commands.view.surroundings import GATEWAY, Surroundings, listeners_of
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, ListenerSet, ParentRef
