@@ -38,7 +38,7 @@ def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
     plane.kubectl("delete", "validatingadmissionpolicybinding", "ingress-manager-service-guard", "--ignore-not-found")
     wait_for(lambda: said(lambda: dry_create(plane.api, frozen)) is None, 30, what="the end of the policy")
     plane.api.create(SERVICES, frozen)
-    for policy in ("controller/service-guard", "controller/external-name", "httproute/external-name"):
+    for policy in ("controller/guards", "httproute/external-name"):
         plane.kubectl("apply", "--filename", str(REPOSITORY / f"metacontroller/{policy}.yaml"))
     stands = {"labels": {"app.kubernetes.io/managed-by": "ingress-manager"}}
     for kind, name, metadata in (
