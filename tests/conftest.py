@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, is_hypothesis_test, settings
+from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
 COVERING = {Path(__file__).with_name(name) for name in ("core", "hooks", "not_found")}
 """The tests that cover all of the core and of what the image runs."""
@@ -32,10 +32,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # No deadline and no complaint about slow input: test machines are noisy, and the benchmark measures speed.
     # Chance has no part in the verdict of `make test`: it tries the same examples each time.
     thorough = config.getoption("--thorough")
+    # To find the simplest example of a failure can take minutes for each test.
+    phases = [phase for phase in Phase if thorough or phase is not Phase.shrink]
     settings.register_profile(
         "here",
         max_examples=150 if thorough else 10,
         derandomize=not thorough,
+        phases=phases,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )

@@ -11,6 +11,7 @@ from devcluster.sync_requests import Object, as_created, body, service, sync_req
 from hooks.sync import Answer, answer
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import LAST_APPLIED
+from ingress_manager.core.policy import Limits
 from ingress_manager.core.settings import parse
 
 ON = {"ingress/http": "true"}
@@ -63,6 +64,15 @@ def standing_in(case: Object) -> Object:
     annotations[LAST_APPLIED] = json.dumps(patched(json.loads(annotations[LAST_APPLIED]), changes))
     changed: Object = patched(made_then, changes)
     return changed
+
+
+def test_every_limit_is_judged_but_what_may_be_lost_which_is_in_no_object() -> None:
+    tried: set[str] = set()
+    for case in CASES:
+        now = case.get("now", {}) if "forbidden" in case else {}
+        for stated in (now, *now.get("namespaces", {}).values()):
+            tried |= stated.get("limits", {}).keys()
+    assert {*Limits.__struct_encode_fields__} - tried == {"acceptedLosses"}
 
 
 @pytest.mark.parametrize(
