@@ -11,7 +11,7 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from hooks import gunicorn_conf
-from ingress_manager.commands.reading.rights import RIGHTS, Right, Where
+from ingress_manager.commands.reading.rights import Where, rights_of
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import BUILT_IN_DEFAULTS, Defaults, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
@@ -200,8 +200,8 @@ def granted(rules: Iterable[Object]) -> set[tuple[str, str]]:
 
 def needed(commands: Iterable[str], *where: Where) -> set[tuple[str, str]]:
     """Return what commands need there, with the options that write."""
-    rights: list[Right] = [each for command in commands for each in RIGHTS[command] if each.where in where]
-    return {(verb, each.resource) for each in rights for verb in each.verbs.split()}
+    rights = (each.right.split() for command in commands for each in rights_of(command, *where))
+    return {(verb, resource) for *verbs, resource in rights for verb in verbs}
 
 
 def test_who_looks_gets_what_the_commands_need_and_may_write_nothing_and_see_no_secret() -> None:

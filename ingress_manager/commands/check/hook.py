@@ -13,9 +13,9 @@ from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, co
 from ingress_manager.commands.check.lines import Line, ok, unknown, warning, wrong
 from ingress_manager.commands.check.metacontroller import replicas
 from ingress_manager.commands.printing.words import Message
+from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND
 from ingress_manager.commands.reading.manifests import Item, at, mappings
-from ingress_manager.commands.reading.rights import INGRESSES
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, wrong_with
 from ingress_manager.commands.view.events import OF_SERVICES, report_of
@@ -108,7 +108,7 @@ def newest_made(cluster: Cluster) -> datetime:
     """Return when the newest Ingress was made by ingress-manager."""
     ours = f"--selector={MANAGED_BY_LABEL}={MANAGED_BY}"
     times = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
-    return _time(max(cluster.kubectl.run("get", ALL, ours, times, "--", INGRESSES).split(), default=""))
+    return _time(max(cluster.kubectl.run("get", ALL, ours, times, "--", RESOURCES[INGRESS]).split(), default=""))
 
 
 def _time(stated: object) -> datetime:
