@@ -11,8 +11,8 @@ import click
 
 from ingress_manager.commands.plans.carrying_out import How, perform, plan_options
 from ingress_manager.commands.plans.deployers import about_service
-from ingress_manager.commands.plans.plan import Plan, Seen
-from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, kubectl, touch, unseen
+from ingress_manager.commands.plans.plan import Plan
+from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, remains, touch, unseen
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests, about
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, named, read_named, with_source
@@ -90,25 +90,13 @@ def release_of(service: Item, manifests: Manifests, entrance: str | None = None)
         plan.steps.append(touch(service, *waited_for))
     notes: Sequence[str] = () if kept or off else ["nothing of it is ingress-manager's"]
     if off:
-        looked = annotating(service, off, [*map(still, kept)])
+        looked = annotating(service, off, [remains(item, item.object.get("spec")) for item in kept])
         plan.steps.append(replace(looked, pause=LOOK_AFTER if kept else 0))
         notes = [*about_service(service, released=True)]
     plan.notes = [f"{plan.title}: {sentence}" for sentence in notes]
     stays = f"; {', '.join(map(str, kept))} stays as it is" if kept else ""
     plan.done = f"{plan.title} is released{stays}."
     return plan
-
-
-def still(item: Item) -> Seen:
-    """Return what shows that an object stands as it was read: it, and no other one of its name."""
-    return Seen(
-        f"{item} stands as it was released",
-        kubectl("get", item),
-        lambda now: (
-            now.metadata.get("uid") == item.metadata.get("uid") and now.object.get("spec") == item.object.get("spec")
-        ),
-        "somebody has changed or deleted it",
-    )
 
 
 def taken_off(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:

@@ -13,7 +13,6 @@ from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.plans.steps import disowning, each_of
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
-from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, with_source
 from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, Installation, named_by
@@ -21,7 +20,6 @@ from ingress_manager.commands.release import taken_off
 from ingress_manager.commands.view.managed import CONTROLLER, controller_of, entrances_in, is_managed
 
 CONTROLLERS = (RESOURCE, "compositecontrollers.metacontroller.k8s.io")
-KINDS = "metacontroller.k8s.io/v1alpha1/DecoratorController", "metacontroller.k8s.io/v1alpha1/CompositeController"
 
 CLUSTER_WIDE = (
     "validatingwebhookconfiguration,validatingadmissionpolicybinding,validatingadmissionpolicy,"
@@ -67,10 +65,7 @@ def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, a
         note(f"The plan goes by the name {DEFAULT}: no DecoratorController leads to a hook.")
     plan = steps(manifests, installation or DEFAULT, keep=keep, keep_metacontroller=keep_metacontroller)
     if apply:
-        try:
-            carry_out(source.kubectl, str(installation or DEFAULT), plan)
-        except KubectlFailed as failed:
-            raise KubectlFailed(f"{failed.message}\nRun it again: it goes on there.") from failed
+        carry_out(source.kubectl, str(installation or DEFAULT), plan)
         click.echo("ingress-manager is removed.")
     else:
         for line in listed(plan, source.kubectl.options):
@@ -86,8 +81,8 @@ def steps(
     stays with `keep_metacontroller`, or where it works for other controllers.
     """
     managed = [item for item in manifests.of_kind(INGRESSES, HTTPROUTES, LISTENERSETS) if is_managed(item)]
-    controllers = [*manifests.of_kind(*KINDS)]
-    own = [each for each in controllers if (each.kind, each.name) == (KINDS[0], CONTROLLER)]
+    controllers = [each for each in manifests.items if each.kind.startswith("metacontroller.k8s.io/")]
+    own = [each for each in controllers if each.name == CONTROLLER and each.kind.endswith("/DecoratorController")]
     # After a run that was broken off, the cluster may not even know the kind.
     stop = [delete("decoratorcontroller", CONTROLLER)] if own else []
     stop.append(delete("deployment", installation.name, options=(f"--namespace={installation.namespace}", WHOLE)))

@@ -286,7 +286,7 @@ SERVICE, INGRESS = objects()["items"]
 def events(*said: str) -> dict[str, Any]:
     """Return Metacontroller's Events on the Service hosts."""
     found = [event(SERVICE, each) for each in said]
-    return listing(*(each | {"metadata": {**each["metadata"], "uid": each["message"]}} for each in found))
+    return listing(*(each | {"metadata": {**each["metadata"], "resourceVersion": "7"}} for each in found))
 
 
 NONE, TAKEN = events(), events("422 Ingress team-a/hosts isn't there yet: one has that name")
@@ -333,13 +333,13 @@ def test_without_a_new_event_it_stops_and_says_how_to_go_back(said: Any, apply: 
     )
     assert missing in ended.err
     back = "kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-"
-    assert ended.err.endswith(f"Plan it again to go on. To go back:\n  {back}\n")
+    assert ended.err.endswith(f"Plan it again to go on.\nTo go back:\n  {back}\n")
 
 
 def test_an_ingress_that_is_not_as_planned_is_told(apply: Apply, cluster: Cluster) -> None:
     cluster.answers["ingress"] = INGRESS
     ended = apply(events=[NONE, TAKEN])
-    assert (ended.status, "Ingress team-a/hosts has Metacontroller's record, and is as planned" in ended.err) == (
+    assert (ended.status, "Ingress team-a/hosts is as planned and has the record of" in ended.err) == (
         2,
         True,
     )
@@ -357,7 +357,8 @@ def test_the_first_error_ends_it_and_what_was_begun_is_told(apply: Apply, cluste
     assert begun[:2] == ["Begun so far:", f"{annotate}'ingress/host=www.hosts.example.com, hosts.example.com'"]
     assert begun[2].startswith("  kubectl patch "), "nobody knows whether it was carried out"
     assert begun[3:] == [
-        "Plan it again to go on. To go back:",
+        "Plan it again to go on.",
+        "To go back:",
         "  ingress-manager release team-a/hosts --apply --context=there",
         "  kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-",
     ]

@@ -34,31 +34,21 @@ LENIENT = Policy(limits=Limits(copy_annotations={COPIED: ANY}))
 
 
 @st.composite
-def services(draw: st.DrawFn) -> Object:
-    """Draw a Service that perhaps asks for an Ingress, with anything anywhere."""
+def objects(draw: st.DrawFn) -> list[Object]:
+    """Draw a Service that perhaps asks for an Ingress, and one that was made for it or by a person; with anything."""
     asking = {"ingress/http": "true", "ingress/host": draw(TEXT), "ingress/hots": draw(TEXT)}
     others = draw(st.dictionaries(TEXT.map("ingress/{}".format) | TEXT, TEXT, max_size=1))
-    made = service({**draw(st.sampled_from([{}, asking])), **others}, ports=[{"name": draw(NAMES), "port": 80}])
-    made["metadata"] |= {"name": draw(NAMES), "namespace": draw(st.just("team-a") | NAMES)}
-    return {**made, "metadata": {**made["metadata"], **draw(st.fixed_dictionaries({}, optional={"uid": TEXT}))}}
-
-
-@st.composite
-def objects(draw: st.DrawFn) -> list[Object]:
-    """Draw a Service, and an Ingress that was made for it or by a person."""
-    shop = draw(services())
-    own: Object = {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        "metadata": dict(shop["metadata"], annotations={}),
-    }
-    made = as_created(own, shop)
-    backend = {"service": {"name": shop["metadata"]["name"], "port": {"name": shop["spec"]["ports"][0]["name"]}}}
+    port = draw(NAMES)
+    shop = service({**draw(st.sampled_from([{}, asking])), **others}, ports=[{"name": port, "port": 80}])
+    shop["metadata"] |= {"name": draw(NAMES), "namespace": draw(st.just("team-a") | NAMES)}
+    shop["metadata"] |= draw(st.fixed_dictionaries({}, optional={"uid": TEXT}))
+    metadata = {**shop["metadata"], "annotations": {}}
+    own: Object = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata}
+    backend = {"service": {"name": shop["metadata"]["name"], "port": {"name": port}}}
     paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
-    annotations = {COPIED: draw(TEXT)}
-    by_hand: Object = {**own, "metadata": {**own["metadata"], "resourceVersion": "5", "annotations": annotations}}
+    by_hand = {**own, "metadata": {**metadata, "resourceVersion": "5", "annotations": {COPIED: draw(TEXT)}}}
     by_hand["spec"] = {"ingressClassName": "nginx", "rules": [{"host": "a.example.com", "http": {"paths": paths}}]}
-    return [shop, draw(st.sampled_from([made, by_hand]))]
+    return [shop, draw(st.sampled_from([as_created(own, shop), by_hand]))]
 
 
 def plans(manifests: Manifests) -> Iterator[Iterable[Step]]:

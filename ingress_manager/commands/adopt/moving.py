@@ -12,9 +12,9 @@ from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
 from ingress_manager.commands.plans.steps import (
     annotating,
     deleting,
-    is_recorded,
     is_served,
     patch,
+    remains,
     stands,
     touch,
 )
@@ -51,7 +51,7 @@ def steps(item: Item, others: Sequence[Asked], own: Asked | None, after: Object)
         yield deleting(item)
         return
     back = ("ingress-manager", "release", item.full_name, "--apply")
-    yield Step(patch(item, given(item, own, after)), None if others else back, [is_recorded(item, after)])
+    yield Step(patch(item, given(item, own, after)), None if others else back, [remains(item, after, recorded=True)])
     if not own.annotations:
         yield Step(touched.undo or ())
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from ingress_manager.commands.plans.plan import PATIENCE, PAUSE, Plan, Seen, Step, going_back, without_events
+from ingress_manager.commands.plans.plan import PAUSE, Plan, Seen, Step, going_back, without_events
 from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.words import comment, shown
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
@@ -61,7 +61,7 @@ def perform(kubectl: Kubectl, plans: Iterable[Plan], how: How) -> int:
     return wrong
 
 
-def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step], seconds: int = PATIENCE) -> None:
+def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step], seconds: int = 0) -> None:
     """Run the commands of a plan about something, and print each before.
 
     Raises KubectlFailed at the first that fails, or when Ctrl-C ends it.
@@ -109,4 +109,4 @@ def _look(kubectl: Kubectl, seen: Seen) -> Sequence[Item]:
 
 
 def _version(item: Item) -> object:
-    return item.metadata.get("uid"), item.metadata.get("resourceVersion")
+    return item.metadata.get("resourceVersion")

@@ -12,9 +12,6 @@ from dataclasses import dataclass, field, replace
 from ingress_manager.commands.printing.words import Command, Message, comment, shown, word
 from ingress_manager.commands.reading.manifests import Item
 
-PATIENCE = 120
-"""Seconds after which nothing is expected any more, unless --timeout states others."""
-
 PAUSE = 10
 """Seconds in which Metacontroller sees a change, where nothing can tell that it has."""
 
@@ -97,11 +94,11 @@ def without_events(steps: Iterable[Step]) -> list[Step]:
 
 
 def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
-    """Return the lines that tell how to take back what was begun; none when nothing has to be."""
+    """Return the lines that tell how to go on, or to take back what was begun."""
     if any(step.undo is None for step in begun):
         return ["What was done before has to stay. Plan it again to go on."]
-    undo = dict.fromkeys(step.undo for step in reversed(begun) if step.undo)
-    return ["Plan it again to go on. To go back:", *(f"  {shown(each, options)}" for each in undo)] if undo else []
+    undo = dict.fromkeys(shown(step.undo, options) for step in reversed(begun) if step.undo)
+    return ["Plan it again to go on.", *(["To go back:", *(f"  {each}" for each in undo)] if undo else [])]
 
 
 def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Steps that several commands need, and the commands of kubectl that they run."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
@@ -129,10 +129,9 @@ def touch(service: Item, *items: Item) -> Step:
 def stands(service: Item, ingress: Object) -> Seen:
     """Return what shows that Metacontroller has made an Ingress for a Service, and that it says what is planned."""
     annotations = ingress["metadata"].get("annotations", {})
-    return _seen(
-        service.namespace,
-        ingress["metadata"]["name"],
-        "stands as planned",
+    return Seen(
+        f"Ingress {service.namespace}/{ingress['metadata']['name']} stands as planned",
+        _looking(service.namespace, ingress["metadata"]["name"]),
         lambda item: (
             is_made_for(item, service)
             and item.object.get("spec") == ingress["spec"]
@@ -144,31 +143,30 @@ def stands(service: Item, ingress: Object) -> Seen:
 
 def is_served(namespace: str, name: str, addresses: Any) -> Seen:
     """Return what shows that a controller has given an Ingress these addresses, those of its status."""
-    told = "has the addresses of the one that it replaces"
-    return _seen(
-        *(namespace, name, told),
+    return Seen(
+        f"Ingress {namespace}/{name} has the addresses of the one that it replaces",
+        _looking(namespace, name),
         lambda item: bool(at(item, "status", "loadBalancer", "ingress") == addresses),
         "that one stays. It is not served yet, or has a load balancer of its own",
     )
 
 
-def is_recorded(item: Item, spec: Object) -> Seen:
-    """Return what shows that Metacontroller looks after an adopted Ingress, which has this spec."""
-    return _seen(
-        *(item.namespace, item.name, "has Metacontroller's record, and is as planned"),
+def remains(item: Item, spec: Any, *, recorded: bool = False) -> Seen:
+    """Return what shows that an object is the same one, with this spec; `recorded`: that Metacontroller knows it."""
+    return Seen(
+        f"{item} is as planned{' and has the record of Metacontroller' if recorded else ''}",
+        kubectl("get", item),
         lambda now: (
             now.metadata.get("uid") == item.metadata.get("uid")
             and now.object.get("spec") == spec
-            and LAST_APPLIED in now.annotations
+            and (LAST_APPLIED in now.annotations or not recorded)
         ),
-        "the cluster may have other settings",
+        "somebody has changed it, or the cluster has other settings",
     )
 
 
-def _seen(namespace: str, name: str, what: str, holds: Callable[[Item], bool], otherwise: str) -> Seen:
-    """Return what has to be seen of an Ingress."""
-    command = ("kubectl", "get", f"--namespace={namespace}", "--", "ingress", name)
-    return Seen(f"Ingress {namespace}/{name} {what}", command, holds, otherwise)
+def _looking(namespace: str, name: str) -> Command:
+    return ("kubectl", "get", f"--namespace={namespace}", "--", "ingress", name)
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
