@@ -29,7 +29,7 @@ from ingress_manager.commands.check.expected import FOLDERS, GATEWAY, of_kind
 from ingress_manager.commands.check.metacontroller import NEVER, Right
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
-from ingress_manager.commands.reading.rights import RIGHTS
+from ingress_manager.commands.reading.rights import Where, rights_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED
 from tests.commands.commands import listing, run
 from tests.manifests.objects import rendered
@@ -178,15 +178,15 @@ def test_a_command_names_the_cluster_that_is_meant(cluster: Cluster) -> None:
     assert "kubectl describe --namespace=ingress-manager --context=prod -- Deployment ingress-manager\n" in ended.out
 
 
-@pytest.mark.parametrize("right", RIGHTS["check"], ids=lambda right: right.resource)
-def test_what_may_not_be_read_is_unknown_and_no_other_finding(right: Any, cluster: Cluster) -> None:
+@pytest.mark.parametrize("resource", [each.right.split()[-1] for each in rights_of("check", *Where)])
+def test_what_may_not_be_read_is_unknown_and_no_other_finding(resource: str, cluster: Cluster) -> None:
     failed = {
         "Event shop message": "sync hook failed: http error: connection refused",
         "Event shop lastTimestamp": "2026-01-04T00:00:00Z",
     }
-    short = right.resource.partition(".")[0]
+    short = resource.partition(".")[0]
     asked = {"subjectaccessreviews": "create", "services/proxy": "--raw", "secrets": "secret"}.get(short, short)
-    cluster.becomes({"unread": [asked, right.resource], "set": failed if short == "ingresses" else {}})
+    cluster.becomes({"unread": [asked, resource], "set": failed if short == "ingresses" else {}})
     ended = run("check")
     assert ended.status == (0 if asked == "--raw" else 2)
     assert not {"✗", "!"} & {line[0] for line in ended.out.splitlines() if line}
