@@ -19,7 +19,7 @@ from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.render import rendered
 from ingress_manager.core.policy import Policy
 
-COMMANDS = ("render", "audit", "status")
+COMMANDS = ("render", "audit")
 
 SECONDS = 2.0
 """What a command may take beyond reading the same JSON with json.load."""
@@ -42,43 +42,23 @@ def commands_section(progress: Progress, services: int = 10_000) -> Section:
 
 
 def dump(folder: Path, count: int) -> Path:
-    """Return a file such as `kubectl get services,ingresses --all-namespaces --output=json` prints.
-
-    Beside it: a program kubectl that prints the same of each kind.
-    """
+    """Return a file such as `kubectl get services,ingresses --all-namespaces --output=json` prints."""
     services = [service(f"n{number % 100}", f"s{number}") for number in range(count)]
     for number, each in enumerate(services):
         each["metadata"]["uid"] = f"11111111-2222-3333-4444-{number:012}"
         del each["spec"]["clusterIP"]
     made = rendered([Item(each, Origin("", "default")) for each in services], Policy()).objects
     ingresses = [as_created(each, parent) for each, parent in zip(made, services, strict=True)]
-    found = {"cluster": [*services, *ingresses], "services": services, "ingresses": ingresses, "none": []}
-    for name, items in found.items():
-        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=4)
-        (folder / f"{name}.json").write_text(text)
-    kubectl = folder / "kubectl"
-    kubectl.write_text(KUBECTL)
-    kubectl.chmod(0o755)
-    return folder / "cluster.json"
-
-
-KUBECTL = """#!/bin/sh
-case "$*" in
-  *services*) file=services ;;
-  *ingresses*) file=ingresses ;;
-  *) file=none ;;
-esac
-exec cat "$(dirname "$0")/$file.json"
-"""
+    path = folder / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*services, *ingresses]}, indent=4))
+    return path
 
 
 def seconds(name: str, file: Path) -> float:
     """Return what one run of a command took. Raises CalledProcessError when it fails."""
     settings = f"--{'current-' if name == 'audit' else ''}settings={os.devnull}"
-    source = ["--all-namespaces"] if name == "status" else ["-f", str(file)]
-    command = [str(Path(sys.executable).with_name("ingress-manager")), name, *source, settings]
-    environment = os.environ | {"PATH": f"{file.parent}{os.pathsep}{os.environ['PATH']}"}
+    command = [str(Path(sys.executable).with_name("ingress-manager")), name, "-f", str(file), settings]
     before = os.times()
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, env=environment)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system

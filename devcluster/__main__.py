@@ -8,22 +8,18 @@ import time
 from pathlib import Path
 
 import click
-from pygments.token import Literal, Name  # type: ignore[import-untyped]
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.padding import Padding
-from rich.style import Style
-from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
 
-from devcluster import gateway_api
 from devcluster.api import NAMESPACES, ApiError
 from devcluster.build import get
 from devcluster.cluster import DevCluster
 from devcluster.console import Commands, end_on_signals, engine_option, keep, progress
 from devcluster.errors import DevClusterError, MissingProgram
-from devcluster.gateway import LOOPBACK, Gateway, give_addresses, lacking
-from devcluster.programs import find_metacontroller, find_programs, find_traefik
+from devcluster.gateway import LOOPBACK, give_addresses, lacking
+from devcluster.programs import GATEWAY_API, find_metacontroller, find_programs, find_traefik, gateway_api
 from devcluster.story import Stage, Step, steps_for
 
 HOST = "web.apps.localhost"
@@ -75,13 +71,21 @@ def up(engine: str) -> None:
 
 
 def welcome(cluster: DevCluster, seconds: float) -> str:
-    """Return what a person needs to know to use the cluster."""
-    kubectl = cluster.control_plane.programs.kubectl
+    """Return what a person needs to know to use the cluster. There are no Pods: one of the commands is a server."""
+    kubectl, gateway = cluster.control_plane.programs.kubectl, cluster.gateway
     exported = {"KUBECONFIG": str(cluster.kubeconfig)}
     if shutil.which("kubectl") != str(kubectl):
         exported["PATH"] = f'"{kubectl.parent}:$PATH"'
-    if cluster.gateway:
-        exported["GATEWAY"] = cluster.gateway.url
+    requests = ""
+    if gateway:
+        exported["GATEWAY"] = gateway.url
+        requests = f"""\
+  python3 -m http.server 8083 --bind "$(kubectl get service web --output=jsonpath={{.spec.clusterIP}})" &
+  curl http://{HOST}:{gateway.http_port}/        # or in a browser
+  curl --cacert {gateway.authority} https://{HOST}:{gateway.https_port}/
+  curl {gateway.url}/            # nothing serves this host: the 404 page
+  kubectl annotate service web ingress/tls=5  # a warning says at once what is wrong
+"""
     return f"""
 Up after {seconds:.1f} s: Kubernetes {cluster.control_plane.version()}, driven by {cluster.engine_name}.
 Logs and data are in {cluster.folder}.
@@ -93,36 +97,15 @@ For example:
   kubectl create service clusterip web --tcp=8083
   kubectl annotate service web ingress/http=true ingress/host={HOST}
   kubectl get ingress web --output=yaml
-{requests(cluster.gateway) if cluster.gateway else ""}\
+{requests}\
   kubectl describe service web                # Events say why something is refused
   kubectl delete service web                  # and its Ingress goes with it
 
 Other settings, which each Service follows some minutes later:
   kubectl edit configmap --namespace ingress-manager
   kubectl rollout restart deployment --namespace ingress-manager
-  kubectl rollout status deployment --namespace ingress-manager
-{browser(cluster.gateway) if cluster.gateway else ""}
+
 Ctrl-C ends it."""
-
-
-def requests(gateway: Gateway) -> str:
-    """Return what can be tried on Linux alone. There are no Pods: one of the commands is a server."""
-    return f"""\
-  python3 -m http.server 8083 --bind "$(kubectl get service web --output=jsonpath={{.spec.clusterIP}})" &
-  curl http://{HOST}:{gateway.http_port}/
-  curl --cacert {gateway.authority} https://{HOST}:{gateway.https_port}/
-  curl {gateway.url}/            # nothing serves this host: the 404 page
-  kubectl annotate service web ingress/tls=5  # a warning says at once what is wrong
-"""
-
-
-def browser(gateway: Gateway) -> str:
-    """Return what a browser needs to know."""
-    return f"""
-In a browser, the same by http, and by https once it trusts the authority {gateway.authority}:
-  http://{HOST}:{gateway.http_port}/
-  https://{HOST}:{gateway.https_port}/
-"""
 
 
 @main.command()
@@ -167,7 +150,7 @@ def build(if_possible: bool, helm: bool) -> None:
         with progress() as report:
             programs = [*find_programs(report), find_traefik()]
             programs += [get("helm", report)] if helm else []
-            crds = gateway_api.folder()
+            crds = gateway_api()
     except MissingProgram as error:
         if not if_possible:
             raise
@@ -176,16 +159,13 @@ def build(if_possible: bool, helm: bool) -> None:
     engine = find_metacontroller()
     for program in [*programs, *([engine] if engine else [])]:
         click.echo(program)
-    click.echo(f"CRDs of the Gateway API {gateway_api.VERSION} ({crds})")
+    click.echo(f"CRDs of the Gateway API {GATEWAY_API} ({crds})")
     if not engine:
         click.echo("metacontroller is not on PATH: the stand-in is used in its place")
 
 
 NAMESPACE = "demo"
 INDENT = 17
-
-COLOURS = ANSISyntaxTheme({Name.Tag: Style(bold=True), Literal: Style(color="green")})
-"""Of YAML. They are readable on light and on dark."""
 
 
 def tell(cluster: DevCluster, out: Console) -> bool:
@@ -203,15 +183,7 @@ def tell(cluster: DevCluster, out: Console) -> bool:
                 return False
             took = f"{(time.perf_counter() - stage.acted_at) * 1000:.0f} ms"
             out.print(told_line("✔", "green", number, step, took), soft_wrap=True)
-            if seen.startswith("apiVersion:"):
-                out.print(
-                    Padding(
-                        Syntax(seen, "yaml", theme=COLOURS, background_color="default"),
-                        (0, 0, 1, INDENT),
-                        expand=False,
-                    )
-                )
-            elif seen:
+            if seen:
                 out.print(Padding(Text(seen, style="dim"), (0, 0, 0, INDENT), expand=False))
     out.print(f"\nAll {len(steps)} steps had their effect.", style="bold green")
     return True

@@ -66,13 +66,12 @@ class ApiError(DevClusterError):
 class Api:
     """One user's view of an API server. Threads may share it.
 
-    With `strict`, a field that the API server does not know makes a write fail; otherwise it is dropped, as for most
-    clients. `agent` is the User-Agent, by which `managedFields` name the client. Every method raises ApiError.
+    A field that the API server does not know makes a write fail. `agent` is the User-Agent, by which `managedFields`
+    name the client. Every method raises ApiError.
     """
 
-    def __init__(self, url: str, token: str, ca_file: Path, *, strict: bool = True, agent: str = "devcluster") -> None:
+    def __init__(self, url: str, token: str, ca_file: Path, *, agent: str = "devcluster") -> None:
         self.url = url
-        self._validation = {"fieldValidation": "Strict"} if strict else {}
         self._session = new_session(agent)
         self._session.verify = str(ca_file)
         self._session.headers["Authorization"] = f"Bearer {token}"
@@ -173,7 +172,7 @@ class Api:
         response = self._session.request(
             method,
             self.url + path,
-            params={**params, **(self._validation if method in ("POST", "PUT", "PATCH") else {})},
+            params={**params, **({"fieldValidation": "Strict"} if method in ("POST", "PUT", "PATCH") else {})},
             data=None if body is None else msgspec.json.encode(body),
             headers={} if body is None else {"Content-Type": MERGE_PATCH if method == "PATCH" else "application/json"},
             stream=stream,

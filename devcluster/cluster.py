@@ -31,7 +31,7 @@ from typing import Any
 
 import yaml
 
-from devcluster import deployments, engines, gateway_api
+from devcluster import deployments, engines
 from devcluster.admission import Admission
 from devcluster.api import CRDS, EVENTS, LEASES, SERVICES, Api, ApiError, Object, is_true, path_of, wait_for
 from devcluster.build import REPOSITORY, Progress
@@ -40,7 +40,7 @@ from devcluster.errors import DevClusterError
 from devcluster.gateway import Gateway, answers
 from devcluster.overlay import CLASS, CONTROLLER, Overlay, Rendered
 from devcluster.processes import Process, Processes, ReservedPort, Starting
-from devcluster.programs import find_programs, find_traefik
+from devcluster.programs import find_programs, find_traefik, gateway_api_crds
 from hooks.settings_file import load
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.namespace_policy import in_namespace
@@ -119,7 +119,7 @@ class DevCluster(Starting):
         """Start all parts, in the order that this module opens with."""
         programs = find_programs(self._progress)
         traefik = find_traefik() if self._gateways else None
-        crds = gateway_api.crds() if self._httproute else []
+        crds = gateway_api_crds() if self._httproute else []
         self._metacontroller = engines.find_engine(self._choice)
 
         self.processes = exits.enter_context(Processes())

@@ -160,15 +160,10 @@ class Process:
     def cpu_seconds(self) -> float:
         """Return the processor time used so far, descendants included."""
         # user, system, and those two of the children that have ended and been waited for.
-        return self._total(lambda process: sum(process.cpu_times()[:4]))
-
-    def _total(self, measure: Callable[[psutil.Process], float]) -> float:
-        """Return the sum over it and its descendants; one of these that has just gone counts nothing."""
-        process = psutil.Process(self.pid)
-        found = measure(process)
-        for child in process.children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                found += measure(child)
+        process, found = psutil.Process(self.pid), 0.0
+        for each in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):  # a child has just gone
+                found += sum(each.cpu_times()[:4])
         return found
 
 

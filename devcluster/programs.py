@@ -6,8 +6,14 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+
 from devcluster import build
+from devcluster.api import Object
 from devcluster.errors import MissingProgram
+
+GATEWAY_API = "v1.6.3"
+"""The version of the Gateway API whose CRDs are used: v1.7 needs Go 1.27."""
 
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager")
 
@@ -70,3 +76,21 @@ def find_metacontroller() -> Path | None:
     """Return the Metacontroller on PATH, or None. No package registry has it, so it can't be built here."""
     path = shutil.which("metacontroller")
     return Path(path) if path else None
+
+
+def gateway_api() -> Path:
+    """Return the folder with the CRDs of the Gateway API: of $GATEWAY_API_CRDS, else of the published Go module.
+
+    Raises MissingProgram when Go is missing or too old, and BuildFailed when it can't download the module.
+    """
+    if chosen := os.environ.get("GATEWAY_API_CRDS"):
+        return Path(chosen)
+    purpose = "to download the CRDs of the Gateway API"
+    return build.downloaded(f"sigs.k8s.io/gateway-api@{GATEWAY_API}", purpose) / "config/crd/standard"
+
+
+def gateway_api_crds() -> list[Object]:
+    """Return the CustomResourceDefinitions of the standard channel. Raises as `gateway_api`."""
+    # The folder also holds an admission policy, for upgrades.
+    objects = [each for path in sorted(gateway_api().glob("*.yaml")) for each in yaml.safe_load_all(path.read_bytes())]
+    return [each for each in objects if each["kind"] == "CustomResourceDefinition"]

@@ -277,8 +277,7 @@ def main(kubeconfig: Path) -> None:
     # Go reads JSON of 10,000 levels, which the API server can hold.
     sys.setrecursionlimit(20_000)
     url, ca_file, token = read_kubeconfig(kubeconfig)
-    # Not strict: Metacontroller's client is not, either.
-    follow(Api(url, token, ca_file, strict=False, agent=SELF))
+    follow(Api(url, token, ca_file, agent=SELF))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster import gateway_api
 from devcluster.build import REPOSITORY
+from devcluster.programs import GATEWAY_API as GATEWAY_API_CRDS
 from devcluster.sync_requests import body, service, sync_request
 from hooks.app import create_app
 from hooks.sync import answer
@@ -38,7 +38,7 @@ def test_a_page_shows_each_command(name: str) -> None:
 
 
 def test_what_check_takes_for_known_is_what_the_tests_run_with() -> None:
-    assert gateway_api.VERSION.removeprefix("v") in GATEWAY_API.tested
+    assert GATEWAY_API_CRDS.removeprefix("v") in GATEWAY_API.tested
     assert docs.pinned("devcluster/controlplane/go.mod", r"k8s\.io/kubernetes v([\d.]+)") in KUBERNETES.tested
     pinned = docs.pinned("metacontroller/install/deployment.yaml", r"metacontroller:v([\d.]+)")
     assert pinned in METACONTROLLER.tested
@@ -91,7 +91,7 @@ def test_the_pages_say_what_becomes_of_every_annotation_that_is_known() -> None:
 def test_the_crds_of_the_pages_are_those_that_are_tested() -> None:
     for page in ("httproute.md", "../gateway/README.md"):
         found = re.findall(r"gateway-api/releases/download/([^/]+)/", (docs.DOCS / page).read_text(encoding="utf-8"))
-        assert found == [gateway_api.VERSION], page
+        assert found == [GATEWAY_API_CRDS], page
 
 
 # The README, docs/hook.md and docs/settings.md.

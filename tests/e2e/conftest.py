@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster import gateway, gateway_api
+from devcluster import gateway
 from devcluster.api import NAMESPACES
 from devcluster.cluster import DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import MissingProgram
 from devcluster.processes import Processes
-from devcluster.programs import find_metacontroller, find_programs, find_traefik
+from devcluster.programs import find_metacontroller, find_programs, find_traefik, gateway_api_crds
 from devcluster.story import Stage
 from tests.e2e.objects import create
 
@@ -115,7 +115,7 @@ def bare_plane(engine: str = "standin") -> Iterator[ControlPlane]:
 def empty_cluster() -> Iterator[ControlPlane]:
     """Yield an API server with nothing installed but the CRDs of the Gateway API."""
     with bare_plane() as plane:
-        install_crds(plane.api, gateway_api.crds())
+        install_crds(plane.api, gateway_api_crds())
         yield plane
 
 

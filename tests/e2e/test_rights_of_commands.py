@@ -10,12 +10,12 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from devcluster import gateway_api
 from devcluster.api import EVENTS, INGRESSES, SERVICE_ACCOUNTS, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, install_crds
 from devcluster.control_plane import ControlPlane
 from devcluster.overlay import kustomize
+from devcluster.programs import gateway_api_crds
 from devcluster.story import Stage
 from ingress_manager.commands.reading.rights import RIGHTS, Where, rights_of
 from ingress_manager.commands.view.managed import CONTROLLER
@@ -53,7 +53,7 @@ SETTINGS = "defaults: {outputs: [ingress, httproute], gateway: {name: web, names
 def plane() -> Iterator[ControlPlane]:
     """Yield an API server with ingress-manager installed, and nothing that runs: what a Service asks for is missing."""
     with bare_plane() as running:
-        install_crds(running.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *gateway_api.crds()])
+        install_crds(running.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *gateway_api_crds()])
         for folder in ("manifests", "metacontroller/install", "metacontroller/listenerset"):
             text = kustomize(REPOSITORY / folder)
             running.kubectl("apply", "--server-side", "--filename=-", input=text)
