@@ -21,10 +21,6 @@ PATIENCE = 60.0
 """Seconds that a step may take. Most take a tenth of a second; a retry takes longer, and so does a busy machine."""
 
 
-class Failed(DevClusterError):  # noqa: N818 - named for what happened, as its siblings are
-    """A step did not have its effect. The message says what was awaited, or what was seen instead."""
-
-
 @dataclass
 class Stage:
     """Where the story is played: one namespace, and what has been seen in it so far. Close it at the end."""
@@ -68,20 +64,12 @@ class Stage:
 
     def until_ingress(self, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
         """Return the Ingress once it is as wanted."""
-
-        def check() -> Object | None:
-            ingress = self.ingress(name)
-            return ingress if ingress is not None and wanted(ingress) else None
-
-        return self.until(what, check)
+        return self.until(what, lambda: found if (found := self.ingress(name)) and wanted(found) else None)
 
     def until_event(self, name: str, text: str) -> str:
         """Return the message of the Event on the Service that holds `text`."""
-
-        def check() -> str | None:
-            return next((message for message in self.events(name) if text in message), None)
-
-        return self.until(f"an Event on Service {name} that says: {text}", check)
+        what = f"an Event on Service {name} that says: {text}"
+        return self.until(what, lambda: next((message for message in self.events(name) if text in message), None))
 
     def events(self, name: str) -> list[str]:
         """Return what the engine reported as Events on the Service."""
@@ -93,20 +81,15 @@ class Stage:
 
     def until_answer(self, host: str, what: str, wanted: Callable[[Answer], bool]) -> Answer:
         """Return the gateway's answer for the path / of a host, once it is as wanted."""
-        gateway = self.gateway
-        if gateway is None:
-            raise Failed("there is no gateway to send a request to")
-
-        def check() -> Answer | None:
-            answer = gateway.ask(host)
-            return answer if wanted(answer) else None
-
-        return self.until(what, check)
+        if self.gateway is None:
+            raise DevClusterError("there is no gateway to send a request to")
+        ask = self.gateway.ask
+        return self.until(what, lambda: answer if wanted(answer := ask(host)) else None)
 
     def expect(self, ok: bool, seen: str) -> None:
-        """Raise Failed with what was seen, unless it is ok."""
+        """Raise DevClusterError with what was seen, unless it is ok."""
         if not ok:
-            raise Failed(seen)
+            raise DevClusterError(seen)
 
 
 Play = Callable[[Stage], str]
@@ -268,16 +251,11 @@ def served_by(stage: Stage, name: str, answer: Answer) -> bool:
 
 def routes(ingress: Object) -> list[tuple[str, str, str, str, int]]:
     """Return (host, path, path type, Service, port) of each path of an Ingress."""
+    found = [(rule["host"], path) for rule in ingress["spec"]["rules"] for path in rule["http"]["paths"]]
+    services = [path["backend"]["service"] for _, path in found]
     return [
-        (
-            rule["host"],
-            path["path"],
-            path["pathType"],
-            path["backend"]["service"]["name"],
-            path["backend"]["service"]["port"]["number"],
-        )
-        for rule in ingress["spec"]["rules"]
-        for path in rule["http"]["paths"]
+        (host, path["path"], path["pathType"], service["name"], service["port"]["number"])
+        for (host, path), service in zip(found, services, strict=True)
     ]
 
 

@@ -8,10 +8,10 @@ kustomize folders, which Helm follows, also when it packages the chart.
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import yaml
@@ -53,36 +53,14 @@ RULES: dict[str, dict[str, Any]] = {
 """What it says of some values beside."""
 
 
-class Value(NamedTuple):
-    """One value, or one section of them, as values.yaml has it."""
-
-    path: tuple[str, ...]
-    description: str
-    default: Any
-
-    @property
-    def name(self) -> str:
-        """Its path, by dots."""
-        return ".".join(self.path)
-
-
-def values() -> Iterator[Value]:
-    """Yield all values in order, each section before what is in it."""
+def comments() -> dict[tuple[str, ...], str]:
+    """Return what stands above each value, and each section of values, by its path."""
+    found, path = dict[tuple[str, ...], str](), tuple[str, ...]()
     text = VALUES.read_text(encoding="utf-8")
-    path: tuple[str, ...] = ()
     for indent, comment, key in re.findall(r"^( *)# ((?:.*\n *# )*.*)\n *(\w+):", text, re.MULTILINE):
         path = (*path[: len(indent) // 2], key)
-        default = yaml.safe_load(text)
-        for each in path:
-            default = default[each]
-        yield Value(path, re.sub(r"\n *# ", " ", comment), default)
-
-
-def leaves() -> list[Value]:
-    """Return the values without the sections."""
-    found = list(values())
-    sections = {value.path[:-1] for value in found}
-    return [value for value in found if value.path not in sections]
+        found[path] = re.sub(r"\n *# ", " ", comment)
+    return found
 
 
 def values_schema() -> str:
@@ -90,17 +68,29 @@ def values_schema() -> str:
 
     It is of draft 7 of JSON Schema: older versions of Helm know no later one.
     """
+    stated = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
+    root = schema_of((), stated, {(): "The values of the chart."} | comments())
     # Of a chart that another one depends on, `global` and the condition `enabled` are among the values.
-    root = section("The values of the chart.") | {"$defs": types_of_settings(policy.Policy)}
-    root["properties"] |= {"global": {"type": "object"}, "enabled": {"type": "boolean"}}
-    by_path = {leaf.path: leaf for leaf in leaves()}
-    for value in values():
-        inside = root
-        for each in value.path[:-1]:
-            inside = inside["properties"][each]
-        made = schema_of(value) if value.path in by_path else section(value.description)
-        inside["properties"][value.path[-1]] = made
+    root["properties"] = {"global": {"type": "object"}, "enabled": {"type": "boolean"}} | root["properties"]
+    root["$defs"] = types_of_settings(policy.Policy)
     return written({"$schema": "http://json-schema.org/draft-07/schema#", **root}) + "\n"
+
+
+def schema_of(path: tuple[str, ...], default: Any, told: dict[tuple[str, ...], str]) -> dict[str, Any]:
+    """Return the schema of a value, or of a section. A text that isn't empty by default has to be stated."""
+    inside = {
+        key: schema_of((*path, key), value, told)
+        for key, value in (default.items() if isinstance(default, dict) else ())
+        if (*path, key) in told
+    }
+    if inside:
+        return {"description": told[path], "type": "object", "properties": inside, "additionalProperties": False}
+    made = {"description": told[path], **TYPES[type(default)], **RULES.get(".".join(path), {})}
+    if LABELS.search(path[-1]):
+        made |= {"propertyNames": {"maxLength": LONGEST_KEY}, "additionalProperties": {"type": "string"}}
+    if isinstance(default, str) and default:
+        made["minLength"] = 1
+    return made
 
 
 def written(value: Any, indent: str = "") -> str:
@@ -133,21 +123,6 @@ def types_of_settings(type_: type[msgspec.Struct]) -> dict[str, Any]:
                 **schema["properties"][field.encode_name],
             }
     return schemas
-
-
-def section(description: str) -> dict[str, Any]:
-    """Return the schema of values that belong together."""
-    return {"description": description, "type": "object", "properties": {}, "additionalProperties": False}
-
-
-def schema_of(value: Value) -> dict[str, Any]:
-    """Return the schema of one value. A text that isn't empty by default has to be stated."""
-    made = {"description": value.description, **TYPES[type(value.default)], **RULES.get(value.name, {})}
-    if LABELS.search(value.name):
-        made |= {"propertyNames": {"maxLength": LONGEST_KEY}, "additionalProperties": {"type": "string"}}
-    if isinstance(value.default, str) and value.default:
-        made["minLength"] = 1
-    return made
 
 
 FILES: dict[Path, Callable[[], str]] = {

@@ -108,6 +108,10 @@ class Shell:
         """Return the options that name the cluster, for kubectl and for ingress-manager."""
         return [f"--context={self.context}"] if self.context else []
 
+    def name(self) -> str:
+        """Return the name of the context. Raises CommandFailed where there is none."""
+        return self.context or self.read("kubectl", "config", "current-context").strip()
+
     @property
     def environment(self) -> dict[str, str]:
         """Return the environment: the user's own kubectl goes before the one beside Python."""
@@ -129,13 +133,11 @@ class Shell:
     def rollout(self, why: str, name: str) -> None:
         """Wait until a Deployment's Pods run, whose namespace has its name. Raises CommandFailed."""
         where = f"--namespace={name}"
-        try:
-            self.run(why, "kubectl", "rollout", "status", f"deployment/{name}", where, "--timeout=3m")
-        except CommandFailed as failed:
+        if self.run(why, "kubectl", "rollout", "status", f"deployment/{name}", where, "--timeout=3m", fails=(1,)):
             raise CommandFailed(
                 f"{name} isn't ready, and no Service has noticed anything. To see why:\n"
                 f"  kubectl describe pods {where}\nThen run the same command again."
-            ) from failed
+            )
 
     def read(self, *command: str) -> str:
         """Return what a program prints. Raises CommandFailed with what it says on standard error."""
@@ -254,7 +256,7 @@ def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> N
         SETTINGS.write_text(with_domain(SETTINGS.read_text(encoding="utf-8"), domain), encoding="utf-8")
         click.echo(f"manifests/settings.yaml gives each namespace hosts of its own below {domain}.")
     found = shell.existing(CRD, OURS)
-    click.echo(f"Installing on the cluster of the context {context or current_context(shell)}.")
+    click.echo(f"Installing on the cluster of the context {shell.name()}.")
     controller = f"metacontroller/{folder_of(shell) if CRD in found else 'controller'}"
     apply_hook(shell, image, controller, yes=yes)
     if CRD in found and OURS not in found:
@@ -280,11 +282,6 @@ def folder_of(shell: Shell) -> str:
     return next((name.removesuffix("s") for name in OVERLAYS if name in made), "controller")
 
 
-def current_context(shell: Shell) -> str:
-    """Return the name of the kubeconfig's current context. Raises CommandFailed where there is none."""
-    return shell.read("kubectl", "config", "current-context").strip()
-
-
 @main.command(cls=Command)
 @CONTEXT
 @YES
@@ -308,7 +305,7 @@ def uninstall(context: str, ingresses: str, *, yes: bool) -> None:
     stays = [] if shell.existing(OURS) else ["--keep-metacontroller"]
     command = ["ingress-manager", "uninstall", f"--{ingresses}", *stays]
     plan = shell.read(*command)
-    click.echo(f"Removing it from the cluster of the context {context or current_context(shell)}:")
+    click.echo(f"Removing it from the cluster of the context {shell.name()}:")
     for line in plan.splitlines():
         if line.startswith("#"):
             click.echo(line.replace("#", " ", 1))

@@ -123,9 +123,7 @@ def test_values_that_are_wrong_or_would_not_work_together_are_refused(values: di
 
 def test_a_label_that_helm_would_leave_out_is_refused() -> None:
     """With all labels, and with what selects by them. A NetworkPolicy would then let in every pod."""
-    labels = [
-        leaf.path for leaf in chart.leaves() if re.search("(Labels|labels|Annotations|nodeSelector)$", leaf.path[-1])
-    ]
+    labels = [path for path in chart.comments() if chart.LABELS.search(path[-1])]
     values: dict[str, Any] = {}
     for *above, name in labels:
         (values.setdefault(above[0], {}) if above else values)[name] = {"x" * 318: "x"}
