@@ -23,7 +23,6 @@ from tests.e2e.shell import fences, sh
 ELSEWHERE = {
     "make image": "not run: there is no builder; tests/node has buildah build it",
     "docker push": "not run: there is no registry",
-    "docker buildx": "not run: there is no docker",
     "kind": "not run: as in kind's own documentation",
 }
 """What the commands begin with that aren't run here, and why."""
