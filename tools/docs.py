@@ -46,9 +46,8 @@ SHOWN_INSIDE = {"Admission", "Tls", "Gateway"}
 
 
 def annotations() -> str:
-    """Return the table of the annotations."""
-    rows = ((f"`{each.key}`", each.meaning, each.default) for each in TABLE)
-    return table(("annotation", "what it says", "without it"), rows)
+    """Return the list of the annotations, each with what holds without it."""
+    return "\n".join(item(f"- `{each.key}` ({each.default}): {each.meaning}") for each in TABLE)
 
 
 def settings(

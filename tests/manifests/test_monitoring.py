@@ -13,7 +13,6 @@ from hooks.app import create_app
 from hooks.metrics import AdmissionMetrics
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
-from tests.docs.test_docs import rows
 from tests.manifests.objects import find, ports, template
 
 FOLDER = REPOSITORY / "monitoring"
@@ -61,10 +60,8 @@ def shown() -> dict[str, set[str]]:
 
 
 def test_the_page_on_monitoring_lists_the_metrics_with_their_labels() -> None:
-    listed = dict(
-        re.findall(r"^\| `(ingress_manager_\w+)(?:\{(\w+)\})?`", row)[0]
-        for row in rows("monitoring.md", "| metric ")[:-1]
-    )
+    page = (REPOSITORY / "docs/monitoring.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^- `(ingress_manager_\w+)(?:\{(\w+)\})?`", page, re.MULTILINE))
     own = {
         re.sub(r"_(bucket|count|sum)$", "", name): "".join(labels)
         for name, labels in shown().items()
