@@ -394,4 +394,4 @@ def test_the_settings_have_to_be_known(cluster: Cluster) -> None:
     cluster.answers = {"services,ingresses": objects()}
     ended = run("adopt", "team-a/hosts")
     assert (ended.status, ended.out) == (2, "")
-    assert "the settings of the cluster can't be read: Error from server: no; --settings FILE names them" in ended.err
+    assert "The settings could not be looked at: Error from server: no; --settings FILE names them" in ended.err

@@ -43,7 +43,7 @@ def test_the_settings_are_those_of_the_installation(cluster: Cluster) -> None:
     ]
     del cluster.answers[RESOURCE]
     assert run("render", "--installation", "tools/hook").err == SAID, "one that is named is not looked for"
-    assert "the settings of the cluster can't be read: Error from server: no; --settings FILE" in run("render").err
+    assert "The settings could not be looked at: Error from server: no; --settings FILE" in run("render").err
     cluster.answers[RESOURCE] = listing()
     assert "no DecoratorController leads to a hook; --installation names one" in run("render").err
 

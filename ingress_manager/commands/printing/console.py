@@ -43,11 +43,7 @@ def painter(styles: Mapping[str, str]) -> Paint:
 def show(messages: Sequence[Message]) -> int:
     """Print each message in a line of its own; return how many there are."""
     for message in messages:
-        # The sentence is what has to be read; the place before it is for editors.
-        place = str(message).removesuffix(one_line(message.told)).rstrip()
-        line = fitted(str(message))
-        is_whole = line.startswith(place)
-        click.echo(click.style(place, bold=True) + line.removeprefix(place) if is_whole else line, err=True)
+        click.echo(fitted(str(message)), err=True)
     return len(messages)
 
 

@@ -80,15 +80,7 @@ class Source:
             return read_files(self.files, self.namespace or "default")
         return self.kubectl.get(resources, *options, *self.scope)
 
-    def policy(self) -> Policy:
-        """Return the settings as `stated_policy` does. Raises click.UsageError where the cluster's can't be read."""
-        try:
-            return self.stated_policy()
-        except KubectlFailed as failed:
-            sentence = f"the settings of the cluster can't be read: {failed.message}; --settings FILE names them"
-            raise click.UsageError(sentence) from failed
-
-    def stated_policy(self, option: str = "--settings") -> Policy:
+    def policy(self, option: str = "--settings") -> Policy:
         """Return the settings that `option` names, else the defaults for files, else those of the cluster's hook.
 
         It says on standard error which they are unless the option does. Raises KubectlFailed when those of the cluster
@@ -101,9 +93,13 @@ class Source:
         if self.files:
             note(f"With the default settings; {option} FILE takes others.")
             return Policy()
-        namespace, configmap = self.configmap()
+        try:
+            namespace, configmap = self.configmap()
+            found = self.kubectl.get_one(f"configmap/{configmap}", f"--namespace={namespace}")
+        except KubectlFailed as failed:
+            sentence = f"The settings could not be looked at: {failed.message}; {option} FILE names them"
+            raise KubectlFailed(sentence) from failed
         where = f"ConfigMap {namespace}/{configmap}"
-        found = self.kubectl.get_one(f"configmap/{configmap}", f"--namespace={namespace}")
         note(f"With the settings of the {where}.")
         return policy_of(SettingsText(text_of(found) or "", where))
 

@@ -4,7 +4,6 @@ kustomize ends its name with a hash of its content, so that only the Deployment 
 DecoratorController ingress-manager names the Service of its hook, which has the name of the hook's Deployment.
 """
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -20,9 +19,6 @@ from ingress_manager.core.text import one_line
 
 VOLUME = "settings"
 KEY = "settings.yaml"
-
-_BLOCK = re.compile(r": *\|[-+0-9]* *(#.*)?\r?$")
-"""The end of a line of YAML below which the lines of a text stand as they are."""
 
 
 def configmap_of(deployment: Item) -> str | None:
@@ -46,18 +42,15 @@ class SettingsText(NamedTuple):
     file: str
     """What a person calls the file, or the object that holds the text."""
 
-    before: int = 0
-    """How many lines of the file stand before it; without `has_lines`, the line on which all of it stands."""
-
-    has_lines: bool = True
-    """Whether its lines are lines of the file. Between quotes, in the manifest of a ConfigMap, they are not."""
+    line: int = 0
+    """In the manifest of a ConfigMap: the line of the file on which it begins; 0: its lines are the file's."""
 
     def policy(self) -> Policy | Message:
         """Return what the text states, or what is wrong with it."""
         try:
             return settings.parse(self.text)
         except SettingsError as error:
-            return Message(error.sentence, self.file, self.before + ((error.line or 1) if self.has_lines else 0))
+            return Message(error.sentence, self.file, self.line or error.line or 1)
 
 
 def settings_in(text: str, file: str) -> SettingsText:
@@ -65,11 +58,9 @@ def settings_in(text: str, file: str) -> SettingsText:
     found = SettingsText(text, file)
     if "ConfigMap" not in text:
         return found  # to read it as manifests, too, would take longer than the rest
-    lines = text.split("\n")
     for item in read(text, file).of_kind("v1/ConfigMap"):
         if (inside := text_of(item)) is not None:
-            line = item.line("data", KEY)
-            found = SettingsText(inside, file, line, has_lines=bool(_BLOCK.search(lines[line - 1])))
+            found = SettingsText(inside, file, item.line("data", KEY))
     return found
 
 
@@ -94,7 +85,6 @@ CONTROLLER = "ingress-manager"
 Metacontroller, know by it what ingress-manager has made."""
 
 RESOURCE = "decoratorcontrollers.metacontroller.k8s.io"
-DEPLOYMENTS = "apps/v1/Deployment"
 
 
 class Installation(NamedTuple):

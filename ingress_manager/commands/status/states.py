@@ -15,7 +15,6 @@ from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.reading.kinds import LISTENERSET, PLURAL, SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.look import ServiceView, Unknown
-from ingress_manager.commands.view.managed import entrances_on
 from ingress_manager.commands.view.objects import (
     TYPES,
     ObjectView,
@@ -127,7 +126,7 @@ class Judge:
             row = Row(service.item, entrance, of_all or self._judged(service, key), reasons)
             yield self._with_object(row, key, wanted.get(key), service.observed.get(key))
         if of_all:
-            others = (each for each in entrances_on(service.item.annotations) if each not in entrances)
+            others = (each for each in sorted(service.entrances) if each not in entrances)
             yield from (Row(service.item, entrance, of_all, reasons) for entrance in others)
 
     def _with_object(self, row: Row, key: Key, desired: Object | None, each: ObjectView | None) -> Row:

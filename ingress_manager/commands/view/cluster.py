@@ -60,12 +60,12 @@ def read_policy(source: Source, option: str) -> Policy | str:
 
     In their place: the sentence why they can't be read. Raises click.UsageError when what was read can't be used.
     """
+    if source.files and source.settings is None:
+        return f"The settings could not be looked at: they are not in the files; {option} FILE names them"
     try:
-        if source.files and source.settings is None:
-            raise KubectlFailed("they are not in the files")
-        return source.stated_policy(option)
+        return source.policy(option)
     except KubectlFailed as failed:
-        return f"The settings could not be looked at: {failed.message}; {option} FILE names them"
+        return failed.message
 
 
 _SECRETS = (

@@ -38,14 +38,10 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
     has denied it.
     """
     newest: dict[str, Report] = {}
-    found = [
-        (report_of(item), uid)
-        for item in items
-        if item.kind == EVENTS and item.object.get("reason") == SYNC_ERROR and (uid := about_whom(item))
-    ]
-    for report, uid in sorted(found):
+    of_ours = (item for item in items if item.kind == EVENTS and item.object.get("reason") == SYNC_ERROR)
+    for report, uid in sorted((report_of(item), about_whom(item)) for item in of_ours):
         is_denied = uid in newest and _DENIED in newest[uid].sentence
-        if not report.sentence.endswith(_ENDED) and not (is_denied and ABSENT in report.sentence):
+        if uid and not report.sentence.endswith(_ENDED) and not (is_denied and ABSENT in report.sentence):
             newest[uid] = report
     return newest
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ingress_manager.commands.reading import settings
 from ingress_manager.commands.reading.manifests import Item, mappings
-from ingress_manager.core.annotations import PREFIX, PROFILE, is_on
+from ingress_manager.core.annotations import PREFIX, PROFILE
 from ingress_manager.core.copying import COPIED, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.entrances import HTTP_OF_ENTRANCE, begin_of
 from ingress_manager.core.exposure import FINGERPRINT
@@ -115,11 +115,6 @@ def entrances_in(keys: Iterable[str]) -> Iterator[str]:
     if any(key.startswith(PREFIX) for key in found):
         yield ""
     yield from (key.removesuffix(HTTP_OF_ENTRANCE) for key in found if key.endswith(HTTP_OF_ENTRANCE))
-
-
-def entrances_on(annotations: Mapping[str, str]) -> list[str]:
-    """Return the names that `read_entrances` has, sorted, without a look at what is asked for."""
-    return sorted(each for each in entrances_in(annotations) if is_on(annotations_of(each, annotations)))
 
 
 def keys_of(entrance: str, keys: Iterable[str]) -> list[str]:
