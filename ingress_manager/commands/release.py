@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import click
 
-from ingress_manager.commands.plans.carrying_out import How, perform, plan_options
+from ingress_manager.commands.plans.carrying_out import apply_option, perform
 from ingress_manager.commands.plans.deployers import about_service
 from ingress_manager.commands.plans.plan import Plan
 from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, remains, touch, unseen
@@ -26,15 +26,19 @@ LOOK_AFTER = 5
 
 @click.command(short_help="Make Ingresses hand-written again, as they are.")
 @click.argument("names", metavar="[NAMESPACE/]SERVICE[.ENTRANCE]...", nargs=-1, required=True)
-@plan_options
+@click.option("--without-event", is_flag=True, help="Wait some seconds instead of for an Event: see above.")
+@apply_option
 @with_source(ONE_NAMESPACE, *CLUSTER)
 @click.pass_context
-def release(context: click.Context, source: Source, names: tuple[str, ...], how: How) -> None:
+def release(
+    context: click.Context, source: Source, names: tuple[str, ...], *, apply: bool, without_event: bool
+) -> None:
     """Show the steps that make the Ingresses of Services hand-written ones again, or carry them out.
 
     The Ingresses, HTTPRoutes and ListenerSets stay as they are, and are served all the time. The ingress/… annotations
     are taken off the Service, and with the last entrance also the copied annotations. SERVICE means all its entrances,
-    and SERVICE.ENTRANCE only one.
+    and SERVICE.ENTRANCE only one. Before, an Event of the Service shows that Metacontroller has let go. Where the
+    Service is refused or paused, there is none: add --without-event.
 
     Exit status: 0 if all can be released, 1 if a Service can't, 2 for wrong use or if kubectl has failed.
 
@@ -52,13 +56,15 @@ def release(context: click.Context, source: Source, names: tuple[str, ...], how:
         for resource in OF_GATEWAY_API:
             manifests.extend(source.kubectl.get_if_known(resource, f"--namespace={namespace}") or Manifests())
     plans = [
-        release_of(named(manifests, SERVICES, service, source.namespace), manifests, entrance or None)
+        release_of(
+            named(manifests, SERVICES, service, source.namespace), manifests, entrance or None, events=not without_event
+        )
         for service, entrance in dict.fromkeys(asked)
     ]
-    context.exit(1 if perform(source.kubectl, plans, how) else 0)
+    context.exit(1 if perform(source.kubectl, plans, apply=apply) else 0)
 
 
-def release_of(service: Item, manifests: Manifests, entrance: str | None = None) -> Plan:
+def release_of(service: Item, manifests: Manifests, entrance: str | None = None, *, events: bool = True) -> Plan:
     """Return what is to be done with a Service, or with one entrance of it."""
     entrances = [*entrances_in(service.annotations)] if entrance is None else [entrance]
     on = [each for each in entrances if is_on(annotations_of(each, service.annotations))]
@@ -87,7 +93,7 @@ def release_of(service: Item, manifests: Manifests, entrance: str | None = None)
     plan.steps = [replace(step, undo=back) for step in disowning(kept)]
     if waited_for:
         # Once it is reported that the Service hasn't these, Metacontroller takes none of them for the Service's.
-        plan.steps.append(touch(service, *waited_for))
+        plan.steps.append(touch(service, *waited_for, events=events))
     notes: Sequence[str] = () if kept or off else ["nothing of it is ingress-manager's"]
     if off:
         looked = annotating(service, off, [remains(item, item.object.get("spec")) for item in kept])

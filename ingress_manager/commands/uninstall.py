@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
-from ingress_manager.commands.plans.carrying_out import carry_out
+from ingress_manager.commands.plans.carrying_out import apply_option, carry_out
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.plans.steps import disowning, each_of
 from ingress_manager.commands.printing.console import note
@@ -40,7 +40,7 @@ GOING = ("--ignore-not-found", "--wait=false")
     "--keep/--remove", default=None, help="Keep the Ingresses and HTTPRoutes, or remove them. One of the two is needed."
 )
 @click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nobody else uses it.")
-@click.option("--apply", is_flag=True, help="Carry the steps out instead of showing them.")
+@apply_option
 @with_source(*CLUSTER, INSTALLATION)
 def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, apply: bool) -> None:
     """Show the steps that remove ingress-manager from a cluster, or carry them out.

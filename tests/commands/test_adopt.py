@@ -329,7 +329,7 @@ def test_without_a_new_event_it_stops_and_says_how_to_go_back(said: Any, apply: 
     assert ended.status == 2
     assert "patch ingress" not in cluster.asked
     missing = (
-        "After 120 s it is not seen that a new Event of Service team-a/hosts has `Ingress team-a/hosts isn't there"
+        "After 300 s it is not seen that a new Event of Service team-a/hosts has `Ingress team-a/hosts isn't there"
     )
     assert missing in ended.err
     back = "kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-"

@@ -112,7 +112,7 @@ def test_nothing_is_taken_off_the_service_before_metacontroller_has_let_go(clust
     ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, cluster.asked[-1], "ingress/http-" in ended.out) == (2, "get events", False)
     assert "not seen that a new Event of Service team-a/shop has `Ingress team-a/shop isn't there yet`" in ended.err
-    assert "--without-event does without" in ended.err
+    assert "`ingress-manager release --without-event` gives it time" in ended.err
     assert "To go back:\n" in ended.err
     assert "  ingress-manager adopt team-a/shop --apply\n" in ended.err
     cluster.answers["ingress"] = managed() | {"spec": {}}

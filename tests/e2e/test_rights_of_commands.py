@@ -46,7 +46,10 @@ ARGUMENTS = {
 }
 _numbers = itertools.count(1)
 
-SETTINGS = "defaults: {outputs: [ingress, httproute], gateway: {name: web, namespace: web}}\n"
+SETTINGS = """\
+defaults: {outputs: [ingress, httproute], gateway: {name: web, namespace: web}}
+profiles: {plain: {outputs: [ingress]}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +69,8 @@ def plane() -> Iterator[ControlPlane]:
         make_namespace(running.api, "web")
         make_namespace(running.api, READERS)
         Stage(running.api, TEAM).create_service("shop", {"ingress/http": "true", "ingress/host": "shop.example.com"})
-        running.api.create(INGRESSES, by_hand(TEAM, "theirs", "theirs.example.com", "shop", ingressClassName="nginx"))
+        Stage(running.api, TEAM).create_service("plain", {"ingress/profile": "plain"})
+        running.api.create(INGRESSES, by_hand(TEAM, "theirs", "theirs.example.com", "plain", ingressClassName="nginx"))
         serve(running)
         fail(running)
         yield running

@@ -7,7 +7,7 @@ import click
 from ingress_manager.commands.adopt.adoption import Adoption
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
 from ingress_manager.commands.adopt.needed import Need, entries, needed
-from ingress_manager.commands.plans.carrying_out import How, perform, plan_options
+from ingress_manager.commands.plans.carrying_out import apply_option, perform
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.printing.words import comment
@@ -41,7 +41,7 @@ NEEDED = (
     multiple=True,
     help="Accept that this field of the Ingress changes. The refusal names the field. Can be repeated.",
 )
-@plan_options
+@apply_option
 @with_source(*ALL_OBJECTS, *SETTINGS)
 @click.pass_context
 def adopt(  # noqa: PLR0913 - each is an option
@@ -50,7 +50,7 @@ def adopt(  # noqa: PLR0913 - each is an option
     names: tuple[str, ...],
     accepted: tuple[str, ...],
     *,
-    how: How,
+    apply: bool,
     everything: bool,
 ) -> None:
     """Show the steps that make hand-written Ingresses ingress-manager's, or carry them out.
@@ -72,7 +72,7 @@ def adopt(  # noqa: PLR0913 - each is an option
       ingress-manager adopt --all --all-namespaces
       kubectl get services,ingresses -A -o yaml > dump.yaml; ingress-manager adopt --all -f dump.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    check(source, names, everything=everything, apply=how.apply)
+    check(source, names, everything=everything, apply=apply)
     if everything:
         manifests = source.read(BOTH, "--show-managed-fields")
         ingresses = [item for item in manifests.of_kind(INGRESSES) if not is_managed(item)]
@@ -90,7 +90,7 @@ def adopt(  # noqa: PLR0913 - each is an option
     needs = needed(adoptions, policy, plan, accepted) if everything else []
     for line in table(adoptions, needs) if everything else ():
         click.echo(line)
-    wrong = perform(source.kubectl, adoptions, how)
+    wrong = perform(source.kubectl, adoptions, apply=apply)
     if any(needs):
         click.echo(f"{comment(NEEDED)}\n{as_yaml({'namespaces': entries(policy, adoptions, needs)})}", nl=False)
     context.exit(1 if wrong else 0)

@@ -1,59 +1,35 @@
 """Carries plans out, for `--apply`: runs their kubectl commands, one after the other."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import wraps
+from collections.abc import Collection, Iterable, Sequence
 from time import monotonic, sleep
-from typing import Any, NamedTuple
 
 import click
 
-from ingress_manager.commands.plans.plan import PAUSE, Plan, Seen, Step, going_back, without_events
+from ingress_manager.commands.plans.plan import Plan, Seen, Step, going_back
 from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.words import comment, shown
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.reading.options import timeout_option
 
 BETWEEN_LOOKS = 0.5
 """Seconds."""
 
 
-class How(NamedTuple):
-    """What a person has said about the carrying out of plans."""
+PATIENCE = 300
+"""Seconds in which something has to be seen. A load balancer takes minutes until it has an address."""
 
-    apply: bool
-    """Whether they are carried out, or only shown."""
-
-    without_event: bool
-    seconds: int
+apply_option = click.option("--apply", is_flag=True, help="Carry the steps out instead of showing them.")
 
 
-def plan_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options --apply, --without-event and --timeout, which it takes as `how`."""
-
-    @wraps(command)
-    def decorated(*, apply: bool, without_event: bool, seconds: int, **values: Any) -> None:
-        command(how=How(apply, without_event, seconds), **values)
-
-    without = (
-        f"Wait {PAUSE} seconds instead of for Metacontroller's Event: where the Service is refused, or in a pause."
-    )
-    decorated = timeout_option("2m", "How long to wait for each step")(decorated)
-    decorated = click.option("--without-event", is_flag=True, help=without)(decorated)
-    return click.option("--apply", is_flag=True, help="Carry the steps out instead of showing them.")(decorated)
-
-
-def perform(kubectl: Kubectl, plans: Iterable[Plan], how: How) -> int:
+def perform(kubectl: Kubectl, plans: Iterable[Plan], *, apply: bool) -> int:
     """Show plans, or carry them out, and tell what is worth knowing; return how many reasons keep something out."""
     wrong = 0
     for plan in plans:
         wrong += show(plan.messages)
         for sentence in plan.notes:
             note(sentence)
-        if how.without_event:
-            plan.steps = without_events(plan.steps)
-        if how.apply and plan.steps:
-            carry_out(kubectl, plan.item.full_name, plan.steps, how.seconds)
+        if apply and plan.steps:
+            carry_out(kubectl, plan.item.full_name, plan.steps)
             click.echo(plan.done)
         else:
             for line in plan.lines(kubectl.options):
@@ -61,14 +37,13 @@ def perform(kubectl: Kubectl, plans: Iterable[Plan], how: How) -> int:
     return wrong
 
 
-def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step], seconds: int = 0) -> None:
+def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step]) -> None:
     """Run the commands of a plan about something, and print each before.
 
     Raises KubectlFailed at the first that fails, or when Ctrl-C ends it.
 
     The message says what was begun, and how to go on or back. Nobody knows whether the last command was carried out:
-    its answer can be lost. The way back is told for it, too; where nothing was done, it changes nothing. Each thing
-    that has to be seen is waited for for so many seconds.
+    its answer can be lost. The way back is told for it, too; where nothing was done, it changes nothing.
     """
     begun: list[Step] = []
     try:
@@ -84,8 +59,8 @@ def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step], seconds: int 
                 with waiting(f"waiting {step.pause} seconds, so that it is seen"):
                     sleep(step.pause)
             for seen in step.until:
-                with waiting(f"waiting until {seen.what}"):
-                    _wait(kubectl, seen, before, seconds)
+                with waiting(f"waiting until {seen.what}: {seen.otherwise}"):
+                    _wait(kubectl, seen, before)
     except (KubectlFailed, KeyboardInterrupt) as stopped:
         why = stopped.message if isinstance(stopped, KubectlFailed) else "interrupted"
         commands = [f"  {shown(step.command, kubectl.options)}" for step in begun if step.command]
@@ -93,12 +68,12 @@ def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step], seconds: int 
         raise KubectlFailed("\n".join([f"{about}: {why}", *told])) from stopped
 
 
-def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object], seconds: int) -> None:
+def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object]) -> None:
     """Return once something was seen. Raises KubectlFailed when it isn't in time."""
-    end = monotonic() + seconds
+    end = monotonic() + PATIENCE
     while not any(seen.holds(item) for item in _look(kubectl, seen) if not (seen.is_new and _version(item) in before)):
         if monotonic() > end:
-            raise KubectlFailed(f"After {seconds} s it is not seen that {seen.what}: {seen.otherwise}")
+            raise KubectlFailed(f"After {PATIENCE} s it is not seen that {seen.what}: {seen.otherwise}")
         sleep(BETWEEN_LOOKS)
 
 

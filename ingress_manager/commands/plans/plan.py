@@ -7,7 +7,7 @@ know as that Service's.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ingress_manager.commands.printing.words import Command, Message, comment, shown, word
 from ingress_manager.commands.reading.manifests import Item
@@ -81,16 +81,6 @@ class Plan:
     @property
     def title(self) -> str:
         return self.label or self.item.full_name
-
-
-def without_events(steps: Iterable[Step]) -> list[Step]:
-    """Return the steps with a pause in the place of each Event."""
-    return [
-        replace(step, pause=PAUSE, until=[each for each in step.until if not each.is_new])
-        if any(each.is_new for each in step.until)
-        else step
-        for step in steps
-    ]
 
 
 def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:

@@ -100,27 +100,25 @@ def annotating(service: Item, changes: Annotations, until: Sequence[Seen] = (), 
     return Step(command(before, changes, *options), command(changes, before), until)
 
 
-def touch(service: Item, *items: Item) -> Step:
+def touch(service: Item, *items: Item, events: bool = True) -> Step:
     """Return the step that makes Metacontroller look at a Service again, and report that it hasn't these objects.
 
-    The value is another one each time that it is done, or it would be no change. Source of the Event's words:
-    `not_made` of ingress_manager/core/decide.py.
+    Without `events`, it is given time. The value is another one each time, or it would be no change. Source of the
+    Event's words: `not_made` of ingress_manager/core/decide.py.
     """
-    versions = [each.metadata.get("resourceVersion") for each in (service, *items)]
-    value = ".".join(str(version) for version in versions if version)
+    value = service.metadata.get("resourceVersion") or "yes"
     command = annotate(service, changes=[f"{MOVING}={value}"], overwrite=True)
     undo = annotate(service, changes=[f"{MOVING}-"])
     absent = [f"{item}{ABSENT}" for item in items]
-    if len(", ".join(absent)) > LONGEST_ABSENT:
-        # No Event names them all.
+    if not events or len(", ".join(absent)) > LONGEST_ABSENT:  # so that no Event names them all
         return Step(command, undo, pause=PAUSE)
     these = f"--field-selector=involvedObject.uid={service.metadata.get('uid')},reason={SYNC_ERROR}"
     reported = Seen(
         f"a new Event of Service {service.full_name} has `{', '.join(absent)}`",
         ("kubectl", "get", f"--namespace={service.namespace}", these, "--", "events"),
         lambda event: all(each in report_of(event).sentence for each in absent),
-        "by it, Metacontroller says that it takes that for nobody's of its own. Where the Service is refused, or the "
-        "settings pause ingress-manager, --without-event does without",
+        "by it, Metacontroller says that it takes that for nobody's of its own; of a Service that is refused or paused "
+        "there is none, and `ingress-manager release --without-event` gives it time",
         is_new=True,
     )
     return Step(command, undo, [reported])
