@@ -36,7 +36,6 @@ class Reason(StrEnum):
     NO_HTTPROUTES = "no-httproutes"
     NO_PORT = "no-port"
     NOT_IN_HTTPROUTE = "not-in-httproute"
-    NOT_IN_INGRESS = "not-in-ingress"
     NOT_MADE = "not-made"
     OUTDATED = "outdated"
     PATH_TYPE_NOT_ALLOWED = "path-type-not-allowed"

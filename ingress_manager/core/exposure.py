@@ -10,10 +10,10 @@ from ingress_manager.core.copying import COPIED, NOT_COPIED, copy
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.ports import PORT
 from ingress_manager.core.protection import MOST_LEFT, check_protection, check_reader
-from ingress_manager.core.routing import CLASS, SECRET, TLS, Routing, check_no_redirect, choose_routing
+from ingress_manager.core.routing import CLASS, REDIRECT, SECRET, TLS, Routing, choose_routing
 from ingress_manager.core.rules import HOST, PATH, PATH_TYPE, ROUTES, Place, Rule, check_claims, choose_rules
 from ingress_manager.core.text import listed, quoted
-from ingress_manager.core.vocabulary import OLD_CLASS, READ_FROM, is_read_from_services
+from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from, is_read_from_services
 
 EXTERNAL_NAME = "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)"
 FINGERPRINT = "ingress/profile-fingerprint"
@@ -46,9 +46,9 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     if service.spec.type == "ExternalName":
         problems.add(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
     problems.extend(stated.problems.kept, stated.problems.more)
-    check_contradictions(basis)
     if not has_profile(basis):
         return None
+    check_ignored(basis)
     ingress_class = choose_class(basis)
     present, effective = service.metadata.annotations or {}, ingress_class or policy.default_class
     check_old_class(basis, present, effective)
@@ -66,8 +66,6 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
             "HTTPRoute", basis, elsewhere, copied, policy.annotations
         )
         routing = choose_routing(basis, gateway, copied, added)
-    else:
-        check_no_redirect(basis)
     check_protection(basis, left, left_of_httproutes)
     if policy.makes_ingresses:
         of_service = [*copied, *(key for key in left[:MOST_LEFT] if is_read_from_services(key))]
@@ -83,19 +81,29 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     return Exposure(basis, annotations, ingress_class, rules, routing)
 
 
-def check_contradictions(basis: Basis) -> None:
-    """Add a problem for each annotation that would be ignored."""
-    stated = basis.stated
-    if stated.tls is False and stated.tls_secret is not None:
-        end = f': "false" contradicts {basis.key(SECRET)}: {quoted(stated.tls_secret)}; remove one of them'
-        basis.add(TLS, end, Reason.CONTRADICTION)
-    if stated.routes is ONE_ROUTE:
-        return
-    for annotation, field in ((HOST, "host"), (PATH, "path"), (PATH_TYPE, "path_type"), (PORT, "port")):
-        shared = stated.hosts if field == "host" else getattr(stated, field)
-        if shared and all(getattr(route, field) is not None for route in stated.routes):
-            end = f" has no effect, because every one of {basis.key(ROUTES)} states its own; remove it"
-            basis.add(annotation, end, Reason.CONTRADICTION)
+def check_ignored(basis: Basis) -> None:
+    """Add a problem for each of our annotations that would be ignored."""
+    stated, policy, gateway = basis.stated, basis.policy, basis.policy.gateway_of_httproutes
+    here, has_listeners = f"in namespace {policy.namespace}", gateway is not None and gateway.listener_sets is not None
+    ignored: list[tuple[str, object, str]] = [
+        (SECRET, stated.tls_secret and stated.tls is False, f'because of {basis.key(TLS)}: "false"'),
+        (REDIRECT, stated.tls_redirect and gateway and not basis.tls, f'without {basis.key(TLS)}: "true"'),
+        (REDIRECT, stated.tls_redirect is not None and not gateway, f"where no HTTPRoute is made, as {here}"),
+    ]
+    if not policy.makes_ingresses:
+        ignored.append((CLASS, stated.ingress_class, f"where only HTTPRoutes are made, as {here}"))
+        why = f'on HTTPRoutes: the certificate is that of {gateway}, for which {basis.key(TLS)}: "true" is enough'
+        ignored.append((SECRET, stated.tls_secret and not has_listeners, why))
+    if stated.routes is not ONE_ROUTE:
+        why = f"because every one of {basis.key(ROUTES)} states its own"
+        for annotation, field in ((HOST, "host"), (PATH, "path"), (PATH_TYPE, "path_type"), (PORT, "port")):
+            shared = stated.hosts if field == "host" else getattr(stated, field)
+            is_ignored = shared and all(getattr(each, field) is not None for each in stated.routes)
+            ignored.append((annotation, is_ignored, why))
+    for annotation, is_ignored, why in ignored:
+        if is_ignored:
+            value = quoted((basis.service.metadata.annotations or {})[basis.key(annotation)])
+            basis.add(annotation, f": {value} has no effect {why}; remove it", Reason.CONTRADICTION)
 
 
 def has_profile(basis: Basis) -> bool:
@@ -154,8 +162,7 @@ def annotate(
     It has those of what is `copied`, or `added` by the settings, that are read from such an object. The Service's own
     are told where they aren't copied, or the settings have added them otherwise.
     """
-    is_read = READ_FROM[kind]
-    annotations = {key: value for key, value in {**copied, **added}.items() if is_read(key)}
+    annotations = {key: value for key, value in {**copied, **added}.items() if is_read_from(kind, key)}
     of_service = sorted(annotations.keys() & copied.keys())
     if basis.policy.profile is not None:
         annotations[PROFILE] = basis.policy.profile

@@ -13,7 +13,7 @@ from ingress_manager.core.rules import path_of
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import (
     changes,
-    is_for_ingresses_alone,
+    is_read_from,
     is_read_from_services,
     is_said,
     protects,
@@ -28,27 +28,20 @@ NOT_SAID = ("can't be said in an HTTPRoute", "makes none (outputs), or ")
 """Why an annotation is lost, and what the administrator can do about it."""
 
 
-def add_lost(  # noqa: PLR0913 - what is told of a loss
-    basis: Basis, key: str, because: tuple[str, str], *, value: str = "", added: bool = False, with_tls: bool = False
-) -> None:
+def add_lost(basis: Basis, key: str, because: tuple[str, str], *, value: str = "", added: bool = False) -> None:
     """Add the problem that what is made would lack what an annotation does, unless the administrator accepts that.
 
     It is the Service's, or the settings have `added` it; its `value` is told of what only changes the answer.
-    `with_tls` says that it wouldn't be lost with TLS.
     """
     if key in basis.policy.accepted_losses:
         return
     why, remedy = because
-    reason, what = Reason.NOT_IN_HTTPROUTE, f"{key}: {quoted(value)} changes the answer"
-    if protects(key):
-        reason, what = Reason.PROTECTION_LOST, f"{key} protects this Service"
-    owner = "take it off if it may be lost, or "
-    if added:
-        does = "protects this Service" if protects(key) else "changes the answer"
-        what, owner = f"{key}, which the settings add to Ingresses, {does}", ""
-    if with_tls:
-        why, owner = f"{why} without TLS", f'state {basis.key("ingress/tls")}: "true", or {owner}'
-    sentence = f"{what}, and {why}: {owner}the administrator {remedy}accepts the loss (limits.acceptedLosses)"
+    reason = Reason.PROTECTION_LOST if protects(key) else Reason.NOT_IN_HTTPROUTE
+    does = "protects this Service" if protects(key) else "changes the answer"
+    what = key if protects(key) else f"{key}: {quoted(value)}"
+    what = f"{key}, which the settings add to Ingresses," if added else what
+    owner = "" if added else "take it off if it may be lost, or "
+    sentence = f"{what} {does}, and {why}: {owner}the administrator {remedy}accepts the loss (limits.acceptedLosses)"
     basis.problems.add(sentence, reason, key)
 
 
@@ -70,7 +63,7 @@ def check_protection(basis: Basis, left: Sequence[str], left_of_httproutes: Sequ
             continue
         is_lost = policy.makes_ingresses and key in left and not is_read_from_services(key)
         is_lost_there = key in left_of_httproutes and not is_read_from_services(key, of_httproutes=True)
-        if is_lost_there and is_for_ingresses_alone(key):
+        if is_lost_there and not is_read_from("HTTPRoute", key):
             add_lost(basis, key, NOT_SAID)
         elif is_lost or is_lost_there:
             add_lost(basis, key, OVERRULED if key in policy.added_with_tls else UNCOPIED)
@@ -104,8 +97,7 @@ def check_said(basis: Basis, copied: Mapping[str, str], added: Mapping[str, str]
     at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
     for key, value in {**copied, **added}.items():
         of_settings = key in added
-        if of_settings and protects(key) and is_for_ingresses_alone(key):
+        if of_settings and protects(key) and not is_read_from("HTTPRoute", key):
             add_lost(basis, key, NOT_SAID, added=True)
         elif changes(key) and not is_said(key, value, tls=basis.tls, at_root=at_root):
-            with_tls = not (of_settings or basis.tls) and is_said(key, value, tls=True, at_root=at_root)
-            add_lost(basis, key, NOT_SAID, value=value, added=of_settings, with_tls=with_tls)
+            add_lost(basis, key, NOT_SAID, value=value, added=of_settings)

@@ -13,7 +13,6 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Gateway, ListenerSets
 from ingress_manager.core.protection import NOT_SAID, add_lost, check_said
-from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
 
 CLASS, SECRET, TLS, REDIRECT = "ingress/class", "ingress/tls-secret", "ingress/tls", "ingress/tls-redirect"
@@ -50,13 +49,16 @@ def choose_routing(
     An Ingress has the annotations that are `copied` and those that the settings have `added`.
     """
     policy = basis.policy
-    if not policy.makes_ingresses:
-        check_words_of_ingresses_alone(basis, gateway)
     check_said(basis, copied, added)
     listener: str | ListenerSets | None = gateway.https if basis.tls else gateway.http
     if basis.tls and gateway.listener_sets:
-        check_secret(basis, gateway)
         listener = gateway.listener_sets
+        if basis.secret is None:
+            end = (
+                f" is needed: {gateway} serves each host with a certificate of the Service's own; "
+                "or the administrator states a name for all (tls.secret)"
+            )
+            basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
     if listener is None:
         what, setting, instead = ("with", "https", "false") if basis.tls else ("without", "http", "true")
         sentence = (
@@ -75,34 +77,6 @@ def choose_routing(
     )
 
 
-def check_secret(basis: Basis, gateway: Gateway) -> None:
-    """Add a problem where nothing says which Secret the listeners of a ListenerSet have."""
-    if basis.secret is None:
-        end = (
-            f" is needed: {gateway} serves each host with a certificate of the Service's own; "
-            "or the administrator states a name for all (tls.secret)"
-        )
-        basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
-
-
-def check_words_of_ingresses_alone(basis: Basis, gateway: Gateway) -> None:
-    """Add a problem for each of our annotations that says something of an Ingress, where none is made."""
-    ingress_class, secret = basis.stated.ingress_class, basis.stated.tls_secret
-    if ingress_class is not None:
-        end = (
-            f": {quoted(ingress_class)} has no effect: in namespace {basis.policy.namespace} only HTTPRoutes are made, "
-            f"which have no class and attach to {gateway}; remove it"
-        )
-        basis.add(CLASS, end, Reason.NOT_IN_HTTPROUTE)
-    if secret is not None and gateway.listener_sets is None:
-        instead = f'state {basis.key(TLS)}: "true" in its place' if gateway.https is not None else "remove it"
-        end = (
-            f": {quoted(secret)} can't be said in an HTTPRoute: "
-            f"the certificate belongs to a listener of {gateway}; {instead}"
-        )
-        basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
-
-
 def choose_redirect(
     basis: Basis, gateway: Gateway, of_ingress: Mapping[str, str], added: Mapping[str, str]
 ) -> str | None:
@@ -113,9 +87,6 @@ def choose_redirect(
     """
     is_wanted, by_default = basis.stated.tls_redirect, basis.policy.redirect
     if not basis.tls:
-        if is_wanted:
-            end = f': "true" has no effect without TLS; state {basis.key(TLS)}: "true", or remove it'
-            basis.add(REDIRECT, end, Reason.CONTRADICTION)
         return None
     asking = [key for key in (SSL_REDIRECT, *FORCING) if of_ingress.get(key) == "true"]
     refusing = [key for key in (SSL_REDIRECT, OF_HAPROXY) if key in of_ingress and key not in asking]
@@ -139,13 +110,3 @@ def choose_redirect(
                 add_lost(basis, key, NOT_SAID, value="true", added=key in added)
         return None
     return gateway.http
-
-
-def check_no_redirect(basis: Basis) -> None:
-    """Add a problem for the annotation ingress/tls-redirect, where no HTTPRoute is made."""
-    if basis.stated.tls_redirect is not None:
-        end = (
-            f" can't be said in an Ingress, and in namespace {basis.policy.namespace} no HTTPRoute is made; "
-            "remove it: an annotation of the ingress controller decides"
-        )
-        basis.add(REDIRECT, end, Reason.NOT_IN_INGRESS)

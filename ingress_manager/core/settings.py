@@ -30,7 +30,7 @@ from ingress_manager.core.policy import (
     Profile,
 )
 from ingress_manager.core.shape import FieldError, converted
-from ingress_manager.core.strict_yaml import FieldPath, Places, YamlError, load_typed
+from ingress_manager.core.strict_yaml import FieldPath, YamlError, load_typed
 from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_value, wrong_name, wrong_namespace
 from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -54,16 +54,16 @@ def parse(text: str) -> Policy:
     except YamlError as error:
         raise SettingsError(one_line(error.what), line=min(error.line, last)) from error
     try:
-        return read({} if stated is None else stated, places)
+        return read({} if stated is None else stated)
     except FieldError as error:
         around = [error.path[:length] for length in range(len(error.path), 0, -1)]
-        line = next((places[path][0] for path in around if path in places), 0)
+        line = next((places[path] for path in around if path in places), 0)
         raise SettingsError(error.sentence, error.path, min(line, last)) from error
 
 
-def read(stated: Any, places: Places) -> Policy:
+def read(stated: Any) -> Policy:
     """Return the policy that plain values state, whole. Raises FieldError."""
-    as_stated: Policy = converted(stated, Policy, places)
+    as_stated: Policy = converted(stated, Policy)
     _check_texts(as_stated, (), "")
     policy = as_stated.whole
     general = NamespaceSettings(policy.defaults, policy.limits)

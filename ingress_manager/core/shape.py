@@ -10,8 +10,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
 
-from ingress_manager.core.strict_yaml import FieldPath, Places
-from ingress_manager.core.text import LONGEST_KEY, cut, did_you_mean, one_line, quoted
+from ingress_manager.core.strict_yaml import FieldPath
+from ingress_manager.core.text import LONGEST_KEY, cut, did_you_mean, quoted
 
 LONGEST_MISTAKE = 2000
 """Characters of a mistake that are shown."""
@@ -20,6 +20,7 @@ LIMIT = "a list of what is allowed, or the word any"
 WORDS = {
     "str": "text",
     "int": "a whole number",
+    "float": "a number",
     "bool": "true or false",
     "null": "null",
     "array": "a list",
@@ -27,8 +28,6 @@ WORDS = {
     "datetime": "a time",
 }
 """What people call the types that msgspec expects."""
-
-NO_PLACES: Places = {}
 
 
 class FieldError(Exception):
@@ -45,14 +44,14 @@ def shown(path: FieldPath) -> str:
     return "".join(steps).removeprefix(".")
 
 
-def converted(stated: Any, type_: Any, places: Places = NO_PLACES, path: FieldPath = ()) -> Any:
-    """Return plain values as a type. `places` say where they stand. Raises FieldError for the first that is wrong."""
+def converted(stated: Any, type_: Any, path: FieldPath = ()) -> Any:
+    """Return plain values as a type. Raises FieldError for the first that is wrong."""
     try:
         return msgspec.convert(stated, type_)
     except msgspec.ValidationError as error:
         for key, value, inner in inside(stated, type_):
-            converted(value, inner, places, (*path, key))
-        raise mistake(str(error), stated, type_, path, places) from error
+            converted(value, inner, (*path, key))
+        raise mistake(str(error), type_, path) from error
 
 
 def inside(stated: Any, type_: Any) -> Iterator[tuple[str | int, Any, Any]]:
@@ -82,7 +81,7 @@ def fields_of(type_: Any) -> dict[str, Any]:
     return {field.encode_name: field.type for field in msgspec.structs.fields(type_)}
 
 
-def mistake(said: str, stated: Any, type_: Any, path: FieldPath, places: Places) -> FieldError:
+def mistake(said: str, type_: Any, path: FieldPath) -> FieldError:
     """Return what msgspec has said of a value, but not of one in it, in words for people."""
     if found := re.match(r"Object contains unknown field `(.*)`", said, re.DOTALL):
         return FieldError((*path, found[1]), f" is not a setting{meant(found[1], type_, path)}")
@@ -90,15 +89,14 @@ def mistake(said: str, stated: Any, type_: Any, path: FieldPath, places: Places)
         return FieldError(path, f": must state {found[1]}")
     if said.startswith("Expected `array` of length"):
         return FieldError(path, ": must list at least one value, and the list is empty")
-    expected = [WORDS[word] for word in re.findall("|".join(WORDS), said.partition(", got")[0])]
-    wanted = LIMIT if "`str | array`" in said or said.startswith("Invalid enum") else " or ".join(expected)
-    if isinstance(stated, list | dict):
-        return FieldError(path, f": must be {wanted}, not a {'list' if isinstance(stated, list) else 'mapping'}")
-    if isinstance(stated, str):
-        return FieldError(path, f": {quoted(stated)} must be {wanted}")
-    written = places[path][1] if path in places else msgspec.json.encode(stated).decode()
-    in_quotes = "; put it in quotes" if "text" in expected and stated is not None else ""
-    return FieldError(path, f": {one_line(written[:60]) or 'is empty, and'} must be {wanted}{in_quotes}")
+    if "`str | array`" in said or said.startswith("Invalid enum"):
+        return FieldError(path, f": must be {LIMIT}")
+    expected, got = (
+        [WORDS[word] for word in re.findall("|".join(WORDS), part)] for part in said.partition(", got ")[::2]
+    )
+    is_unquoted = "text" in expected and got and got[0] in {WORDS["int"], WORDS["float"], WORDS["bool"]}
+    end = f", not {got[0]}{'; put it in quotes' if is_unquoted else ''}" if got else ""
+    return FieldError(path, f": must be {' or '.join(expected)}{end}")
 
 
 def meant(key: str, type_: Any, path: FieldPath) -> str:

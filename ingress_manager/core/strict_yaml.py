@@ -18,9 +18,8 @@ TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
 FieldPath = tuple[str | int, ...]
 """The keys and the indexes that lead to a value."""
 
-Places = dict[FieldPath, tuple[int, str]]
-"""Where values stand: the line, from 1, of the key or of the item of a list; and a scalar as it is written there. The
-whole document's has an empty path."""
+Places = dict[FieldPath, int]
+"""Where values stand: the line, from 1, of the key or of the item of a list. The whole document's has an empty path."""
 
 
 class YamlError(ValueError):
@@ -95,7 +94,7 @@ class _Reader:
 
     def _value(self, event: Any, at: Any, path: FieldPath) -> Any:
         """Return the value that begins with an event and stands where another one does, its key."""
-        self._places[path] = at.start_mark.line + 1, getattr(event, "value", "")
+        self._places[path] = at.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event)
         if len(path) >= self._deepest:

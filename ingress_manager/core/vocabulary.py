@@ -82,11 +82,11 @@ CONTROLLERS = (
 OF_CONTROLLERS = ("kubernetes.io/ingress.", "kubernetes.io/tls-acme")
 """How others begin that look so."""
 
-OF_HTTPROUTES = ("external-dns.", "konghq.com/")
-"""How those begin that are read from an HTTPRoute as well."""
-
-OF_LISTENERSETS = ("cert-manager.io/", "acme.cert-manager.io/", "external-dns.")
-"""How those begin that are read from a ListenerSet."""
+READ_FROM = {
+    "HTTPRoute": ("external-dns.", "konghq.com/"),
+    "ListenerSet": ("cert-manager.io/", "acme.cert-manager.io/", "external-dns."),
+}
+"""How those begin that are read from an object of another kind than an Ingress, as well."""
 
 FROM_SERVICES = re.compile(
     r"""alb\.ingress\.kubernetes\.io/(
@@ -165,29 +165,16 @@ def is_for_controllers(key: str) -> bool:
     return bool(looks_so) or key.lower().startswith(OF_CONTROLLERS) or protects(key)
 
 
-def is_for_ingresses_alone(key: str) -> bool:
-    """Return whether the annotation is one that nothing reads from an HTTPRoute."""
-    return is_for_controllers(key) and not key.lower().startswith(OF_HTTPROUTES)
-
-
-def is_for_listenersets(key: str) -> bool:
-    """Return whether the annotation is one that something reads from a ListenerSet, or nobody knows of whom it is."""
-    return key.lower().startswith(OF_LISTENERSETS) or not is_for_controllers(key)
-
-
-READ_FROM: dict[str, Callable[[str], bool]] = {
-    "Ingress": lambda _key: True,
-    "HTTPRoute": lambda key: not is_for_ingresses_alone(key),
-    "ListenerSet": is_for_listenersets,
-}
-"""Which annotations, of those that are copied from the Service or added by the settings, an object of a kind gets."""
+def is_read_from(kind: str, key: str) -> bool:
+    """Return whether the annotation does something on an object of a kind, or nobody knows of whom it is."""
+    return kind == "Ingress" or key.lower().startswith(READ_FROM[kind]) or not is_for_controllers(key)
 
 
 def changes(key: str) -> bool:
     """Return whether the annotation may change the answer of an Ingress, and keeps nobody out."""
     domain, name = _split(key)
     tunes = _is_tuning(name) or _is_of_services(domain)
-    return is_for_ingresses_alone(key) and not (tunes or protects(key))
+    return not (is_read_from("HTTPRoute", key) or tunes or protects(key))
 
 
 def is_said(key: str, value: str, *, tls: bool, at_root: bool) -> bool:

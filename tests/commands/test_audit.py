@@ -185,7 +185,10 @@ def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of(
 @pytest.mark.parametrize(
     ("unread", "sentence"),
     [
-        (as_yaml({**INGRESS, "spec": 5}), "team-a/shop: is no valid Ingress: spec: 5 must be a mapping"),
+        (
+            as_yaml({**INGRESS, "spec": 5}),
+            "team-a/shop: is no valid Ingress: spec: must be a mapping, not a whole number",
+        ),
         ("a: [", "is not YAML: "),
         (
             as_yaml({**INGRESS, "apiVersion": "networking.k8s.io/v1beta1"}),

@@ -235,7 +235,7 @@ def plain_settings(draw: st.DrawFn) -> Object:
 def policy(draw: st.DrawFn) -> Policy:
     """Draw whole settings that the hook would start with."""
     try:
-        return read(draw(plain_settings()), {})
+        return read(draw(plain_settings()))
     except FieldError:
         assume(False)
         raise

@@ -30,7 +30,6 @@ TAKEN_OFF = {
     Reason.ANNOTATION_NOT_ALLOWED,
     Reason.CLASS_NOT_ALLOWED,
     Reason.CONTRADICTION,
-    Reason.NOT_IN_INGRESS,
     Reason.UNKNOWN_ANNOTATION,
 }
 """Reasons for which the annotation can go, unless it protects, or says by which entrance the Service is served."""

@@ -40,7 +40,7 @@ class Document(NamedTuple):
     def line(self, path: FieldPath) -> int:
         """Return the line of a field, or of the nearest one around it that is there."""
         around = (tuple(path[:length]) for length in range(len(path), -1, -1))
-        line = next((self.places[each][0] for each in around if each in self.places), 1)
+        line = next((self.places[each] for each in around if each in self.places), 1)
         # To libyaml, some more characters end a line than to editors.
         return min(self.first + line - 1, self.last)
 
