@@ -156,10 +156,9 @@ class Shell:
 def require_kubernetes(shell: Shell) -> None:
     """Say it where nobody has tried the cluster's version of Kubernetes. Raises CommandFailed where it is too old."""
     stated = json.loads(shell.read("kubectl", "version", "--output=json"))
-    line = by_version("Kubernetes", stated["serverVersion"]["gitVersion"], KUBERNETES)
-    if line.state is State.WRONG:
-        raise CommandFailed(f"Nothing was done: {line.sentence}.")
-    if line.state is not State.OK:
+    for line in by_version("Kubernetes", stated["serverVersion"]["gitVersion"], KUBERNETES):
+        if line.state is State.WRONG:
+            raise CommandFailed(f"Nothing was done: {line.sentence}.")
         click.echo(" ".join((f"! {line.sentence}.", line.remedy)).rstrip())
 
 

@@ -10,9 +10,8 @@ import logging
 import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -120,14 +119,14 @@ def app_of(settings: str) -> "Flask":
         return {"settings": settings, "examples": json.loads((PAGE / "examples.json").read_bytes())}
 
     @app.post("/result")
-    def result() -> Response:
+    def result() -> dict[str, Any]:
         if request.headers.get("Origin") != request.host_url.rstrip("/"):
             abort(403, "another page may not ask this")
         try:
             typed = msgspec.json.decode(request.get_data(), type=Typed)
         except (msgspec.DecodeError, UnicodeDecodeError):
             abort(400, 'it must be {"service": "…", "settings": "…"}')
-        return Response(msgspec.json.encode(result_of(typed.service, typed.settings)), mimetype="application/json")
+        return result_of(typed.service, typed.settings)
 
     @app.errorhandler(HTTPException)
     def error(said: HTTPException) -> Response:
@@ -141,58 +140,19 @@ def app_of(settings: str) -> "Flask":
     return app
 
 
-class State(StrEnum):
-    """What there is to say about all that was typed."""
+def result_of(service: str, settings: str) -> dict[str, Any]:
+    """Return what the Services in a text of YAML or JSON become with the settings in another. Never raises.
 
-    FINE = "fine"
-    REFUSED = "refused"
-    NOTHING = "nothing"
-    SETTINGS = "settings"
-    """The settings can't be used, so nothing can be decided."""
-
-
-class Mistake(msgspec.Struct, frozen=True):
-    """One thing that is wrong, and where."""
-
-    field: str
-    """"service" or "settings", of the two texts."""
-
-    line: int
-    """Counted from 1; 0 when no line of the text can be named."""
-
-    about: str
-    """The object, as namespace/name; empty when it is about a text."""
-
-    sentence: str
-    remedy: str = ""
-    """What to do about it; empty when the sentence alone says it, or it was said of another mistake."""
-
-
-class Made(msgspec.Struct, frozen=True):
-    """One of the objects that are made."""
-
-    name: str
-    """Its kind, namespace and name, as in "Ingress team-a/shop"."""
-
-    text: str
-
-
-class Result(msgspec.Struct, frozen=True):
-    """What becomes of the two texts."""
-
-    state: State
-    headline: str
-    mistakes: list[Mistake] = []
-    objects: list[Made] = []
-
-
-def result_of(service: str, settings: str) -> Result:
-    """Return what the Services in a text of YAML or JSON become with the settings in another. Never raises."""
+    The `state` is fine, refused, nothing (is wanted) or settings (which can't be used); beside the `headline` there are
+    the `mistakes`, each with the `field`, service or settings, its `line`, 0 where none can be named, and what it is
+    `about`; and the `objects`, each with its `name` and its `text`.
+    """
     try:
         policy = parse(settings)
     except SettingsError as error:
-        mistake = Mistake("settings", error.line, "", error.sentence)
-        return Result(State.SETTINGS, "The settings are wrong: the hook would not start with them.", [mistake])
+        mistake = {"field": "settings", "line": error.line, "about": "", "sentence": error.sentence, "remedy": ""}
+        headline = "The settings are wrong: the hook would not start with them."
+        return {"state": "settings", "headline": headline, "mistakes": [mistake], "objects": []}
     manifests = read(service, "service")
     becomes = rendered(manifests.items, policy.without_pause())
     mistakes = list(mistakes_of([*manifests.unreadable, *becomes.messages]))
@@ -200,27 +160,28 @@ def result_of(service: str, settings: str) -> Result:
     made = " and ".join(counted(count, kind) for kind, count in kinds.items())
     if mistakes:
         rest = f" Beside that, it becomes {made}." if made else ""
-        state, headline = State.REFUSED, f"Refused: {counted(len(mistakes), 'mistake')}.{rest}"
+        state, headline = "refused", f"Refused: {counted(len(mistakes), 'mistake')}.{rest}"
     elif made:
-        state, headline = State.FINE, f"Fine: it becomes {made}."
+        state, headline = "fine", f"Fine: it becomes {made}."
     else:
         lacking = "has the annotation ingress/http" if any(manifests.of_kind(SERVICES)) else "is here"
-        state, headline = State.NOTHING, f"Nothing wanted: no Service {lacking}."
+        state, headline = "nothing", f"Nothing wanted: no Service {lacking}."
     if policy.pauses:
         headline += f" The settings pause {policy.pauses}: nothing changes there until paused is false."
     objects = [
-        Made(f"{each['kind']} {each['metadata']['namespace']}/{each['metadata']['name']}", as_yaml(each))
+        {"name": f"{each['kind']} {each['metadata']['namespace']}/{each['metadata']['name']}", "text": as_yaml(each)}
         for each in becomes.objects
     ]
-    return Result(state, headline, mistakes, objects)
+    return {"state": state, "headline": headline, "mistakes": mistakes, "objects": objects}
 
 
-def mistakes_of(messages: Iterable[Message]) -> Iterator[Mistake]:
+def mistakes_of(messages: Iterable[Message]) -> Iterator[dict[str, object]]:
     """Yield what is wrong with the Services. What helps against several mistakes is said once."""
     said = {""}
     for message in messages:
         remedy = REASONS[Reason(message.reason)] if message.reason else ""
         # What is about a text is the end of a sentence, before which other commands name the file.
         sentence = one_line(message.told if message.about else f"The text {message.sentence}")
-        yield Mistake("service", message.line, one_line(message.about), sentence, "" if remedy in said else remedy)
+        about = {"field": "service", "line": message.line, "about": one_line(message.about), "sentence": sentence}
+        yield {**about, "remedy": "" if remedy in said else remedy}
         said.add(remedy)

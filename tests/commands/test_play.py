@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import service
-from ingress_manager.commands.play import HEADERS, LARGEST_BODY, Made, Mistake, Result, State, app_of, result_of
+from ingress_manager.commands.play import HEADERS, LARGEST_BODY, app_of, result_of
 from ingress_manager.commands.printing.objects import as_yaml, printed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.reasons import REASONS
@@ -31,7 +31,6 @@ from tests.golden import Case
 
 GOOD = as_yaml(service({"ingress/http": "true"}))
 BAD = as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/host": "Shop", "ingress/hots": "a"}))
-REMEDY = REASONS[Reason.INVALID_VALUE]
 
 
 # What is shown.
@@ -42,33 +41,40 @@ def test_what_is_shown_is_what_render_prints(case: Case) -> None:
     typed = as_yaml(case.service)
     result = result_of(typed, case.settings)
     becomes = rendered(read(typed, "service").items, case.policy)
-    assert "---\n".join(made.text for made in result.objects) == "".join(printed(becomes.objects, "yaml"))
-    told = [f"service:{shown.line}: {shown.about}: {shown.sentence}" for shown in result.mistakes]
+    assert "---\n".join(made["text"] for made in result["objects"]) == "".join(printed(becomes.objects, "yaml"))
+    told = ["service:{line}: {about}: {sentence}".format(**shown) for shown in result["mistakes"]]
     assert told == [str(finding) for finding in becomes.messages]
-    states = {(False, False): State.NOTHING, (True, False): State.FINE}
-    assert result.state == states.get((bool(result.objects), bool(told)), State.REFUSED)
+    states = {(False, False): "nothing", (True, False): "fine"}
+    assert result["state"] == states.get((bool(result["objects"]), bool(told)), "refused")
 
 
 def test_all_there_is_to_say_stands_in_the_result() -> None:
     ingress = next(iter(rendered(read(GOOD).items, Policy()).objects))
-    made = [Made("Ingress team-a/shop", as_yaml(ingress))]
-    assert result_of(GOOD, "") == Result(State.FINE, "Fine: it becomes 1 Ingress.", objects=made)
-    unknown = "ingress/hots is not an annotation of ingress-manager; did you mean ingress/host? [unknown-annotation]"
+    made = {"name": "Ingress team-a/shop", "text": as_yaml(ingress)}
+    fine = {"state": "fine", "headline": "Fine: it becomes 1 Ingress.", "mistakes": [], "objects": [made]}
+    assert result_of(GOOD, "") == fine
+    of_host, of_path = 'ingress/host: "Shop" must be lower case', 'ingress/path: "shop" must start with /'
+    unknown = "ingress/hots is not an annotation of ingress-manager; did you mean ingress/host?"
     mistakes = [
-        Mistake("service", 11, "team-a/shop", unknown, REASONS[Reason.UNKNOWN_ANNOTATION]),
-        Mistake("service", 10, "team-a/shop", 'ingress/host: "Shop" must be lower case [invalid-value]', REMEDY),
-        Mistake("service", 9, "team-a/shop", 'ingress/path: "shop" must start with / [invalid-value]'),
+        (11, f"{unknown} [unknown-annotation]", REASONS[Reason.UNKNOWN_ANNOTATION]),
+        (10, f"{of_host} [invalid-value]", REASONS[Reason.INVALID_VALUE]),
+        (9, f"{of_path} [invalid-value]", ""),
     ]
-    assert result_of(BAD, "") == Result(State.REFUSED, "Refused: 3 mistakes.", mistakes)
+    told = [
+        {"field": "service", "line": line, "about": "team-a/shop", "sentence": sentence, "remedy": remedy}
+        for line, sentence, remedy in mistakes
+    ]
+    refused = {"state": "refused", "headline": "Refused: 3 mistakes.", "mistakes": told, "objects": []}
+    assert result_of(BAD, "") == refused
     beside = result_of(f"{GOOD}---\n{GOOD}---\n{BAD}", "")
-    assert beside.headline == "Refused: 3 mistakes. Beside that, it becomes 2 Ingresses."
-    assert [mistake.line for mistake in beside.mistakes] == [35, 34, 33]
+    assert beside["headline"] == "Refused: 3 mistakes. Beside that, it becomes 2 Ingresses."
+    assert [mistake["line"] for mistake in beside["mistakes"]] == [35, 34, 33]
 
 
 def test_what_is_paused_is_told() -> None:
     result = result_of(GOOD, "paused: true\nnamespaces: {team-b: {paused: false}}\n")
     paused = "The settings pause every namespace but team-b: nothing changes there until paused is false."
-    assert (result.state, result.headline) == (State.FINE, f"Fine: it becomes 1 Ingress. {paused}")
+    assert (result["state"], result["headline"]) == ("fine", f"Fine: it becomes 1 Ingress. {paused}")
 
 
 ANY_TEXT = st.text() | made_up.services().map(as_yaml)
@@ -78,10 +84,10 @@ ANY_TEXT = st.text() | made_up.services().map(as_yaml)
 def test_any_text_in_either_field_has_an_answer(typed: str, settings: str) -> None:
     for texts in ({"service": typed, "settings": settings}, {"service": typed, "settings": ""}):
         result = result_of(**texts)
-        assert result.headline
-        for mistake in result.mistakes:
-            assert 0 <= mistake.line <= texts[mistake.field].count("\n") + 1
-            assert mistake.sentence == one_line(mistake.sentence)
+        assert result["headline"]
+        for mistake in result["mistakes"]:
+            assert 0 <= mistake["line"] <= texts[mistake["field"]].count("\n") + 1
+            assert mistake["sentence"] == one_line(mistake["sentence"])
 
 
 # The app.
@@ -192,8 +198,8 @@ def test_ctrl_c_ends_it_without_a_word() -> None:
 
 def test_the_examples_are_cases_as_they_are_now() -> None:
     assert examples.FILE.read_text(encoding="utf-8") == examples.text(), "`make cases` writes it"
-    states = {result_of(example["service"], example["settings"]).state for example in json.loads(examples.text())}
-    assert states == set(State)
+    states = {result_of(example["service"], example["settings"])["state"] for example in json.loads(examples.text())}
+    assert states == {"fine", "nothing", "refused", "settings"}
 
 
 def test_every_reason_says_what_it_means_and_what_to_do() -> None:

@@ -1,15 +1,18 @@
 """`ingress-manager check`: the shell."""
 
+from collections import Counter
 from time import monotonic, sleep
 
 import click
 
 from ingress_manager.commands.check import table
 from ingress_manager.commands.check.cluster import Cluster
-from ingress_manager.commands.check.lines import State, printed
+from ingress_manager.commands.check.lines import State
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, timeout_option, with_source
+from ingress_manager.core.text import one_line
 
+COLOURS = {State.WRONG: "red", State.WARNING: "yellow", State.UNKNOWN: "cyan", State.OK: "green"}
 PAUSE = 2.0
 """Seconds between two looks of --wait."""
 
@@ -42,6 +45,11 @@ def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -
             told = wrong
             note(f"… waiting until nothing is wrong: {told}")
         sleep(PAUSE)
-    for line in printed(found, source.kubectl.options):
-        click.echo(line)
-    context.exit(1 if wrong else 2 if any(line.state is State.UNKNOWN for line in found) else 0)
+    for line in found:
+        click.echo(f"{click.style(line.state, fg=COLOURS[line.state])} {one_line(line.sentence)}")
+        if line.remedy:
+            click.echo(f"    {one_line(line.remedy)}")
+    count = Counter(line.state for line in found)
+    told = ", ".join(f"{count[state]} {state.name.lower()}" for state in State if count[state])
+    click.echo(f"\n{'All is well: ' if {*count} == {State.OK} else ''}{told}.")
+    context.exit(1 if wrong else 2 if count[State.UNKNOWN] else 0)

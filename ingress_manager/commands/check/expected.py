@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from ingress_manager.commands.check.cluster import Cluster
-from ingress_manager.commands.check.lines import Line, ok, warning, wrong
+from ingress_manager.commands.check.lines import Line, warning, wrong
 from ingress_manager.commands.reading.manifests import at
 from ingress_manager.core.kubernetes import Object
 
@@ -93,31 +93,27 @@ def flat(found: Any, path: str = "spec") -> Iterator[tuple[str, Any]]:
 
 
 def policies(cluster: Cluster) -> Iterator[Line]:
-    """Yield whether each admission policy and its binding is there, as this version has it, and no older one."""
+    """Yield which admission policies and bindings aren't there, or are others than this version has."""
     # Those for more kinds guard the others as well.
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
-    for policy in of_kind(POLICY, folders[0]):
-        yield judged(cluster, policy["metadata"]["name"], *folders)
-    for policy in of_kind(POLICY, GATEWAY):
-        # The gateway is of one's own choice, and its policies are told where one of them is there.
-        name = policy["metadata"]["name"]
-        if any(cluster.one(resource, name) for resource in RESOURCES.values()):
-            yield judged(cluster, name, GATEWAY)
+    # The gateway is of one's own choice, and its policies have to be right where one of them is there.
+    for folder in (folders[0], GATEWAY):
+        for name in (each["metadata"]["name"] for each in of_kind(POLICY, folder)):
+            if folder != GATEWAY or any(cluster.one(resource, name) for resource in RESOURCES.values()):
+                yield from judged(cluster, name, *(folders if folder != GATEWAY else [GATEWAY]))
     known = {each["metadata"]["name"] for each in of_kind(POLICY, *FOLDERS, GATEWAY)}
     for kind, resource in RESOURCES.items():
-        for item in cluster.all(resource):
-            if item.name.startswith("ingress-manager-") and item.name not in known:
-                delete = ("kubectl", "delete", "--", kind.lower(), item.name)
-                yield warning(f"this version has no {kind} {item.name}", "Delete it.", delete)
+        for name in sorted(item.name for item in cluster.all(resource)):
+            if name.startswith("ingress-manager-") and name not in known:
+                yield warning(f"this version has no {kind} {name}", f"Delete it: kubectl delete {kind.lower()} {name}")
 
 
-def judged(cluster: Cluster, name: str, *folders: str) -> Line:
-    """Return the line for a policy: it has to be as one of the folders has it."""
-    for kind, called in ((POLICY, "the policy"), (BINDING, "the binding of the policy")):
-        found = cluster.one(RESOURCES[kind], name)
-        if found is None:
-            return wrong(f"{called} {name} isn't there")
+def judged(cluster: Cluster, name: str, *folders: str) -> Iterator[Line]:
+    """Yield what is wrong with a policy or its binding: each has to be as one of the folders has it."""
+    for kind, resource in RESOURCES.items():
+        found = cluster.one(resource, name)
         told = [differences(each, found) for each in of_kind(kind, *folders) if each["metadata"]["name"] == name]
-        if all(told):
-            return wrong(f"{called} {name}: {told[0][0]}")
-    return ok(f"the policy {name} and its binding are as this version has them")
+        if found is None:
+            yield wrong(f"the {kind} {name} isn't there")
+        elif all(told):
+            yield wrong(f"the {kind} {name}: {told[0][0]}")

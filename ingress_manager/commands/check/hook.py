@@ -10,18 +10,17 @@ from datetime import datetime, timedelta
 
 from ingress_manager import __version__
 from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, containers
-from ingress_manager.commands.check.lines import Line, ok, unknown, warning, wrong
+from ingress_manager.commands.check.lines import Line, unknown, warning, wrong
 from ingress_manager.commands.check.metacontroller import replicas
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
-from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND
+from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, wrong_with
 from ingress_manager.commands.view.events import OF_SERVICES, report_of
 from ingress_manager.commands.view.surroundings import LONG_AGO, time_of
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
-from ingress_manager.core.text import one_line
 
 LONGEST_PAUSE = timedelta(seconds=1000)
 """After at most this time Metacontroller tries again what has failed: an older Event may tell of what has healed."""
@@ -38,22 +37,19 @@ _ANSWERED = re.compile(r"unsupported status code: 4\d\d")
 
 
 def runs(cluster: Cluster) -> Iterator[Line]:
-    """Yield whether the hook runs, in the version of this program."""
+    """Yield what is wrong with the hook's Deployment: its replicas, or its version, if that isn't this program's."""
     deployment = cluster.hook
     if deployment is None:
         yield wrong(f"there is no Deployment {cluster.installation}")
         return
-    image = image_of(deployment)
     labelled = at(deployment, "spec", "template", "metadata", "labels", "app.kubernetes.io/version")
     stated = cluster.told("ingress_manager_build", "version") or labelled
-    if stated == __version__:
-        yield ok(f"the image is {image}, of version {__version__} as this program")
-    elif stated:
-        sentence = f"the image is {image}, of version {stated}, and this program is {__version__}"
+    if stated and stated != __version__:
+        sentence = f"the image is {image_of(deployment)}, of version {stated}, and this program is {__version__}"
         yield warning(sentence, "Use the commands of the hook's version: others may decide otherwise.")
-    else:
-        yield unknown(f"the image is {image}, which doesn't say its version")
-    yield replicas(deployment)
+    elif not stated:
+        yield unknown(f"the image is {image_of(deployment)}, which doesn't say its version")
+    yield from replicas(deployment)
 
 
 def image_of(item: Item) -> str:
@@ -61,10 +57,10 @@ def image_of(item: Item) -> str:
 
 
 def settings(cluster: Cluster) -> Iterator[Line]:
-    """Yield whether the settings are there, can be used, and hold, and what they pause."""
+    """Yield why the settings aren't there, can't be used, or don't hold, and what they pause."""
     deployment, text = cluster.hook, cluster.settings
     if deployment is None:
-        return
+        raise KubectlFailed(f"there is no Deployment {cluster.installation}")
     if text is None:
         name = configmap_of(deployment)
         why = f"no ConfigMap {deployment.namespace}/{name} has a settings.yaml" if name else f"{deployment} mounts none"
@@ -77,15 +73,12 @@ def settings(cluster: Cluster) -> Iterator[Line]:
         yield warning(f"the settings pause {policy.pauses}", "Set paused: false when it may go on.")
     if told and told != hashlib.sha256(text.text.encode()).hexdigest():
         sentence = f"the hook runs with other settings than those in the {text.file}: their SHA-256 is another one"
-        target = (f"--namespace={deployment.namespace}", "--", "deployment", deployment.name)
-        again = ("kubectl", "rollout", "restart", *target)
-        yield warning(sentence, "The hook reads them when it starts: restart it.", again)
-    elif not isinstance(policy, Message):
-        yield ok(f"the settings in the {text.file} can be used{', and the hook runs with them' if told else ''}")
+        again = f"kubectl rollout restart deployment --namespace={deployment.namespace} {deployment.name}"
+        yield warning(sentence, f"The hook reads them when it starts: {again}")
 
 
 def reached(cluster: Cluster) -> Iterator[Line]:
-    """Yield whether Metacontroller reaches the hook, as far as its newest Event of having asked it tells.
+    """Yield why Metacontroller doesn't reach the hook, as far as its newest Event of having asked it tells.
 
     What has worked since clears it: an Ingress was made, or the hook's Deployment became available or was rolled out.
     """
@@ -97,11 +90,8 @@ def reached(cluster: Cluster) -> Iterator[Line]:
         worked = max((_time(each.get("lastUpdateTime")) for each in good), default=LONG_AGO)
         failed = _time(newest.time)
         if failed >= max(worked, cluster.now - LONGEST_PAUSE) and failed >= newest_made(cluster):
-            look = (*("kubectl", "get", f"--namespace={cluster.installation.namespace}"), "--", "deployments,pods")
-            told = f"at {newest.time}, {one_line(newest.sentence)}"
-            yield wrong(f"the hook doesn't answer Metacontroller as it should: {told}", command=look)
-            return
-    yield ok("no Event says that Metacontroller doesn't reach the hook")
+            told = f"at {newest.time}, {newest.sentence}"
+            yield wrong(f"the hook doesn't answer Metacontroller as it should: {told}")
 
 
 def newest_made(cluster: Cluster) -> datetime:
@@ -123,7 +113,7 @@ def asked(cluster: Cluster) -> list[tuple[str, str]]:
 
 
 def webhook(cluster: Cluster) -> Iterator[Line]:
-    """Yield whether the webhook is there, if the settings deny, and its Deployment runs as the hook does."""
+    """Yield that the webhook isn't there, if the settings deny, or how its Deployment runs otherwise than the hook."""
     services, hook = asked(cluster), cluster.hook
     if not services and cluster.policy.admission.deny:
         sentence = "admission.deny of the settings is true, and the webhook isn't installed: nothing is denied"
@@ -133,7 +123,7 @@ def webhook(cluster: Cluster) -> Iterator[Line]:
         if deployment is None:
             yield wrong(f"there is no Deployment {namespace}/{name}, of the name of the Service that the webhook asks")
             continue
-        yield replicas(deployment)
+        yield from replicas(deployment)
         for what, of in (("image", image_of), ("ConfigMap", configmap_of)):
             if hook and of(deployment) != of(hook):
                 told = f"{deployment} has the {what} {of(deployment)}, and the hook {of(hook)}"
@@ -141,22 +131,22 @@ def webhook(cluster: Cluster) -> Iterator[Line]:
 
 
 def certificates(cluster: Cluster) -> Iterator[Line]:
-    """Yield whether the webhook's certificate is for its Service, and for how long it lasts."""
+    """Yield what is wrong with the webhook's certificate."""
     for namespace, service in asked(cluster):
         volumes = at(cluster.one(DEPLOYMENTS, service, namespace), "spec", "template", "spec", "volumes")
         for name in (at(each, "secret", "secretName") for each in mappings(volumes) if each.get("name") == "tls"):
-            yield certificate(cluster, namespace, str(name), f"{service}.{namespace}.svc")
+            yield from certificate(cluster, namespace, str(name), f"{service}.{namespace}.svc")
 
 
-def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Line:
-    """Return the line for the certificate in a Secret, of which nothing else is printed: no private key."""
+def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Iterator[Line]:
+    """Yield what is wrong with the certificate in a Secret, of which nothing else is printed: no private key."""
     secret, only = f"the Secret {namespace}/{name}", "--output=jsonpath={.data.tls\\.crt}"
     crt = cluster.kubectl.run("get", f"--namespace={namespace}", IGNORE_NOT_FOUND, only, "--", f"secret/{name}")
     if not can_be_read():
-        return unknown(f"the certificate in {secret} could not be looked at: {NOT_INSTALLED}")
-    if not crt:
-        return wrong(f"there is no certificate (tls.crt) in {secret}, or no such Secret", f"Make it: {SAY}")
-    if why := wrong_with(crt, [host], cluster.now):
-        return wrong(f"{secret}: {why}", f"Make another one: {SAY}")
-    told = f"the certificate in {secret} ends at {end_of(crt):%Y-%m-%dT%H:%M:%SZ}"
-    return warning(told, f"Renew it: {SAY}") if end_of(crt) - cluster.now < SOON else ok(told)
+        yield unknown(f"the certificate in {secret} could not be looked at: {NOT_INSTALLED}")
+    elif not crt:
+        yield wrong(f"there is no certificate (tls.crt) in {secret}, or no such Secret", f"Make it: {SAY}")
+    elif why := wrong_with(crt, [host], cluster.now):
+        yield wrong(f"{secret}: {why}", f"Make another one: {SAY}")
+    elif end_of(crt) - cluster.now < SOON:
+        yield warning(f"the certificate in {secret} ends at {end_of(crt):%Y-%m-%dT%H:%M:%SZ}", f"Renew it: {SAY}")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.check.cluster import Cluster, containers, engine_version
 from ingress_manager.commands.check.expected import differences, folder_of, of_kind
-from ingress_manager.commands.check.lines import Line, ok, warning, wrong
+from ingress_manager.commands.check.lines import Line, warning, wrong
 from ingress_manager.commands.check.versions import METACONTROLLER, by_version
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at
@@ -19,8 +19,6 @@ BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.h
 
 WEBHOOK = "spec.hooks.sync.webhook"
 """Where the hook is, which is otherwise in each installation."""
-
-LOOK = ("kubectl", "get", "--show-labels", "--", "decoratorcontroller", CONTROLLER)
 
 
 class Right(NamedTuple):
@@ -39,27 +37,26 @@ NEVER = tuple(Right(verb, "", "services") for verb in ("create", "update", "patc
 
 
 def runs(cluster: Cluster) -> Iterator[Line]:
-    """Yield whether Metacontroller runs, in which version, and with which arguments."""
+    """Yield what is wrong with what runs Metacontroller: its version, its replicas, its arguments."""
     engines = cluster.engines
     if not engines:
         yield wrong("no Deployment and no StatefulSet runs Metacontroller, so that nothing is made and nothing removed")
     for engine in engines:
-        yield by_version("Metacontroller", engine_version(engine), METACONTROLLER)
-        yield replicas(engine)
+        yield from by_version("Metacontroller", engine_version(engine), METACONTROLLER)
+        yield from replicas(engine)
         yield from arguments(cluster, engine)
     if len(engines) > 1:
         yield warning(f"several run it: {', '.join(map(str, engines))}; each writes what the others write", "Keep one.")
 
 
-def replicas(item: Item) -> Line:
-    """Return how many replicas of a Deployment or StatefulSet are ready."""
+def replicas(item: Item) -> Iterator[Line]:
+    """Yield how many replicas of a Deployment or StatefulSet are ready, unless all are."""
     stated, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
     wanted = 1 if stated is None else stated
-    told = f"{item} has {ready} of {wanted} replicas ready"
-    look = ("kubectl", "describe", f"--namespace={item.namespace}", "--", str(item.object["kind"]), item.name)
-    if ready >= wanted > 0:
-        return ok(told)
-    return (warning if ready else wrong)(told, "See why its Pods don't start.", look)
+    if not ready or ready < wanted:
+        look = f"kubectl describe {str(item.object['kind']).lower()} --namespace={item.namespace} {item.name}"
+        told = f"{item} has {ready} of {wanted} replicas ready"
+        yield (warning if ready else wrong)(told, f"See why its Pods don't start: {look}")
 
 
 def arguments(cluster: Cluster, engine: Item) -> Iterator[Line]:
@@ -80,11 +77,11 @@ def arguments(cluster: Cluster, engine: Item) -> Iterator[Line]:
         found = cluster.kubectl.run("get", f"--selector={selector}", "--output=name", "--", RESOURCE)
         if not any(name.endswith(f"/{CONTROLLER}") for name in found.split()):
             sentence = f"{engine} has --target-label-selector={selector}, which leaves out our DecoratorController"
-            yield wrong(f"{sentence}: nothing is made or removed", "Give it those labels, by a patch of yours.", LOOK)
+            yield wrong(f"{sentence}: nothing is made or removed", "Give it those labels, by a patch of yours.")
 
 
 def decorator(cluster: Cluster) -> Iterator[Line]:
-    """Yield whether the DecoratorController is as this version has it, but for where the hook is."""
+    """Yield how the DecoratorController is otherwise than this version has it, but for where the hook is."""
     controller = cluster.controller
     if controller is None:
         yield wrong(f"the DecoratorController {CONTROLLER} isn't there, so that Metacontroller does nothing")
@@ -94,12 +91,10 @@ def decorator(cluster: Cluster) -> Iterator[Line]:
     # The one that breaks something goes first.
     for each in sorted(found, key=lambda each: not each.startswith(BREAKING))[:1]:
         yield (wrong if each.startswith(BREAKING) else warning)(each)
-    if not found:
-        yield ok(f"the DecoratorController {CONTROLLER} is as this version has it")
 
 
 def rights(cluster: Cluster) -> Iterator[Line]:
-    """Yield whether Metacontroller's ServiceAccount has the rights that it needs, and none on Services."""
+    """Yield which rights Metacontroller's ServiceAccount lacks, and which it has on Services."""
     if not cluster.engines:
         raise KubectlFailed("nothing was found that runs Metacontroller")
     engine = cluster.engines[0]
@@ -116,13 +111,9 @@ def rights(cluster: Cluster) -> Iterator[Line]:
     if lacking := [str(right) for right in needed if right not in has]:
         remedy = "Bind the ClusterRole to it: metacontroller/README.md says how."
         yield wrong(f"{called} may not {', '.join(lacking)}", remedy)
-    else:
-        yield ok(f"{called} may do what it needs")
     if more := [str(right) for right in NEVER if right in has]:
         remedy = "Metacontroller's own manifests grant it; metacontroller/install doesn't, as nothing needs it."
         yield warning(f"{called} may {', '.join(more)}", remedy)
-    else:
-        yield ok(f"{called} may not write Services")
 
 
 def may(cluster: Cluster, account: str, asked: list[Right]) -> set[Right]:

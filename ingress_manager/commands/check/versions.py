@@ -1,9 +1,10 @@
 """Which versions are known to work: the one table of them, which docs/install.md shows. The pure part."""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from ingress_manager.commands.check.lines import Line, ok, unknown, warning, wrong
+from ingress_manager.commands.check.lines import Line, unknown, warning, wrong
 
 
 class Known(NamedTuple):
@@ -23,15 +24,14 @@ GATEWAY_API = Known("1.0", ("1.6.3",))
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 
-def by_version(name: str, stated: str, known: Known) -> Line:
-    """Return the line for a program, by the major and minor version that it states, as v1.36.3 or 4.17.2-distroless."""
+def by_version(name: str, stated: str, known: Known) -> Iterator[Line]:
+    """Yield what is wrong with the major and minor version that a program states, as v1.36.3 or 4.17.2-distroless."""
     found = [_VERSION.fullmatch(each) for each in (stated, known.least, known.tested[-1])]
     version, least, newest = ((int(each[1]), int(each[2])) if each else (0, 0) for each in found)
     if not found[0]:
-        return unknown(f"the version of {name} can't be told from {stated}")
-    if version < least:
-        return wrong(f"{name} {stated} is too old: it takes {known.least} or later", f"Upgrade {name}.")
-    if version > newest:
+        yield unknown(f"the version of {name} can't be told from {stated}")
+    elif version < least:
+        yield wrong(f"{name} {stated} is too old: it takes {known.least} or later", f"Upgrade {name}.")
+    elif version > newest:
         sentence = f"{name} {stated} is newer than {known.tested[-1]}, with which ingress-manager is tested"
-        return warning(sentence, "It may well work; nobody has tried it.")
-    return ok(f"{name} {stated}")
+        yield warning(sentence, "It may well work; nobody has tried it.")
