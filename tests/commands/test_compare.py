@@ -14,7 +14,7 @@ import trustme
 
 from ingress_manager.commands import compare
 from ingress_manager.commands.printing.objects import as_yaml
-from tests.commands.commands import Cluster, listing, run
+from tests.commands.commands import run
 
 NGINX = "nginx.ingress.kubernetes.io/"
 SILENT = 0
@@ -207,13 +207,6 @@ def test_only_ingresses_of_the_class_are_asked_for(controllers: list[Controller]
     assert {url for url, _ in old.asked} == {"http://a.example.com/", "https://a.example.com/"}
     ended = asked_with([old, old], internal)
     assert (ended.status, ended.err) == (2, "There is no Ingress of the class nginx in what was read.\n")
-
-
-def test_the_cluster_is_asked_for_its_ingresses(controllers: list[Controller], cluster: Cluster) -> None:
-    old, _ = controllers
-    cluster.says({"ingresses.networking.k8s.io": listing(ingress("a", "a.example.com", "/"))})
-    ended = run("compare", "--old", old.address, "--new", old.address, "--all-namespaces")
-    assert (ended.status, ended.out) == (0, "2 requests, 0 differ\n")
 
 
 def test_an_address_that_is_none_or_where_nothing_listens_is_wrong_use(controllers: list[Controller]) -> None:

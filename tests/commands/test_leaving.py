@@ -109,11 +109,37 @@ def test_traefik_reads_what_is_alike_and_nothing_that_the_table_does_not_have() 
     assert {name for name in read if TABLE[name].gateway is AtGateway.IGNORED} <= HALF_READ | {"enable-global-auth"}
 
 
-# The report, of which the docs show one.
+# The report, of which the docs show the rows.
 
 
 def reported(*objects: Any, options: tuple[str, ...] = ()) -> Ended:
     return run("leaving", "ingress-nginx", "-f", "-", *options, stdin="---\n".join(map(as_yaml, objects)))
+
+
+def test_below_the_rows_it_is_said_once_what_differs_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    ended = run("leaving", "ingress-nginx", "-f", REPOSITORY / "docs/commands/examples/of-ingress-nginx.yaml")
+    assert ended.status == 1
+    assert (
+        ended.out.partition("\nrefused: ")[2]
+        == """\
+configuration-snippet "more_set_headers \\"X-Frame-Options: DENY\\";\\n" of team-b/legacy
+  An Ingress with a snippet isn't served. Use annotations, or let the Pods do it.
+
+differs: proxy-body-size "50m" of team-b/legacy, team-a/upload
+  There is no limit, unless proxy-request-buffering is "on".
+
+As HTTPRoutes, no:
+  configuration-snippet of team-b/legacy
+  auth-secret of team-a/api
+  auth-type of team-a/api
+
+As HTTPRoutes, profile:
+  denylist-source-range of team-a/staff
+
+5 Ingresses: 1 open, 1 refused, 1 differs, 2 alike.
+"""
+    )
 
 
 @pytest.mark.parametrize(("columns", "widest"), [(20, NARROW), (100, 100), (400, WIDE)])
@@ -140,7 +166,7 @@ def test_without_anything_open_or_refused_all_is_fine(cluster: Cluster) -> None:
     cluster.says({"ingresses.networking.k8s.io": items})
     ended = run("leaving", "ingress-nginx", "--namespace", "estate")
     assert ended.status == 0
-    assert ended.out.endswith("2 Ingresses: 1 served, but for differences, 1 served alike.\n")
+    assert ended.out.endswith("2 Ingresses: 1 differs, 1 alike.\n")
     assert ended.err == (
         "What Ingresses of other namespaces answer for the same hosts isn't known: --all-namespaces reads them.\n"
     )

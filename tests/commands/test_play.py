@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import service
 from ingress_manager.commands.play import HEADERS, LARGEST_BODY, app_of, result_of
-from ingress_manager.commands.printing.objects import as_yaml, printed
+from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.render import rendered
@@ -26,26 +26,12 @@ from ingress_manager.core.text import one_line
 from tests import examples
 from tests.commands.commands import run
 from tests.core import made_up
-from tests.core.test_cases import ONE_OF_EACH
-from tests.golden import Case
 
 GOOD = as_yaml(service({"ingress/http": "true"}))
 BAD = as_yaml(service({"ingress/http": "true", "ingress/path": "shop", "ingress/host": "Shop", "ingress/hots": "a"}))
 
 
 # What is shown.
-
-
-@pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda case: case.name)
-def test_what_is_shown_is_what_render_prints(case: Case) -> None:
-    typed = as_yaml(case.service)
-    result = result_of(typed, case.settings)
-    becomes = rendered(read(typed, "service").items, case.policy)
-    assert "---\n".join(made["text"] for made in result["objects"]) == "".join(printed(becomes.objects, "yaml"))
-    told = ["service:{line}: {about}: {sentence}".format(**shown) for shown in result["mistakes"]]
-    assert told == [str(finding) for finding in becomes.messages]
-    states = {(False, False): "nothing", (True, False): "fine"}
-    assert result["state"] == states.get((bool(result["objects"]), bool(told)), "refused")
 
 
 def test_all_there_is_to_say_stands_in_the_result() -> None:

@@ -294,7 +294,7 @@ def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     assert served
 
     told = operator.sh("ingress-manager leaving ingress-nginx --all-namespaces")
-    assert re.findall(r"^served alike .* (\S+/\S+) *$", told, re.MULTILINE) == [
+    assert re.findall(r"^alike .* (\S+/\S+) *$", told, re.MULTILINE) == [
         "team-b/staff",
         "team-a/shop",
         "team-b/pay",

@@ -17,27 +17,12 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
 from ingress_manager.commands.view.objects import class_of, ingresses_in
 from ingress_manager.core.text import listed, one_line, quoted
-from ingress_manager.core.vocabulary import NGINX, protects
+from ingress_manager.core.vocabulary import NGINX
 
 NOTHING_READ = 2
 HEAD = ("AT THE GATEWAY", "AS HTTPROUTES", "INGRESS", "BECAUSE OF")
 NARROW, WIDE = 80, 160
 """Characters of a line. What a terminal has beyond them is left empty."""
-
-ALIKE = "served alike"
-AT_GATEWAY = {
-    AtGateway.OPEN: "open",
-    AtGateway.REFUSED: "refused",
-    AtGateway.DIFFERS: "served, but for",
-    AtGateway.IGNORED: ALIKE,
-    AtGateway.ALIKE: ALIKE,
-}
-IN_HTTPROUTES = {
-    AsHttpRoute.NO: "not",
-    AsHttpRoute.FILTER: "by a filter",
-    AsHttpRoute.PROFILE: "by a profile",
-    AsHttpRoute.SAME: "the same",
-}
 
 
 class Left(NamedTuple):
@@ -47,25 +32,19 @@ class Left(NamedTuple):
     judged: Sequence[Judged]
 
     @property
+    def differing(self) -> list[Judged]:
+        """Return what of it the gateway answers otherwise than ingress-nginx does."""
+        return [each for each in self.judged if each.gateway not in {AtGateway.IGNORED, AtGateway.ALIKE}]
+
+    @property
     def gateway(self) -> AtGateway:
         """Return what the gateway makes of it: the worst of all that it says."""
-        return next((each.gateway for each in self.judged), AtGateway.ALIKE)
+        return next((each.gateway for each in self.differing), AtGateway.ALIKE)
 
     @property
     def httproutes(self) -> AsHttpRoute:
         """Return how HTTPRoutes say it: the worst of all that it says."""
         return min((each.httproutes for each in self.judged), key=[*AsHttpRoute].index, default=AsHttpRoute.SAME)
-
-    @property
-    def differing(self) -> list[Judged]:
-        """Return what of it the gateway answers otherwise than ingress-nginx does."""
-        return [each for each in self.judged if AT_GATEWAY[each.gateway] != ALIKE]
-
-    @property
-    def rank(self) -> tuple[int, bool, str]:
-        """Return what sorts Ingresses: the worst first, and of those the ones with protection."""
-        protected = any(protects(each.key) for each in self.judged)
-        return [*AT_GATEWAY.values()].index(AT_GATEWAY[self.gateway]), not protected, self.item.full_name
 
 
 @click.command(short_help="Tell what becomes of each Ingress without ingress-nginx.")
@@ -79,8 +58,9 @@ def leaving(context: click.Context, source: Source, output: str) -> None:
     """Tell what becomes of each Ingress of the class nginx without ingress-nginx, whoever wrote it.
 
     A row says what the gateway with its component ingress-nginx does with the Ingress: "open" where it would answer a
-    request that ingress-nginx keeps out, "refused" where it would not serve it; and how HTTPRoutes would say the same.
-    Below the rows, it is said what differs, and what to do. Annotations stand without nginx.ingress.kubernetes.io/.
+    request that ingress-nginx keeps out, "refused" where it would not serve it; and whether HTTPRoutes say the "same",
+    by a "filter", by what else a "profile" has, or not. Below the rows, it is said what differs, and what to do.
+    Annotations stand without nginx.ingress.kubernetes.io/.
 
     Exit status: 0 if nothing is open or refused, 1 if something is or can't be read, 2 for wrong use, if kubectl has
     failed, or if there is no such Ingress.
@@ -96,7 +76,7 @@ def leaving(context: click.Context, source: Source, output: str) -> None:
     with waiting(f"judging {counted(len(found), 'Ingress')}"):
         of_nginx = [(item, spec) for item, spec in found if class_of(item, spec) == CLASS]
         left = [Left(item, judge(item, spec, near(spec, estate))) for item, spec in of_nginx]
-    left.sort(key=lambda each: each.rank)
+    left.sort(key=lambda each: ([*AtGateway].index(each.gateway), each.item.full_name))
     if output == "json":
         click.echo(as_json({"ingresses": [_as_json(each) for each in left]}), nl=False)
     elif left:
@@ -120,7 +100,7 @@ def report(left: Sequence[Left], width: int) -> Iterator[str]:
     rows = [HEAD]
     for each in left:
         because = ", ".join(dict.fromkeys(_called(judged) for judged in each.differing))
-        rows.append((AT_GATEWAY[each.gateway], IN_HTTPROUTES[each.httproutes], each.item.full_name, because))
+        rows.append((each.gateway, each.httproutes, each.item.full_name, because))
     *widths, longest = (max(len(one_line(row[column])) for row in rows) for column in range(3))
     widths.append(min(longest, width // 3))
     for row in rows:
@@ -129,8 +109,7 @@ def report(left: Sequence[Left], width: int) -> Iterator[str]:
         yield from _wrapped(line, width, " " * (sum(widths) + 6))
     yield from _remedies(left, width)
     yield from _as_httproutes(left, width)
-    words = Counter(AT_GATEWAY[each.gateway] for each in left)
-    counts = ", ".join(f"{count:,} {word}{' differences' * word.endswith('for')}" for word, count in words.items())
+    counts = ", ".join(f"{count:,} {word}" for word, count in Counter(each.gateway for each in left).items())
     yield f"\n{counted(len(left), 'Ingress')}: {counts}."
 
 
@@ -145,7 +124,7 @@ def _remedies(left: Sequence[Left], width: int) -> Iterator[str]:
         values = {value for value, _ in of}
         shown = f" {quoted(value)}" if len(values) == 1 and (value := values.pop()) else ""
         yield ""
-        yield from _wrapped(f"{AT_GATEWAY[gateway]}: {name}{shown} of {listed([label for _, label in of])}", width)
+        yield from _wrapped(f"{gateway}: {name}{shown} of {listed([label for _, label in of])}", width)
         yield from _wrapped(f"  {sentence}", width)
 
 
@@ -156,7 +135,7 @@ def _as_httproutes(left: Sequence[Left], width: int) -> Iterator[str]:
         for ingress in left:
             for name in dict.fromkeys(_called(each) for each in ingress.judged if each.httproutes is how):
                 found.setdefault(name, []).append(ingress.item.full_name)
-        yield from [f"\nHTTPRoutes say {IN_HTTPROUTES[how]}:"] if found else []
+        yield from [f"\nAs HTTPRoutes, {how}:"] if found else []
         for name, of in found.items():
             yield from _wrapped(f"  {name} of {listed(of)}", width, "    ")
 
