@@ -18,7 +18,6 @@ from typing import Any
 import yaml
 
 from ingress_manager.commands.audit.preview import preview
-from ingress_manager.commands.audit.printing import Report
 from ingress_manager.commands.audit.printing import printed as printed_audit
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing.objects import as_yaml
@@ -67,14 +66,13 @@ def uninstalled(case: Case) -> dict[str, str]:
 def audited(case: Case) -> dict[str, Any]:
     """Return what is found in a case of `audit`, or what its new settings would change."""
     forms = ["table", *case.stated.get("forms", ())]
+    seen = dumps.looked(case)
     if "new" in case.stated:
         new = parse(new_settings(case))
         view = look(dumps.manifests(case).items, new.without_pause())
-        report = Report(view, preview(view, new), noun="change")
-        return in_forms("changes", {form: "".join(printed_audit(report, form)) for form in forms})
-    seen = dumps.looked(case)
-    report = Report(seen.view, seen.findings)
-    return in_forms("audit", {form: "".join(printed_audit(report, form)) for form in forms})
+        seen = seen._replace(view=view, findings=preview(view, new))
+    name, noun = ("changes", "change") if "new" in case.stated else ("audit", "finding")
+    return in_forms(name, {form: "".join(printed_audit(seen, form, noun)) for form in forms})
 
 
 def in_forms(table: str, texts: dict[str, str]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import importlib
 import re
 import sys
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from tests import dumps, golden
 from tests import make_cases as cases
 from tests.commands.commands import INGRESSES, UNKNOWN_KIND, Cluster, listing, run
-from tests.commands.test_check import certificate
 
 [CASE] = (case for case in golden.cases_in(cases.AUDITS) if case.name == "why-nothing-answers")
 OBJECTS = dumps.objects(CASE.stated["objects"])
@@ -74,13 +72,3 @@ def test_without_the_library_no_certificate_is_judged(
     [_, unseen] = found["unseen"]
     assert "pip install '.[certificates]'" in unseen
     assert unseen.endswith("not looked for, or not everywhere: certificate")
-
-
-def test_a_certificate_that_is_not_valid_yet_is_told_of(audit: list[Any], cluster: Cluster) -> None:
-    crt = certificate(begin=datetime(2099, 1, 1), end=datetime(2100, 1, 1))
-    name = next(each["metadata"]["name"] for each in of_kind("Secret") if "tls.key" in each["data"])
-    cluster.says(ANSWERS | {"secrets": f"team-a {name} {crt} tls.crt,tls.key, kubernetes.io/tls\n"}, UNKNOWN_KIND)
-    found = run(*audit, "--only", "certificate", "-o", "json").json["findings"]
-    assert f"Secret team-a/{name}: its certificate isn't valid before 2099-01-01T00:00:00Z" in {
-        each["sentence"] for each in found
-    }

@@ -85,7 +85,7 @@ def test_without_one_kind_or_the_settings_nobody_is_told_more(case: Case) -> Non
 def states(seen: Looked) -> dict[tuple[str, ...], State]:
     """Return the state of each row."""
     return {
-        (row.service.full_name, row.entrance, *([row.kind, row.name] if row.kind else [])): row.judged.state
+        (row.namespace, row.service, *filter(None, (row.output, row.name))): row.state
         for row in Judge(seen).rows(seen.view.services.values())
     }
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.core.text import is_seen
-from tests.commands.commands import Cluster, Ended, event, put, run, settings_on_a_cluster
+from tests.commands.commands import Cluster, event, put, run, settings_on_a_cluster
 
 EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
 SHOP = service({"ingress/http": "true"})
@@ -61,25 +61,8 @@ def nested(levels: int) -> Any:
     return value
 
 
-ODD = [
-    None,
-    0,
-    -1,
-    True,
-    1e400,
-    10**400,
-    "",
-    "--all",
-    EVIL,
-    "\0",
-    [],
-    [None],
-    [EVIL],
-    {},
-    {EVIL: EVIL},
-    nested(150),
-    nested(900),
-]
+NUMBERS = [0, -1, True, 1e400, 10**400]
+ODD = [None, *NUMBERS, "", "--all", EVIL, "\0", [], [None], [EVIL], {}, {EVIL: EVIL}, nested(150), nested(900)]
 
 
 class Forged(Cluster):
@@ -91,12 +74,6 @@ class Forged(Cluster):
         found = self.answers.get(name, f"7 {EVIL}") if words[0] == "get" else ""
         assert stdin == ""
         return found if isinstance(found, str) else json.dumps({"kind": "List", "apiVersion": "v1", "items": found})
-
-
-def answered(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any], *arguments: str | Path) -> Ended:
-    """Return what a command does when kubectl prints the answers: objects, or else any text."""
-    Forged(monkeypatch, answers)
-    return run(*arguments)
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
@@ -112,15 +89,17 @@ def test_whatever_kubectl_prints_is_told_in_lines_and_no_terminal_obeys_it(data:
     place = data.draw(st.sampled_from(list(places(ANSWERS[name]))))
     forged = put(ANSWERS[name], place, data.draw(st.sampled_from(ODD)))
     with pytest.MonkeyPatch.context() as monkeypatch:
+        Forged(monkeypatch, {**ANSWERS, name: forged})
         for command in COMMANDS:
-            ended = answered(monkeypatch, {**ANSWERS, name: forged}, *command)
+            ended = run(*command)
             assert ended.status in {0, 1, 2}
             assert is_seen(ended.out + ended.err), command
 
 
 def test_a_name_that_no_api_server_has_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     forged = put([SHOP], (0, "metadata", "name"), EVIL)
-    ended = answered(monkeypatch, {**ANSWERS, "services": forged}, "render")
+    Forged(monkeypatch, {**ANSWERS, "services": forged})
+    ended = run("render")
     assert (ended.status, ended.out) == (2, "")
     assert "kubectl get services has printed what can't be read: team-a/\\x1b[31m" in ended.err
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object
 from ingress_manager.commands.audit import printing
-from ingress_manager.commands.audit.audit import audit_of
+from ingress_manager.commands.audit.audit import Looked, audit_of
 from ingress_manager.commands.audit.preview import preview
-from ingress_manager.commands.audit.printing import Report
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.documents import DEEPEST
@@ -164,9 +163,10 @@ def told(text: str) -> None:
     becomes = rendered(found.items, Policy())
     try:
         view = look(found.items, Policy())
+        around = Surroundings()
         audited = [
-            Report(view, audit_of(view, Policy(), Surroundings())),
-            Report(view, preview(view, Policy()), noun="change"),
+            Looked(view, around, found, (), [], is_blind=False)
+            for found in (audit_of(view, Policy(), around), preview(view, Policy()))
         ]
         wrong: Sequence[Message] = ()
     except Unreadable as unreadable:

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
-from ingress_manager.commands.reading.manifests import Item, at
+from ingress_manager.commands.reading.manifests import at
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, class_of, is_canary, places_of
 from ingress_manager.commands.view.standing import addresses_of, gateway_of
 from ingress_manager.commands.view.surroundings import CLASS
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, Key, ListenerSet, RouteMatch, RouteRule
+from ingress_manager.core.kubernetes import HTTPRoute, Key, ListenerSet, RouteMatch, RouteRule
 from ingress_manager.core.rules import as_prefix
 from ingress_manager.core.text import listed
 
@@ -79,7 +79,7 @@ def claimed_twice(seen: Seen) -> Found:
             claims += [str(claim)] if str(claim) not in claims else []
     for older, younger, claims in both.values():
         age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
-        sentence = f"{older}{_class_beside(older, younger)} {age}, and claims {listed(claims)}, too"
+        sentence = f"{older} {age}, and claims {listed(claims)}, too"
         owner = seen.view.owner_of(younger)
         service = owner.item if isinstance(owner, ServiceView) else None
         yield Finding(younger.item, sentence, kubectl("edit", service or younger.item), service)
@@ -102,19 +102,16 @@ def _sharing_claims(seen: Seen) -> Iterator[list[Claimant]]:
 
     One controller may serve several classes. Of those that are unknown, none is another.
     """
-    controllers = {name: _controllers_of(item) for name, item in seen.around.of_kind(CLASS).items()}
+    controllers = {
+        name: [str(each) for each in (at(item, "spec", "controller"), item.annotations.get(ALSO_SERVED_BY)) if each]
+        for name, item in seen.around.of_kind(CLASS).items()
+    }
     shared: dict[tuple[tuple[str, ...], str, str, bool], list[Claimant]] = {}
     for each in sorted(seen.view.objects.values(), key=lambda each: each.item.born):
         for claim in dict.fromkeys(claims_of(each)):
             for server in _servers_of(each, claim, controllers):
                 shared.setdefault((server, *claim[1:]), []).append((each, claim))
     yield from shared.values()
-
-
-def _controllers_of(ingress_class: Item) -> list[str]:
-    """Return the controllers that an IngressClass names."""
-    stated = (at(ingress_class, "spec", "controller"), ingress_class.annotations.get(ALSO_SERVED_BY))
-    return [str(each) for each in stated if each]
 
 
 def _servers_of(each: ObjectView, claim: Claim, controllers: Mapping[str, list[str]]) -> list[tuple[str, ...]]:
@@ -130,26 +127,13 @@ def _meet(one: Claimant, other: Claimant) -> bool:
     """Return whether one of two gets the requests for what both claim of one server.
 
     An HTTPRoute that names no listener, or no port, is for all. Two Ingresses without a common address have two load
-    balancers. Two redirects to https don't take anything from each other: what they lead to is told.
+    balancers.
     """
     (first, claim), (second, claimed) = one, other
     if first is second:
         return False
     if first.kind == HTTPROUTE:
         listeners = zip(claim.among[3:], claimed.among[3:], strict=True)
-        is_one = all(name == another or "" in {name, another} for name, another in listeners)
-        return is_one and not (_is_redirect(first) and _is_redirect(second))
+        return all(name == another or "" in {name, another} for name, another in listeners)
     addresses = [{*addresses_of(each.item)} for each in (first, second) if each.kind == INGRESS]
     return not (addresses and all(addresses) and addresses[0].isdisjoint(addresses[1]))
-
-
-def _is_redirect(route: ObjectView) -> bool:
-    """Return whether an HTTPRoute leads to no backend."""
-    rules = route.item.object["spec"].get("rules") or ()
-    return bool(rules) and not any(rule.get("backendRefs") for rule in rules)
-
-
-def _class_beside(older: ObjectView, younger: ObjectView) -> str:
-    """Return the class of an older Ingress, if a younger one of another class is served by the same controller."""
-    names = [class_of(each.item, each.typed.spec) for each in (older, younger) if isinstance(each.typed, Ingress)]
-    return f" (class {names[0]}, of the same controller)" if len({*names}) > 1 else ""

@@ -8,7 +8,7 @@ from click.core import ParameterSource
 from ingress_manager.commands.audit.audit import Looked, audit_of, is_unexplained, unseen, with_reasons
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.preview import Effect, preview
-from ingress_manager.commands.audit.printing import FORMATS, Report, printed
+from ingress_manager.commands.audit.printing import FORMATS, printed
 from ingress_manager.commands.audit.seen import Severity
 from ingress_manager.commands.printing.console import note, painter, waiting, width
 from ingress_manager.commands.reading.kubectl import KubectlFailed
@@ -90,11 +90,12 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
     seen = foreseen(source, policy) if new and isinstance(policy, Policy) else look_at(source, policy, only or KINDS)
     if isinstance(policy, Policy) and policy.pauses:
         note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
-    shown = [each for each in seen.findings if not only or each.kind in only]
     not_asked_for = [NOT_IN_FILES] if source.files else [f"Only {scope_of(source)} was looked at"]
-    told = [*([] if source.all_namespaces else not_asked_for), *seen.unseen]
-    report = Report(seen.view, shown, told, "finding" if new is None else "change", source.kubectl.options)
-    for text in printed(report, output, paint, width()):
+    shown = seen._replace(
+        findings=[each for each in seen.findings if not only or each.kind in only],
+        unseen=[*([] if source.all_namespaces else not_asked_for), *seen.unseen],
+    )
+    for text in printed(shown, output, "change" if new else "finding", source.kubectl.options, paint, width()):
         click.echo(text, nl=False)
     is_wrong = any(each.severity is not Severity.HINT for each in seen.findings)
     context.exit(COULD_NOT_LOOK if seen.is_blind else int(is_wrong))

@@ -2,62 +2,53 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import INDENT, Paint, beside, command_lines, counted, plain, shown, wrapped
-from ingress_manager.commands.view.look import View
 from ingress_manager.core.text import one_line
 
 FORMATS = ("table", "json")
 
 
-class Report(NamedTuple):
-    """What was found, and in how much."""
+def printed(  # noqa: PLR0913, PLR0917 - how, beside what
+    seen: Looked, form: str, noun: str = "finding", options: Sequence[str] = (), paint: Paint = plain, width: int = 0
+) -> Iterator[str]:
+    """Yield what was found, in pieces. `noun` is what a finding is: with other settings, a change.
 
-    view: View
-    findings: Sequence[Finding]
-    unseen: Sequence[str] = ()
-    """What was not looked at, a sentence each."""
-
-    noun: str = "finding"
-    """What a finding is: with other settings, a change."""
-
-    options: Sequence[str] = ()
-    """kubectl's options that say which cluster; every command has them."""
-
-
-def printed(report: Report, form: str, paint: Paint = plain, width: int = 0) -> Iterator[str]:
-    """Yield what was found, in pieces; lines of the table are broken at words to be no longer than a `width` over 0."""
-    exposed = [service.is_exposed for service in report.view.services.values()]
-    tally = Counter(finding.kind for finding in report.findings)
+    `options` of kubectl say which cluster; every command has them. Lines of the table are broken at words to be no
+    longer than a `width` over 0.
+    """
+    exposed = [service.is_exposed for service in seen.view.services.values()]
+    tally = Counter(finding.kind for finding in seen.findings)
     if form == "json":
-        found = [_as_json(finding, report.options) for finding in report.findings]
+        found = [_as_json(finding, options) for finding in seen.findings]
         services = {"all": len(exposed), "exposed": sum(exposed)}
-        yield as_json({"findings": found, "kinds": tally, "services": services, "unseen": report.unseen})
+        yield as_json({"findings": found, "kinds": tally, "services": services, "unseen": seen.unseen})
         return
-    yield from _table(report, paint, width)
+    yield from _table(seen.findings, options, paint, width)
     of_kinds = ", ".join(f"{count:,} {kind}" for kind, count in tally.items())
-    total = f"{counted(len(report.findings), report.noun)}{of_kinds and f' ({of_kinds})'}"
+    total = f"{counted(len(seen.findings), noun)}{of_kinds and f' ({of_kinds})'}"
     summary = f"{total} in {counted(len(exposed), 'Service')}, {sum(exposed):,} to be exposed."
     yield from (f"{line}\n" for line in wrapped(summary, width))
-    for sentence in report.unseen:
+    for sentence in seen.unseen:
         yield from (f"{paint(line, 'unseen')}\n" for line in wrapped(f"{one_line(sentence)}.", width, hanging=INDENT))
 
 
-def _table(report: Report, paint: Paint, width: int) -> Iterator[str]:
+def _table(findings: Sequence[Finding], options: Sequence[str], paint: Paint, width: int) -> Iterator[str]:
     """Yield each finding, and below it the command that fixes it."""
-    long = max((len(finding.kind) for finding in report.findings), default=0)
-    longest = max((len(one_line(str(finding.item))) for finding in report.findings), default=0)
-    for finding in report.findings:
+    long = max((len(finding.kind) for finding in findings), default=0)
+    longest = max((len(one_line(str(finding.item))) for finding in findings), default=0)
+    for finding in findings:
         head = f"{finding.kind.ljust(long)}  {one_line(str(finding.item)).ljust(min(longest, 60))}"
         (begin, text), *more = beside(head, one_line(finding.sentence), width)
         yield f"{paint(begin[:long], finding.severity)}{begin[long:]}{text}\n"
         yield from (f"{begin}{text}\n" for begin, text in more)
-        for line in command_lines(finding.command, report.options, width, INDENT):
+        for line in command_lines(finding.command, options, width, INDENT):
             yield f"{INDENT}{paint(one_line(line.removeprefix(INDENT)), 'command')}\n"
-    if report.findings:
+    if findings:
         yield "\n"
 
 

@@ -8,7 +8,7 @@ import click
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.command import look_at
 from ingress_manager.commands.audit.kinds import KINDS
-from ingress_manager.commands.printing.console import note, painter, width
+from ingress_manager.commands.printing.console import painter, width
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import (
@@ -88,13 +88,13 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     late = [row for row in rows if not has_reached(row, wanted)]
     for row in late:
         click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)
-    is_blind = any(row.judged.is_unseen for row in (late if wanted else rows)) or (seen.is_blind and not wanted)
+    is_blind = any(row.unsure for row in (late if wanted else rows)) or (seen.is_blind and not wanted)
     context.exit(COULD_NOT_LOOK if is_blind else int(bool(late)))
 
 
 def has_reached(row: Row, wanted: str | None) -> bool:
     """Return whether something has come as far as is wanted; whoever wants nothing has it."""
-    return wanted is None or row.judged.state in {State.SERVING, wanted}
+    return wanted is None or row.state in {State.SERVING, wanted}
 
 
 def wait_for(
@@ -105,7 +105,6 @@ def wait_for(
     With it, the Service that is named, or all, and their rows. The settings are read once.
     """
     policy, end = read_policy(source, "--settings"), monotonic() + seconds
-    before: set[str] = set()
     while True:
         seen = look_at(source, policy, KINDS if name else KINDS_OF_STATES, events=bool(name))
         services = [*seen.view.services.values()]
@@ -116,11 +115,7 @@ def wait_for(
         if wanted and not rows:
             raise click.UsageError('there is nothing to wait for: no annotation ingress/http: "true"')
         late = [row for row in rows if not has_reached(row, wanted)]
-        is_vain = any(row.judged.state is State.REFUSED or row.judged.is_unseen for row in late)
+        is_vain = any(row.state is State.REFUSED or row.unsure for row in late)
         if not late or is_vain or monotonic() >= end:
             return seen, services, rows
-        lines = {line_of(row) for row in late}
-        for line in sorted(lines - before):
-            note(line)
-        before = lines
         sleep(min(BETWEEN_LOOKS, max(end - monotonic(), 0)))

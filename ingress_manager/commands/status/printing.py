@@ -1,7 +1,6 @@
 """How `status` is printed: as a table, as JSON, or all that is known of one Service. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.kinds import KINDS
@@ -16,8 +15,6 @@ from ingress_manager.commands.view.events import about_whom, report_of
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.managed import keys_of
 from ingress_manager.commands.view.objects import backends_of
-from ingress_manager.core.namespace_policy import in_namespace
-from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line, quoted
 
 FORMATS = ("table", "json")
@@ -31,29 +28,22 @@ def printed(
 ) -> Iterator[str]:
     """Yield what is exposed, in pieces; `unseen` is what could not be looked at, a sentence each.
 
-    Sentences in the table are broken at words to be no longer than a `width` over 0.
+    In the table, sentences are broken at words to be no longer than a `width` over 0.
     """
     if form == "json":
-        yield as_json({"exposed": list(map(_as_json, rows)), "unseen": unseen})
+        yield as_json({"exposed": rows, "unseen": unseen})
         return
-    yield from _table(rows, paint, width) if rows else ("Nothing is exposed.\n",)
-    for sentence in unseen:
-        yield from (f"{paint(line, 'unseen')}\n" for line in wrapped(f"{one_line(sentence)}.", width, hanging=INDENT))
-
-
-def _table(rows: Sequence[Row], paint: Paint, width: int) -> Iterator[str]:
-    """Yield a line for each row, and below it one for each further URL, and why it has come no further."""
     lines = [[one_line(cell) for cell in _cells(row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(HEAD, *lines, strict=True)]
-    before = " " * (sum(widths[:2]) + 4)
-    yield f"{paint(_line(HEAD, [*widths[:-1], 0]), 'head')}\n"
+    widths[-1] = 0
+    yield f"{paint(_line(HEAD, widths), 'head')}\n" if rows else "Nothing is exposed.\n"
     for row, cells in zip(rows, lines, strict=True):
-        state = row.judged.state
-        yield f"{_line(cells[:-1], widths)}  {paint(state, state)}\n"
-        yield from (f"{before}{one_line(url)}\n" for url in row.urls[1:])
-        if row.judged.sentence:
-            for line in wrapped(one_line(row.judged.sentence), width, INDENT):
-                yield f"{paint(line, state)}\n"
+        yield f"{_line(cells[:-1], widths)}  {paint(row.state, row.state)}\n"
+        yield from (f"{' ' * (sum(widths[:2]) + 4)}{one_line(url)}\n" for url in row.urls[1:])
+        for line in wrapped(one_line(row.sentence), width, INDENT) if row.sentence else ():
+            yield f"{paint(line, row.state)}\n"
+    for sentence in unseen:
+        yield from (f"{paint(line, 'unseen')}\n" for line in wrapped(f"{one_line(sentence)}.", width, hanging=INDENT))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -61,32 +51,15 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _cells(row: Row) -> Sequence[str]:
-    at = ", ".join(row.gateways) or row.ingress_class
+    at = ", ".join(row.gateways) or row.ingress_class or ""
     url = row.urls[0] if row.urls else ""
-    return row.service.namespace, row.about, url, row.kind, at, ", ".join(row.addresses), row.judged.state
+    return row.namespace, row.about, url, row.output or "", at, ", ".join(row.addresses), row.state
 
 
 def line_of(row: Row) -> str:
     """Return a row as one line that can stand alone."""
-    state = ": ".join(filter(None, (row.judged.state, row.judged.sentence)))
-    return " ".join(filter(None, (f"{row.service.namespace}/{row.about}", row.kind, row.name, *row.urls, state)))
-
-
-def _as_json(row: Row) -> dict[str, Any]:
-    return {
-        "namespace": row.service.namespace,
-        "service": row.service.name,
-        "entrance": row.entrance or None,
-        "output": row.kind or None,
-        "name": row.name or None,
-        "urls": row.urls,
-        "class": row.ingress_class or None,
-        "gateways": row.gateways,
-        "addresses": row.addresses,
-        "state": row.judged.state,
-        "sentence": row.judged.sentence or None,
-        "reasons": row.reasons,
-    }
+    state = f"{row.state}: {row.sentence}" if row.sentence else row.state
+    return " ".join(filter(None, (f"{row.namespace}/{row.about}", row.output, row.name, *row.urls, state)))
 
 
 def told(service: ServiceView, rows: Iterable[Row], seen: Looked, options: Sequence[str] = (), width: int = 0) -> str:
@@ -97,7 +70,7 @@ def told(service: ServiceView, rows: Iterable[Row], seen: Looked, options: Seque
     findings = [finding for finding in seen.findings if finding.service is service.item]
     to_do = [line for finding in findings for line in _to_do(finding, options, width)]
     parts = (
-        ("asks for", _lines(_asked_for(service, seen), width)),
+        ("asks for", _lines(_asked_for(service), width)),
         ("stands", _lines(_standing(service, rows, seen), width)),
         ("happened", _lines(_happened(service, seen.events), width)),
         ("to do", to_do or _lines(["nothing was found"], width)),
@@ -111,15 +84,12 @@ def _lines(sentences: Iterable[str], width: int) -> list[str]:
     return [line for sentence in sentences for line in wrapped(one_line(sentence), width, INDENT, "  ")]
 
 
-def _asked_for(service: ServiceView, seen: Looked) -> Iterator[str]:
-    annotations, policy = service.item.annotations, seen.view.policy
+def _asked_for(service: ServiceView) -> Iterator[str]:
+    annotations = service.item.annotations
     if not service.entrances:
         yield 'nothing: it has no annotation ingress/http: "true"'
-    for entrance, stated in service.entrances.items():
+    for entrance in service.entrances:
         yield from (f"{key}: {quoted(annotations[key])}" for key in keys_of(entrance, annotations))
-        profile = in_namespace(policy, service.item.namespace, None).profile if isinstance(policy, Policy) else None
-        if profile and not stated.profile:
-            yield f"the profile {profile}, by the settings"
 
 
 def _standing(service: ServiceView, rows: Iterable[Row], seen: Looked) -> Iterator[str]:

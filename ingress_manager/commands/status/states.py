@@ -1,7 +1,7 @@
 """`status`: what is exposed, at which URLs, and how far it has come, as Kubernetes says it. The pure part.
 
-Each object that is made for a Service is a row, and so is an entrance for which there is none. A state says what is
-known, and nothing more: where something could not be looked at, it is UNKNOWN, or the last one that is sure.
+Each object that is made for a Service is a row, and so is a refused Service that has none. A state says what is known,
+and nothing more: where something could not be looked at, it is UNKNOWN, or the last one that is sure.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,12 +12,12 @@ import msgspec
 
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.reading.kinds import LISTENERSET, PLURAL, SERVICE
+from ingress_manager.commands.reading.kinds import LISTENERSET, PLURAL
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.look import ServiceView, Unknown
 from ingress_manager.commands.view.objects import (
-    TYPES,
     ObjectView,
+    as_object,
     backends_of,
     class_of,
     finalizers_of,
@@ -28,10 +28,8 @@ from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, is_ready
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.forbidden import parents_of
-from ingress_manager.core.kubernetes import Attachment, Ingress, Key, Object
+from ingress_manager.core.kubernetes import Attachment, Ingress, Key
 from ingress_manager.core.text import listed
-
-TYPE_OF = dict(TYPES.values())
 
 
 class State(StrEnum):
@@ -65,37 +63,38 @@ class Judged(NamedTuple):
     """A state, and what a person has to know of it."""
 
     state: State
-    sentence: str = ""
-    """Why it has come no further; empty for what is served."""
+    sentence: str | None = None
+    """Why it has come no further."""
 
-    is_unseen: bool = False
+    unsure: bool = False
     """Whether it may have come further: that depends on what could not be looked at."""
 
 
-class Row(NamedTuple):
-    """Something that is exposed: what is made for a Service, or an entrance for which nothing is."""
+class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
+    """Something that is exposed: what is made for a Service, or a Service for which nothing is. As JSON has it."""
 
-    service: Item
-    entrance: str
-    judged: Judged
-    reasons: Sequence[Reason] = ()
+    namespace: str
+    service: str
+    state: State
+    sentence: str | None
+    unsure: bool
+    reasons: Sequence[Reason]
     """Why the Service is refused, in the words of the Events, logs and metrics."""
 
-    kind: str = ""
-    name: str = ""
-    """The name of the object; empty where there is none."""
+    entrance: str | None = None
+    output: str | None = None
+    """The kind of the object; None where there is none."""
 
+    name: str | None = None
     urls: Sequence[str] = ()
-    ingress_class: str = ""
-    """Empty: the cluster's default, or no Ingress."""
-
+    ingress_class: str | None = None
     gateways: Sequence[str] = ()
     addresses: Sequence[str] = ()
 
     @property
     def about(self) -> str:
         """Return what a person calls it: the Service's name, with that of the entrance in brackets."""
-        return f"{self.service.name} ({self.entrance})" if self.entrance else self.service.name
+        return f"{self.service} ({self.entrance})" if self.entrance else self.service
 
 
 class Judge:
@@ -117,33 +116,29 @@ class Judge:
     def _of_service(self, service: ServiceView) -> Iterator[Row]:
         # What goes first is made anew afterwards, unless the Service is refused then.
         wanted = service.desired if service.refused else {**self._view.anew(service), **service.desired}
-        of_all = self._of_all(service)
-        keys = sorted({**wanted, **service.observed})
-        entrances = [entrance_for(service.service, key) for key in keys]
-        problems = service.refused.problems if service.refused else ()
-        reasons = list(dict.fromkeys(problem.reason for problem in problems))
-        for entrance, key in zip(entrances, keys, strict=True):
-            row = Row(service.item, entrance, of_all or self._judged(service, key), reasons)
-            yield self._with_object(row, key, wanted.get(key), service.observed.get(key))
-        if of_all:
-            others = (each for each in sorted(service.entrances) if each not in entrances)
-            yield from (Row(service.item, entrance, of_all, reasons) for entrance in others)
-
-    def _with_object(self, row: Row, key: Key, desired: Object | None, each: ObjectView | None) -> Row:
-        """Return the row with what an object says; one that doesn't stand is shown as it would be."""
-        item = each.item if each else Item(desired or {}, row.service.origin)
-        made = each.typed if each else msgspec.convert(desired, TYPE_OF[key[0]])
-        gateways = self._gateways(item, made)
-        at = [gateway for gateway in gateways.values() if gateway] if gateways else [item]
-        addresses = list(dict.fromkeys(address for one in at for address in addresses_of(one))) if each else []
-        return row._replace(
-            kind=key[0],
-            name=item.name,
-            urls=urls_of(item, made, addresses, self._around),
-            ingress_class=class_of(item, made.spec) if isinstance(made, Ingress) else "",
-            gateways=list(gateways),
-            addresses=addresses,
-        )
+        item, of_all = service.item, self._of_all(service)
+        reasons = [problem.reason for problem in service.refused.problems] if service.refused else []
+        reasons = list(dict.fromkeys(reasons))
+        for key in sorted({**wanted, **service.observed}):
+            # One that doesn't stand is shown as it would be.
+            each = service.observed.get(key) or as_object(Item(wanted[key], item.origin))
+            if isinstance(each, ObjectView):
+                judged = of_all or self._judged(service, key)
+                gateways = self._gateways(each.item, each.typed)
+                at = [gateway for gateway in gateways.values() if gateway] if gateways else [each.item]
+                found = [address for one in at for address in addresses_of(one)] if key in service.observed else []
+                yield Row(
+                    *(item.namespace, item.name, *judged, reasons),
+                    entrance=entrance_for(service.service, key) or None,
+                    output=each.kind,
+                    name=each.item.name,
+                    urls=urls_of(each.item, each.typed, found, self._around),
+                    ingress_class=class_of(each.item, each.typed.spec) if isinstance(each.typed, Ingress) else None,
+                    gateways=list(gateways),
+                    addresses=list(dict.fromkeys(found)),
+                )
+        if of_all and not (wanted or service.observed):
+            yield Row(item.namespace, item.name, *of_all, reasons)
 
     def _gateways(self, item: Item, made: Attachment) -> dict[str, Item | None]:
         """Return the Gateways of an object, or of its ListenerSets, by namespace/name; None: it wasn't read."""
@@ -156,14 +151,13 @@ class Judge:
 
     def _of_all(self, service: ServiceView) -> Judged | None:
         """Return the state of all that a Service asks for, None where each object has its own."""
-        found = {each.kind: each.sentence for each in self._findings.get((SERVICE, service.item.full_name), ())}
         if is_being_deleted(service.item):
             names = listed(finalizers_of(service.item)) or "nothing"
             return Judged(State.WAITING, f"{service.item} is being deleted; held by {names}")
-        if "refused" in found:
-            return Judged(State.REFUSED, found["refused"])
+        if service.refused:
+            return Judged(State.REFUSED, service.refused.line())
         if isinstance(service.decision, Unknown):
-            return Judged(State.UNKNOWN, "the settings could not be looked at", is_unseen=True)
+            return Judged(State.UNKNOWN, "the settings could not be looked at", unsure=True)
         return None
 
     def _judged(self, service: ServiceView, key: Key) -> Judged:
@@ -174,38 +168,30 @@ class Judge:
         each = service.observed.get(key)
         if each is None:
             sentence = f"whether {key[0]} {key[1]} is there: not all {PLURAL[key[0]]} could be looked at"
-            return Judged(State.UNKNOWN, sentence, is_unseen=True)
-        return self._of_standing(service, each, "; ".join(one.sentence for one in found if one.kind in IN_THE_WAY))
-
-    def _of_standing(self, service: ServiceView, each: ObjectView, why: str) -> Judged:
-        """Return the state of an object that is as it should be; `why` is what is known to be in the way."""
-        between = [self._judged(service, one) for one in listenersets_of(each.item, each.typed)]
-        late = [one for one in between if one.state is not State.SERVING]
-        if lacking := [one for one in late if one.state is not State.ACCEPTED]:
-            return lacking[0]
+            return Judged(State.UNKNOWN, sentence, unsure=True)
+        why = "; ".join(one.sentence for one in found if one.kind in IN_THE_WAY)
+        for between in (self._judged(service, one) for one in listenersets_of(each.item, each.typed)):
+            if between.state not in {State.SERVING, State.ACCEPTED}:
+                return between
         if isinstance(each.typed, Ingress):
-            if not addresses_of(each.item):
-                name = class_of(each.item, each.typed.spec)
-                whom = f"class {name}" if name else "the default class"
-                return Judged(State.WAITING, why or f"no controller of {whom} has given it an address")
-        elif not is_taken(each.item, each.typed):
-            return Judged(State.WAITING, why or "its controller has not taken it")
-        if why:
-            return Judged(State.ACCEPTED, why)
-        return late[0] if late else self._of_taken(service, each)
+            is_there, late = bool(addresses_of(each.item)), "no controller of its class has given it an address"
+        else:
+            is_there, late = is_taken(each.item, each.typed), "its controller has not taken it"
+        if why or not is_there:
+            return Judged(State.ACCEPTED if is_there else State.WAITING, why or late)
+        return self._of_taken(service, each)
 
     def _of_taken(self, service: ServiceView, each: ObjectView) -> Judged:
         """Return the state of an object that a controller has taken, and that nothing is known to be in the way of."""
         for label, gateway in self._gateways(each.item, each.typed).items():
             if gateway is None:
-                return Judged(State.ACCEPTED, f"Gateway {label} could not be looked at", is_unseen=True)
+                return Judged(State.ACCEPTED, f"Gateway {label} could not be looked at", unsure=True)
             if not addresses_of(gateway):
                 return Judged(State.ACCEPTED, f"Gateway {label} has no address")
-        if not (isinstance(each.typed, Ingress) or backends_of(each)):
-            return Judged(State.SERVING)  # it redirects, or is a ListenerSet
         slices = self._around.slices.get(service.item.full_name, ())
-        if any(map(is_ready, slices)):
+        leads = isinstance(each.typed, Ingress) or backends_of(each)  # else it redirects, or is a ListenerSet
+        if not leads or any(map(is_ready, slices)):
             return Judged(State.SERVING)
         if SLICE not in self._around.read:
-            return Judged(State.ACCEPTED, "not all EndpointSlices could be looked at", is_unseen=True)
+            return Judged(State.ACCEPTED, "not all EndpointSlices could be looked at", unsure=True)
         return Judged(State.ACCEPTED, f"Service {service.item.full_name} has no endpoint that is ready")
