@@ -95,8 +95,8 @@ def get(name: str, progress: Progress) -> Path:
 def build(names: Sequence[str], progress: Progress) -> None:
     """Build the programs that have not been built yet: those of one go.mod together, and they appear together.
 
-    The first time this takes minutes; later builds use Go's cache. Raises MissingProgram when Go is missing or
-    too old, and BuildFailed when it fails.
+    The first time this takes minutes; later builds use Go's cache. Raises MissingProgram when Go is missing,
+    and BuildFailed when it fails.
     """
     go = find_go(f"to build {', '.join(names)}")
     BUILD.mkdir(exist_ok=True)
@@ -157,7 +157,7 @@ def compile_packages(go: str, targets: dict[str, Path], module: str, progress: P
 def downloaded(module: str, purpose: str) -> Path:
     """Return the folder of a module, NAME@VERSION, that Go has downloaded; Go's checksum database vouches for it.
 
-    Raises MissingProgram, which says the purpose, when Go is missing or too old, and BuildFailed.
+    Raises MissingProgram, which says the purpose, when Go is missing, and BuildFailed.
     """
     command = (find_go(purpose), "mod", "download", "-json", module)
     answer = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
@@ -196,27 +196,14 @@ def follow(process: subprocess.Popen[str], names: str, progress: Progress) -> li
 
 
 def find_go(purpose: str) -> str:
-    """Return the path of a Go that can work with the control plane's go.mod; raises MissingProgram."""
-    [wanted] = re.findall(r"^go (\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
-    advice = (
+    """Return the path of Go, which fetches the version that a go.mod asks for; raises MissingProgram."""
+    if go := shutil.which("go"):
+        return go
+    raise MissingProgram(
+        f"Go is needed {purpose}, and there is no `go` on PATH.\n"
         "Get it from https://go.dev/dl/ or a package manager. "
         "Without Go, KUBEBUILDER_ASSETS can name a folder with etcd, kube-apiserver and kube-controller-manager."
     )
-    go = shutil.which("go")
-    if not go:
-        raise MissingProgram(f"Go {wanted} or later is needed {purpose}, and there is no `go` on PATH.\n{advice}")
-    # Asked in the module's folder, Go may answer as the newer toolchain that it fetches for this go.mod.
-    answer = subprocess.run([go, "version"], cwd=MODULE, capture_output=True, text=True, check=False)
-    found = re.search(r"\bgo(\d+(?:\.\d+)+)", answer.stdout)
-    if not found or numbers(found[1]) < numbers(wanted):
-        says = found[0] if found else answer.stderr.strip() or "nothing"
-        raise MissingProgram(f"Go {wanted} or later is needed {purpose}; {go} says {says}.\n{advice}")
-    return go
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, to compare it by."""
-    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
 @contextmanager

@@ -1,24 +1,4 @@
-"""The development cluster: a control plane with ingress-manager installed and running.
-
-It starts in this order. Each step needs those before it. What takes long begins early, and is waited for late.
-
-| step                        | needs, and why there                                                                   |
-|-----------------------------|----------------------------------------------------------------------------------------|
-| programs are found          | nothing runs yet: one that is missing is built now, which takes minutes                |
-| ports are reserved          | all that follows names the parts by them                                               |
-| etcd, API server begin      | they take longest; all until they are ready needs nothing of them                      |
-| the manifests are rendered  | the ports of the hook and the gateway, which they name                                 |
-| the hook begins             | its settings, from the manifests                                                       |
-| the API server is ready     |                                                                                        |
-| CRDs                        | before the manifests, which hold a DecoratorController, and before the controllers     |
-| controllers begin           | the CRDs: the garbage collector looks for later ones only every 30 seconds             |
-| the manifests are applied   | the CRDs                                                                               |
-| the gateway begins          | the manifests: its ServiceAccount's token, and the address of the 404 page's Service   |
-| the admission hook begins   | the manifests: the address of its Service                                              |
-| the hook is ready           | before the engine, whose first requests would fail                                     |
-| the engine begins           | the manifests: its ServiceAccount's token, and the DecoratorController                 |
-| all of it is ready          | the engine has taken up the DecoratorController, the policies deny, the others answer  |
-"""
+"""The development cluster: a control plane with ingress-manager installed and running."""
 
 import contextlib
 import os
@@ -116,7 +96,7 @@ class DevCluster(Starting):
         self._progress = progress
 
     def _start(self, exits: contextlib.ExitStack) -> None:
-        """Start all parts, in the order that this module opens with."""
+        """Start all parts, in an order in which each finds what it needs; what takes long begins early."""
         programs = find_programs(self._progress)
         traefik = find_traefik() if self._gateways else None
         crds = gateway_api_crds() if self._httproute else []
@@ -143,6 +123,7 @@ class DevCluster(Starting):
         plane.wait_ready()
 
         self._progress("applying the manifests")
+        # The manifests need them, and the garbage collector would look for later ones only every 30 seconds.
         install_crds(self.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *crds])
         plane.start_controllers()
         self.kubectl("apply", "--server-side", "--validate=strict", "--filename=-", input=manifests.text)
@@ -151,7 +132,7 @@ class DevCluster(Starting):
             self.gateway.start(plane, manifests)
         if self.admission:
             self.admission.start(self.api, manifests)
-        self.hook.wait_ready(self.hook_ready)
+        self.hook.wait_ready(self.hook_ready)  # before the engine, whose first requests would fail
 
         self._progress(f"starting {engines.name(self._metacontroller)}")
         # The manifests name the hook by its Service, which no DNS knows here: it is reached by a proxy, and is its own.

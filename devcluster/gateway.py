@@ -9,7 +9,7 @@ import http.client
 import platform
 import ssl
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +74,7 @@ class Gateway:
         self._processes = processes
         self._exits = contextlib.ExitStack()
         self.http_port, self.https_port, self._page_port, self._probes_port = (self._reserved() for _ in range(4))
-        self._internal_ports = [self._reserved() for _ in range(count)]  # where each instance answers /ping
+        self.internal_ports = [self._reserved() for _ in range(count)]  # where each instance answers /ping
         self.traefiks: list[Process] = []
         self.page: Process
         self.authority = processes.folder / "gateway-ca.crt"
@@ -116,35 +116,13 @@ class Gateway:
         self.page.start()
         kubeconfig = plane.folder / "gateway.kubeconfig"
         plane.write_kubeconfig(kubeconfig, NAME, plane.api.service_account_token(NAME, NAME))
-        for number, internal_port in enumerate(self._internal_ports, start=1):
+        for number, internal_port in enumerate(self.internal_ports, start=1):
             folder = plane.folder / f"traefik-{number}"
             self._configure(folder, rendered, internal_port)
-            self.traefiks.append(self._traefik(folder.name, folder / "traefik.yaml", kubeconfig))
-
-    def _traefik(self, name: str, file: Path, kubeconfig: Path) -> Process:
-        command = [str(self._program), f"--configFile={file}"]
-        process = self._processes.add(name, command, env={"KUBECONFIG": str(kubeconfig)})
-        process.start()
-        return process
-
-    @contextlib.contextmanager
-    def with_class_nginx(self, address: str) -> Iterator[None]:
-        """Have one more Traefik, with an address of loopback for itself and the same ports.
-
-        Its configuration is that of the first one, with what the component ingress-nginx adds.
-        """
-        static = yaml.safe_load((self._processes.folder / "traefik-1/traefik.yaml").read_text())
-        for entry_point in static["entryPoints"].values():
-            entry_point["address"] = entry_point["address"].replace(LOOPBACK, address)
-        static["providers"] |= yaml.safe_load((REPOSITORY / "gateway/ingress-nginx/provider.yaml").read_text())
-        path = self._processes.folder / f"traefik-{address}.yaml"
-        path.write_text(yaml.safe_dump(static))
-        process = self._traefik(path.stem, path, self._processes.folder / "gateway.kubeconfig")
-        try:
-            process.wait_ready(lambda: answers(self._internal_ports[0], "/ping", address=address))
-            yield
-        finally:
-            process.kill()
+            command = [str(self._program), f"--configFile={folder / 'traefik.yaml'}"]
+            process = self._processes.add(folder.name, command, env={"KUBECONFIG": str(kubeconfig)})
+            process.start()
+            self.traefiks.append(process)
 
     def _configure(self, folder: Path, rendered: Rendered, internal_port: int) -> None:
         """Write the files of one instance into a folder: as they are committed, but for addresses and folders."""
@@ -167,7 +145,7 @@ class Gateway:
     def wait_ready(self) -> None:
         """Return when the page answers, and each instance of Traefik."""
         self.page.wait_ready(lambda: answers(self._probes_port, "/healthz"))
-        for process, port in zip(self.traefiks, self._internal_ports, strict=True):
+        for process, port in zip(self.traefiks, self.internal_ports, strict=True):
             process.wait_ready(lambda port=port: answers(port, "/ping"))  # type: ignore[misc]
         self.traefiks[0].wait_ready(lambda: self.ask("nobody.example").is_the_404_page)
 

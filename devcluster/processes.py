@@ -199,11 +199,6 @@ class Processes:
         inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
         return inherited | {"HOME": str(self.folder)} | dict(extra or {})
 
-    def check_alive(self) -> None:
-        """Raise ProcessDied when one that was started has ended."""
-        for process in self._all:
-            process.check_alive()
-
     def __enter__(self) -> "Processes":
         return self
 

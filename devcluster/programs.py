@@ -81,7 +81,7 @@ def find_metacontroller() -> Path | None:
 def gateway_api() -> Path:
     """Return the folder with the CRDs of the Gateway API: of $GATEWAY_API_CRDS, else of the published Go module.
 
-    Raises MissingProgram when Go is missing or too old, and BuildFailed when it can't download the module.
+    Raises MissingProgram when Go is missing, and BuildFailed when it can't download the module.
     """
     if chosen := os.environ.get("GATEWAY_API_CRDS"):
         return Path(chosen)

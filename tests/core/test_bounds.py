@@ -7,8 +7,7 @@ import gc
 
 import pytest
 
-from bench.core import WORST_MEMORY, megabytes
-from bench.worst import COPIED, worst_requests
+from bench.core import COPIED, WORST_MEMORY, megabytes, worst_requests
 from hooks.sync import answer
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy, Tls

@@ -225,7 +225,6 @@ def test_a_service_that_was_wrong_before_is_denied_what_is_wrong_anew_and_goes_w
         patch(one_more)
     patch({"metadata": {"finalizers": ["example.com/keep"]}})
     standing.api.delete(SERVICES, "shop", standing.namespace)
-    patch(one_more)  # nothing of a Service that goes is denied
     patch({"metadata": {"finalizers": None}})
     standing.until("no Service", lambda: standing.api.get(SERVICES, "shop", standing.namespace) is None)
     standing.until("no Ingress", lambda: standing.ingress("shop") is None)

@@ -28,6 +28,7 @@ from ingress_manager.commands.leaving.judge import FIELDS, AtGateway, judge
 from tests.e2e.estate import ESTATE, KEY, NAMESPACE, PORT, Request, ingress, stated
 from tests.e2e.objects import CONFIG_MAPS, SECRETS, create, new
 from tests.e2e.people import is_allowed, said
+from tests.e2e.traffic import with_class_nginx
 
 NGINX = REPOSITORY / "gateway/ingress-nginx"
 POLICY = NGINX / "closed.yaml"
@@ -141,7 +142,7 @@ def class_nginx(cluster: DevCluster) -> Iterator[Gateway]:
     cluster.kubectl("apply", *files)
     wait_for(lambda: is_allowed(cluster.api, USER, "watch", "configmaps", ""), 30, what="the right to read ConfigMaps")
 
-    with cluster.gateway.with_class_nginx(ADDRESS):
+    with with_class_nginx(cluster, ADDRESS):
         yield cluster.gateway
     cluster.kubectl("delete", *files)
 

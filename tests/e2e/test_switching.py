@@ -30,7 +30,7 @@ from tests.e2e.nodes import Nodes
 from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, INGRESS_CLASSES, SECRETS, create
 from tests.e2e.objects import namespace as make_namespace
 from tests.e2e.shell import environment_of
-from tests.e2e.traffic import IN_A_ROW, asking
+from tests.e2e.traffic import IN_A_ROW, asking, with_class_nginx
 
 PAGES = [REPOSITORY / "docs/leaving-ingress-nginx.md", REPOSITORY / "docs/switching.md"]
 PATIENCE = 30
@@ -303,7 +303,7 @@ def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
     operator.sh("kubectl apply -k my-gateway/\nkubectl get service ingress-manager-gateway")
     assert operator.sh("kubectl get ingresses --all-namespaces --output json", status=1) == "", "no names run together"
     operator.new = gateways._replace(ip="127.0.0.10")
-    with served.with_class_nginx(operator.new.ip):
+    with with_class_nginx(operator.cluster, operator.new.ip):
         operator.until_served(operator.new)
         assert operator.sh("ingress-manager compare") == "6 requests, 0 differ\n"
         move(operator.new, visitor, late)

@@ -1,11 +1,16 @@
-"""Visitors who ask all the time."""
+"""Visitors who ask all the time, and one more Traefik for them."""
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from http.client import HTTPException
 
+import yaml
+
 from devcluster.api import T
+from devcluster.build import REPOSITORY
+from devcluster.cluster import DevCluster
+from devcluster.gateway import LOOPBACK, answers
 
 ON = {"ingress/http": "true"}
 IN_A_ROW = 12
@@ -32,3 +37,25 @@ def asking(ask: Callable[[], T]) -> Iterator[list[T | Exception]]:
     finally:
         ended.set()
         thread.join()
+
+
+@contextlib.contextmanager
+def with_class_nginx(cluster: DevCluster, address: str) -> Iterator[None]:
+    """Have one more Traefik, with an address of loopback for itself and the same ports.
+
+    Its configuration is that of the first one, with what the component ingress-nginx adds.
+    """
+    assert cluster.gateway
+    first = cluster.gateway.traefiks[0]
+    static = yaml.safe_load((cluster.folder / first.name / "traefik.yaml").read_text())
+    for entry_point in static["entryPoints"].values():
+        entry_point["address"] = entry_point["address"].replace(LOOPBACK, address)
+    static["providers"] |= yaml.safe_load((REPOSITORY / "gateway/ingress-nginx/provider.yaml").read_text())
+    path = cluster.folder / f"traefik-{address}.yaml"
+    path.write_text(yaml.safe_dump(static))
+    process = cluster.processes.add(path.stem, [first.command[0], f"--configFile={path}"], env=first.env)
+    process.start()
+    port = cluster.gateway.internal_ports[0]
+    process.wait_ready(lambda: answers(port, "/ping", address=address))
+    yield
+    process.kill()
