@@ -9,7 +9,7 @@ from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.objects import FORMATS, printed
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item, about, about_refusal
+from ingress_manager.commands.reading.manifests import Item, Unreadable, about, about_refusal
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.objects import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
@@ -76,9 +76,10 @@ def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
     for item in items:
         if item.kind != SERVICES:
             continue
-        service = as_service(item)
-        if isinstance(service, list):
-            found.messages += service
+        try:
+            service = as_service(item)
+        except Unreadable as unreadable:
+            found.messages += unreadable.messages
             continue
         decision = decide(service, NOTHING, policy)
         if isinstance(decision, Desired):

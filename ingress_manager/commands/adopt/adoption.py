@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ingress_manager.commands.adopt.around import Around, spec_of
+from ingress_manager.commands.adopt.around import Around
 from ingress_manager.commands.adopt.asked import Asked, asked_for, lost
 from ingress_manager.commands.adopt.moving import steps
 from ingress_manager.commands.adopt.parts import (
@@ -27,7 +27,7 @@ from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item, Manifests, about
 from ingress_manager.commands.view.managed import CONTROLLER, is_made_for, owners
-from ingress_manager.commands.view.objects import certificates_of, secret_called, services_of
+from ingress_manager.commands.view.objects import as_spec, certificates_of, secret_called, services_of
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object
@@ -113,7 +113,7 @@ def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, s
 
 def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: Around) -> None:
     """Plan how an Ingress is adopted, by the Service of its name or others in its place, or say why it can't be."""
-    item, before = plan.item, spec_of(plan.item)
+    item, before = plan.item, as_spec(plan.item)
     plan.refuse(obstacles(item, service))
     spec = by_rules(item, before, service, around)
     if spec is None:

@@ -7,7 +7,7 @@ import msgspec
 
 from ingress_manager.commands.adopt.asked import Asked
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
-from ingress_manager.commands.reading.manifests import Item, Manifests, Unreadable
+from ingress_manager.commands.reading.manifests import Item, Manifests
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.commands.view.objects import Place, as_spec, class_of, places_of
 from ingress_manager.core.kubernetes import IngressSpec
@@ -59,7 +59,7 @@ class Around:
         around = cls(policy, accepted, {item.full_name: item for item in manifests.of_kind(SERVICES)})
         for item in manifests.of_kind(INGRESSES):
             around.names[item.full_name] = is_managed(item)
-            spec = spec_of(item)
+            spec = as_spec(item)
             around.claim(Standing(item.full_name, class_of(item, spec), item.born, frozenset(places_of(spec))))
         return around
 
@@ -85,11 +85,3 @@ class Around:
             spec = msgspec.convert(asked.ingress["spec"], IngressSpec)
             self.claim(Standing(label, spec.ingress_class_name or "", (NOT_YET, label), frozenset(places_of(spec))))
         self.names[label] = True
-
-
-def spec_of(item: Item) -> IngressSpec:
-    """Return the typed spec of an Ingress. Raises Unreadable."""
-    found = as_spec(item)
-    if isinstance(found, list):
-        raise Unreadable(found)
-    return found

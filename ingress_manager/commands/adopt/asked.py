@@ -8,7 +8,7 @@ import msgspec
 import yaml
 
 from ingress_manager.commands.adopt.changes import Change, changes, number_of
-from ingress_manager.commands.reading.manifests import Item, Unreadable
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import annotations_of
 from ingress_manager.commands.view.objects import as_service, certificates_of, class_of, routes_to
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE, Route, is_on
@@ -97,7 +97,7 @@ def asked_for(item: Item, spec: IngressSpec, service: Item, policy: Policy, entr
     is_shared = bool(entrance or {*read_entrances(stated)} - {entrance})
     also = {} if is_shared else dict(allowed(item, here)) | protecting(item, here, tls=bool(certificates_of(spec)))
     of_class = msgspec.structs.replace(spec, ingress_class_name=class_of(item, spec) or None)
-    asking = kept | annotations_for(typed(service), of_class, ingress_of(entrance, service.name), here)
+    asking = kept | annotations_for(as_service(service), of_class, ingress_of(entrance, service.name), here)
     new = {f"{begin}{key}": value for key, value in asking.items()}
     off: dict[str, str | None] = {f"{begin}{key}": None for key in present if f"{begin}{key}" not in new}
     found = asked_with(item, spec, service, policy, changes_to(stated, new) | off | changes_to(stated, also), entrance)
@@ -105,14 +105,6 @@ def asked_for(item: Item, spec: IngressSpec, service: Item, policy: Policy, entr
         as_it_is = asked_with(item, spec, service, policy, changes_to(stated, also), entrance)
         if as_it_is.ingress and (found.refused or len(as_it_is.changes) <= len(found.changes)):
             return as_it_is
-    return found
-
-
-def typed(service: Item) -> Service:
-    """Return the typed Service. Raises Unreadable."""
-    found = as_service(service)
-    if isinstance(found, list):
-        raise Unreadable(found)
     return found
 
 
@@ -127,7 +119,7 @@ def asked_with(  # noqa: PLR0913, PLR0917 - each has a say in it
     """Return what becomes of a Service whose annotations are changed, as far as it is one Ingress."""
     merged: dict[str, Any] = {**service.annotations, **change}
     after = {key: value for key, value in merged.items() if value is not None}
-    is_now = typed(service)
+    is_now = as_service(service)
     changed = msgspec.structs.replace(is_now, metadata=msgspec.structs.replace(is_now.metadata, annotations=after))
     profile = after.get(f"{begin_of(entrance)}{PROFILE}")
     here = in_namespace(policy, service.namespace, profile)

@@ -91,5 +91,4 @@ def _changed(observed: ObjectView, desired: Object) -> ObjectView:
     """Return an object as Metacontroller would make it."""
     then = merged(observed.item, desired)
     metadata = {**observed.item.metadata, **then["metadata"]}
-    found = as_object(Item({**observed.item.object, "metadata": metadata, "spec": then["spec"]}, observed.item.origin))
-    return found if isinstance(found, ObjectView) else observed
+    return as_object(Item({**observed.item.object, "metadata": metadata, "spec": then["spec"]}, observed.item.origin))

@@ -48,10 +48,13 @@ def comment(text: str) -> str:
     return one_line(f"# {text}")
 
 
+def plural(thing: str) -> str:
+    return f"{thing}es" if thing.endswith("s") else f"{thing}s"
+
+
 def counted(count: int, thing: str) -> str:
     """Return how many there are, as people write it: 1,000 Ingresses."""
-    plural = "es" if thing.endswith("s") else "s"
-    return f"{count:,} {thing}{'' if count == 1 else plural}"
+    return f"{count:,} {thing if count == 1 else plural(thing)}"
 
 
 @dataclass(frozen=True, slots=True)

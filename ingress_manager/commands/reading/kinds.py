@@ -18,8 +18,6 @@ RESOURCES = {
 }
 """As kubectl is asked for them. It may know others of the same names, too."""
 
-PLURAL = {SERVICE: "Services", INGRESS: "Ingresses", HTTPROUTE: "HTTPRoutes", LISTENERSET: "ListenerSets"}
-
 OF_GATEWAY_API = (RESOURCES[HTTPROUTE], RESOURCES[LISTENERSET])
 """What may be made, and a cluster may not know."""
 

@@ -12,7 +12,8 @@ import msgspec
 
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.reading.kinds import LISTENERSET, PLURAL
+from ingress_manager.commands.printing.words import plural
+from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.look import ServiceView, Unknown
 from ingress_manager.commands.view.objects import (
@@ -167,7 +168,7 @@ class Judge:
             return Judged(State.WAITING, undone.sentence)
         each = service.observed.get(key)
         if each is None:
-            sentence = f"whether {key[0]} {key[1]} is there: not all {PLURAL[key[0]]} could be looked at"
+            sentence = f"whether {key[0]} {key[1]} is there: not all {plural(key[0])} could be looked at"
             return Judged(State.UNKNOWN, sentence, unsure=True)
         why = "; ".join(one.sentence for one in found if one.kind in IN_THE_WAY)
         for between in (self._judged(service, one) for one in listenersets_of(each.item, each.typed)):

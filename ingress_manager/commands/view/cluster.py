@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import click
 
-from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, PLURAL, RESOURCES, SERVICE, VERSIONS
+from ingress_manager.commands.printing.words import plural
+from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, RESOURCES, SERVICE, VERSIONS
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
 from ingress_manager.commands.reading.options import Source
@@ -26,8 +27,8 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
         manifests = source.read("")
         there = {item.kind for item in manifests.items}
         for kind in (kind for kind, version in VERSIONS.items() if version not in there):
-            prints = f"`kubectl get {PLURAL[kind].lower()}` prints them"
-            known.unread[kind] = f"{PLURAL[kind]} could not be looked at: there is none in what was read; {prints}"
+            prints = f"`kubectl get {plural(kind).lower()}` prints them"
+            known.unread[kind] = f"{plural(kind)} could not be looked at: there is none in what was read; {prints}"
         if SERVICE in known.unread:
             raise click.UsageError(known.unread[SERVICE])
         known.optional = {*known.unread} - {INGRESS}
@@ -40,7 +41,7 @@ def read_objects(source: Source) -> tuple[Manifests, Known]:
             if kind != INGRESS and failed.is_unknown_kind:
                 known.lacking.add(kind)
             else:
-                known.unread[kind] = f"{PLURAL[kind]} could not be looked at: {failed.message}"
+                known.unread[kind] = f"{plural(kind)} could not be looked at: {failed.message}"
     # Last: the Ingress of a Service that is made meanwhile must not be taken for one whose Service is gone.
     manifests.extend(source.read("services"))
     if not manifests.items:

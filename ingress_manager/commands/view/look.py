@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item, Unreadable
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, as_service
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, judge, refusal_of
@@ -140,17 +140,12 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
     known = known or Known()
     view = View(policy, known)
     services: dict[str, tuple[Item, Service]] = {}
-    wrong = []
     for item in items:
-        found = as_service(item) if item.kind == SERVICES else as_object(item) if item.kind in TYPES else None
-        if isinstance(found, list):
-            wrong += found
-        elif isinstance(found, ObjectView):
-            view.objects[found.key] = found
-        elif found:
-            services[item.full_name] = item, found
-    if wrong:
-        raise Unreadable(wrong)
+        if item.kind == SERVICES:
+            services[item.full_name] = item, as_service(item)
+        elif item.kind in TYPES:
+            each = as_object(item)
+            view.objects[each.key] = each
     made_for: dict[str, dict[Key, ObjectView]] = {}
     for each in view.objects.values():
         if each.is_marked and each.owner_uid:

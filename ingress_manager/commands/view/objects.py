@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import (
     HTTPROUTE,
     HTTPROUTES,
@@ -39,28 +38,24 @@ from ingress_manager.core.vocabulary import NGINX, OLD_CLASS
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-def as_service(item: Item) -> Service | list[Message]:
-    """Return the typed Service, or the message that says why kubectl would not apply it either."""
+def as_service(item: Item) -> Service:
+    """Return the typed Service. Raises Unreadable for what kubectl would not apply either."""
     metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
     return as_type(item, {**item.object, "metadata": metadata}, Service)
 
 
-def as_spec(item: Item) -> IngressSpec | list[Message]:
-    """Return the typed spec of an Ingress, or the message that says why the API server would not take it either."""
-    found = as_type(item, {"metadata": {}, "spec": item.object.get("spec")}, Ingress)
-    return found.spec if isinstance(found, Ingress) else found
+def as_spec(item: Item) -> IngressSpec:
+    """Return the typed spec of an Ingress. Raises Unreadable for what the API server would not take either."""
+    return as_type(item, {"metadata": {}, "spec": item.object.get("spec")}, Ingress).spec
 
 
 def ingresses_in(items: Iterable[Item]) -> list[tuple[Item, IngressSpec]]:
     """Return the Ingresses among the items. Raises Unreadable for what no API server takes."""
-    found = [(item, as_spec(item)) for item in items if item.kind == INGRESSES]
-    if wrong := [message for _, spec in found if isinstance(spec, list) for message in spec]:
-        raise Unreadable(wrong)
-    return [(item, spec) for item, spec in found if isinstance(spec, IngressSpec)]
+    return [(item, as_spec(item)) for item in items if item.kind == INGRESSES]
 
 
-def as_type(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
-    """Return an object as a type, or a message about the first field that is of another one, at its line."""
+def as_type(item: Item, object_: Object, type_: type[T]) -> T:
+    """Return an object as a type. Raises Unreadable about the first field that is of another one, at its line."""
     try:
         return msgspec.convert(object_, type_)
     except msgspec.ValidationError:
@@ -69,7 +64,8 @@ def as_type(item: Item, object_: Object, type_: type[T]) -> T | list[Message]:
     try:
         found: T = converted(object_, type_)
     except FieldError as error:
-        return [about(item, f"is no valid {item.kind.rpartition('/')[2]}: {error.sentence}", *error.path)]
+        wrong = about(item, f"is no valid {item.kind.rpartition('/')[2]}: {error.sentence}", *error.path)
+        raise Unreadable([wrong]) from error
     return found
 
 
@@ -101,7 +97,8 @@ class ObjectView:
     """The owner reference of the object that controls it; empty when none does."""
 
     is_marked: bool
-    is_labelled: bool
+    looks_ours: bool
+    """Whether it says that it was made by ingress-manager."""
 
     @property
     def key(self) -> Key:
@@ -118,23 +115,16 @@ class ObjectView:
         is_service = (self.owner.get("apiVersion"), self.owner.get("kind")) == ("v1", "Service")
         return f"{self.item.namespace}/{self.owner.get('name')}" if is_service else ""
 
-    @property
-    def looks_ours(self) -> bool:
-        """Return whether it says that it was made by ingress-manager."""
-        return self.is_marked or self.is_labelled
-
     def __str__(self) -> str:
         return str(self.item)
 
 
-def as_object(item: Item) -> ObjectView | list[Message]:
-    """Return the typed object, or the message that says why the API server would not take it."""
+def as_object(item: Item) -> ObjectView:
+    """Return the typed object. Raises Unreadable for what the API server would not take."""
     kind, type_ = TYPES[item.kind]
-    found: Attachment | list[Message] = as_type(item, item.object, type_)
-    if isinstance(found, list):
-        return found
-    is_marked, is_labelled = managed.is_marked(item), managed.is_labelled(item)
-    return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_labelled)
+    found: Attachment = as_type(item, item.object, type_)
+    is_marked = managed.is_marked(item)
+    return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_marked or managed.is_labelled(item))
 
 
 def is_being_deleted(item: Item) -> bool:

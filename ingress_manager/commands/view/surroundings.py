@@ -12,20 +12,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from ingress_manager.commands.printing.words import plural
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 
 CLASS, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
 CERTIFICATES = "certificates"
 """What `Surroundings.unread` calls what is in the Secrets, where nothing is there that reads it."""
-
-PLURAL = {
-    CLASS: "IngressClasses",
-    GATEWAY: "Gateways",
-    SLICE: "EndpointSlices",
-    SECRET: "Secrets",
-    CERTIFICATES: "The certificates in Secrets",
-}
 
 RESOURCES = {
     CLASS: "ingressclasses.networking.k8s.io",
@@ -67,7 +60,10 @@ class Surroundings:
         for what, reason in self.unread.items():
             by_reason.setdefault(reason, []).append(what)
         for reason, whats in by_reason.items():
-            yield whats, f"{', '.join(PLURAL[what] for what in whats)} could not be looked at: {reason}"
+            called = ", ".join(
+                "The certificates in Secrets" if each == CERTIFICATES else plural(each) for each in whats
+            )
+            yield whats, f"{called} could not be looked at: {reason}"
 
     def of_kind(self, kind: str) -> dict[str, Item]:
         """Return the objects of a kind by their namespace/name; IngressClasses by their names."""
