@@ -36,7 +36,7 @@ from ingress_manager.core.policy import (
 from ingress_manager.core.settings import FILE_VARIABLE
 from ingress_manager.core.vocabulary import KNOWN
 from tools import chart
-from tools.markdown import played, table
+from tools.markdown import played
 
 DOCS = REPOSITORY / "docs"
 EXAMPLES = DOCS / "commands/examples"
@@ -133,14 +133,10 @@ def refusals() -> str:
 
 
 def compatibility() -> str:
-    """Return the table of what the tests run with, from the files that pin it."""
-    rows = (
-        ("Kubernetes", ", ".join(KUBERNETES.tested), KUBERNETES.least),
-        ("Metacontroller", ", ".join(METACONTROLLER.tested), METACONTROLLER.least),
-        ("Traefik, by Ingress and by HTTPRoute", pinned("gateway/deployment.yaml", r"traefik:v([\d.]+)"), ""),
-        ("CRDs of the Gateway API", ", ".join(GATEWAY_API.tested), GATEWAY_API.least),
-    )
-    return table(("what", "tested with", "needed at least"), rows)
+    """Return the list of what the tests run with, from the files that pin it."""
+    rows = (("Kubernetes", KUBERNETES), ("Metacontroller", METACONTROLLER), ("CRDs of the Gateway API", GATEWAY_API))
+    lines = [f"- {what}: {', '.join(versions.tested)}; at least {versions.least}" for what, versions in rows]
+    return "\n".join((*lines, f"- Traefik: {pinned('gateway/deployment.yaml', r'traefik:v([0-9.]+)')}"))
 
 
 def pinned(path: str, pattern: str) -> str:
