@@ -34,8 +34,7 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool | UnsetType = UNSET
     """Whether hosts have TLS."""
     secret: str | UnsetType | None = UNSET
-    """The Secret with the certificate, in the Service's namespace; {service} and {namespace} are replaced. null: the
-    controller's own."""
+    """The Secret with the certificate; {service} and {namespace} are replaced. null: the controller's own."""
     redirect: bool | UnsetType = UNSET
     """Whether http redirects to https where there is TLS; HTTPRoutes only."""
     annotations: dict[str, str] | UnsetType = UNSET
@@ -53,9 +52,9 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The Gateway that HTTPRoutes attach to. Source: the Gateway API reference, ParentReference."""
 
     name: str
-    """The name of the Gateway."""
+    """Its name."""
     namespace: str
-    """The namespace of the Gateway."""
+    """Its namespace."""
     http: str | None = "http"
     """Its listener for hosts without TLS. null: a Service without TLS is refused."""
     https: str | None = "https"
@@ -109,9 +108,9 @@ class Profile(_Stated, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What one word on a Service stands for."""
 
     filters: tuple[Object, ...] | UnsetType = UNSET
-    """Filters of the Gateway API, copied into each rule of its HTTPRoutes."""
+    """Filters of the Gateway API, for each rule of its HTTPRoutes."""
     timeouts: Object | UnsetType = UNSET
-    """Timeouts of the Gateway API, copied into each rule of its HTTPRoutes."""
+    """Timeouts, likewise."""
     accepted_losses: tuple[str, ...] | UnsetType = UNSET
     """Takes the place of `limits.acceptedLosses`, where the profile has other means."""
 
@@ -131,7 +130,7 @@ class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     profiles: Limit | UnsetType = UNSET
     """The allowed profiles, or `any`."""
     accepted_losses: tuple[str, ...] | UnsetType = UNSET
-    """The full keys of annotations that may be lost, though they protect a Service or change its answer."""
+    """Full keys of annotations that may be lost, though they protect a Service or change its answer."""
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
