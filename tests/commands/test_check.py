@@ -7,7 +7,6 @@ import functools
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable
 from copy import deepcopy
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import trustme
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.oid import NameOID
 
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.check import cluster as reading
@@ -61,20 +56,8 @@ def sound() -> str:
 @functools.cache
 def certificate(host: str = HOST, begin: datetime = datetime(2020, 1, 1), end: datetime = datetime(2099, 1, 1)) -> str:
     """Return a certificate as Secrets have it."""
-    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ours")])
-    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
-    made = made.not_valid_before(begin).not_valid_after(end)
-    made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
-    return b64encode(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)).decode()
-
-
-CERTIFICATES: dict[str, Callable[[], str]] = {
-    "good": certificate,
-    "none": str,
-    "expired": lambda: certificate(end=datetime(2026, 1, 3)),
-    "soon": lambda: certificate(end=datetime(2026, 1, 11)),
-    "for another name": lambda: certificate("other.tools.svc"),
-}
+    made = trustme.CA().issue_cert(host, not_before=begin, not_after=end)
+    return b64encode(made.cert_chain_pems[0].bytes()).decode()
 
 
 def changed(objects: list[dict[str, Any]], place: str, value: Any = GONE) -> None:
@@ -139,7 +122,8 @@ class Cluster:
         for option in printed.keys() & {*arguments}:
             return str(self.case.get(printed[option], ""))
         if "tls" in options["--output"]:
-            return CERTIFICATES[self.case.get("crt", "good")]()
+            crt = self.case.get("crt", {})
+            return "" if crt is None else certificate(**crt)
         resource, _, name = arguments[-1].partition("/")
         kind = resource.partition(".")[0].removesuffix("s").removesuffix("e" if "sse" in resource else "")
         kind = kind.removesuffix("ie") + "y" if kind.endswith("ie") else kind

@@ -295,9 +295,9 @@ def class_nginx(operator: Operator, visitor: Visitor, late: Visitor) -> None:
 
     told = operator.sh("ingress-manager leaving ingress-nginx --all-namespaces")
     assert re.findall(r"^alike .* (\S+/\S+) *$", told, re.MULTILINE) == [
-        "team-b/staff",
         "team-a/shop",
         "team-b/pay",
+        "team-b/staff",
     ]
     operator.file("my-gateway/kustomization.yaml")
     operator.sh("kubectl apply -k my-gateway/\nkubectl get service ingress-manager-gateway")

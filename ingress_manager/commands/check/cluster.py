@@ -1,11 +1,12 @@
-"""What `check` reads of a cluster, when it is asked for, and once."""
+"""What `check` reads of a cluster, when it is asked for, and once; and a line for each thing that was looked at."""
 
 import contextlib
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import Any
+from enum import StrEnum
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, Manifests, at, mappings
@@ -28,6 +29,27 @@ BRIEFLY = "--request-timeout=5s"
 
 _METACONTROLLER = re.compile(r"(?:.*/)?metacontroller(?::(?P<tag>[^@]+))?(?:@.*)?")
 """The name of its image, whatever registry it is from."""
+
+
+class State(StrEnum):
+    """How something is, as the sign that its line begins with."""
+
+    WRONG = "✗"
+    WARNING = "!"
+    UNKNOWN = "?"
+    OK = "✓"
+
+
+class Line(NamedTuple):
+    """What was found when one thing was looked at."""
+
+    state: State
+    sentence: str
+    remedy: str = ""
+    """What to do; empty where nothing is to be done, or the table says it."""
+
+
+wrong, warning, unknown, ok = (partial(Line, state) for state in State)
 
 
 class Cluster:

@@ -9,8 +9,7 @@ from typing import Any
 
 import yaml
 
-from ingress_manager.commands.check.cluster import Cluster
-from ingress_manager.commands.check.lines import Line, warning, wrong
+from ingress_manager.commands.check.cluster import Cluster, Line, warning, wrong
 from ingress_manager.commands.reading.manifests import at
 from ingress_manager.core.kubernetes import Object
 

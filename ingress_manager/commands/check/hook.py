@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from ingress_manager import __version__
-from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, containers
-from ingress_manager.commands.check.lines import Line, unknown, warning, wrong
+from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, Line, containers, unknown, warning, wrong
 from ingress_manager.commands.check.metacontroller import replicas
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES

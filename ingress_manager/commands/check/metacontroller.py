@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
-from ingress_manager.commands.check.cluster import Cluster, containers, engine_version
+from ingress_manager.commands.check.cluster import Cluster, Line, containers, engine_version, warning, wrong
 from ingress_manager.commands.check.expected import differences, folder_of, of_kind
-from ingress_manager.commands.check.lines import Line, warning, wrong
 from ingress_manager.commands.check.versions import METACONTROLLER, by_version
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from ingress_manager.commands.check.cluster import Cluster
-from ingress_manager.commands.check.lines import Line, wrong
+from ingress_manager.commands.check.cluster import Cluster, Line, wrong
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, by_version
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND
 from ingress_manager.commands.reading.manifests import at, mappings

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ingress_manager.commands.check.lines import Line, unknown, warning, wrong
+from ingress_manager.commands.check.cluster import Line, unknown, warning, wrong
 
 
 class Known(NamedTuple):
