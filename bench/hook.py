@@ -1,7 +1,6 @@
 """The hook as it is served, without a cluster: what a request costs it."""
 
 import http.client
-import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from statistics import median
@@ -21,10 +20,7 @@ ROUNDS, EACH = 6, 200
 
 def hook_section(progress: Progress) -> Section:
     """Return what a request costs over kept connections: the median of several rounds."""
-    # Of a Service that no API server has stored: one whose objects are never there would be held back.
-    request, cpu = json.loads(sync_request()), list[float]()
-    del request["object"]["metadata"]["resourceVersion"]
-    body = json.dumps(request).encode()
+    body, cpu = sync_request(), list[float]()
     with ExitStack() as exits:
         processes, port = exits.enter_context(Processes()), exits.enter_context(closing(ReservedPort()))
         hook = processes.add("hook", hook_command(port.number), cwd=REPOSITORY)
