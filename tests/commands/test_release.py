@@ -16,51 +16,41 @@ from devcluster.build import REPOSITORY
 from devcluster.sync_requests import as_created, service
 from ingress_manager.commands.plans.steps import MOST_NAMES, MOVING
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.uninstall import CLUSTER_WIDE, OURS
+from ingress_manager.commands.uninstall import CLUSTER_WIDE, CONTROLLERS, OURS
 from ingress_manager.commands.view.managed import RECORDS
 from tests import golden
 from tests import make_cases as cases
-from tests.commands.commands import (
-    HTTPROUTES,
-    LISTENERSETS,
-    UNKNOWN_KIND,
-    Cluster,
-    event,
-    listing,
-    run,
-    settings_on_a_cluster,
-)
+from tests.commands.commands import HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, event, listing, run
+from tests.commands.commands import settings_on_a_cluster as installed
 from tests.golden import Case
 from tests.manifests.objects import built, rendered
 
 CASES = [(folder, case) for folder in (cases.RELEASES, cases.UNINSTALLS) for case in golden.cases_in(folder)]
 SHOP = service({"ingress/http": "true", "ingress/host": "shop.example.com"})
+ABSENT = "Ingress team-a/shop isn't there yet"
 
 
-def managed(kind: str = "Ingress", name: str = "shop") -> dict[str, Any]:
-    """Return an object as Metacontroller makes it for the Service shop."""
-    version = "networking.k8s.io/v1" if kind == "Ingress" else "gateway.networking.k8s.io/v1"
-    return as_created({"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "team-a"}}, SHOP)
-
-
-def told(name: str) -> dict[str, Any]:
-    """Return Metacontroller's Event that the Service shop hasn't its Ingress."""
-    found = event(SHOP, "422 Ingress team-a/shop isn't there yet: one that ingress-manager didn't make has that name")
-    return found | {"metadata": {"name": name, "namespace": "team-a", "resourceVersion": str(len(name))}}
+def managed(name: str = "shop", **annotations: str) -> dict[str, Any]:
+    """Return an Ingress as Metacontroller makes it for the Service shop."""
+    metadata = {"name": name, "namespace": "team-a"}
+    made: dict[str, Any] = as_created(
+        {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata}, SHOP
+    )
+    made["metadata"]["annotations"] |= annotations
+    return made
 
 
 @pytest.fixture(autouse=True)
 def there(cluster: Cluster) -> None:
     """A cluster with the Service shop and its Ingress, which knows neither HTTPRoutes nor Metacontroller's kinds."""
-    events = [listing(told("before")), listing(told("before"), told("after"))]
-    cluster.says({"events": events, "ingress": managed()}, UNKNOWN_KIND)
+    before, after = (event(SHOP, ABSENT, metadata={"name": "a", "resourceVersion": version}) for version in "12")
+    cluster.says({"events": [listing(before), listing(after)], "ingress": managed()}, UNKNOWN_KIND)
     has(cluster, SHOP, managed())
 
 
 def has(cluster: Cluster, *objects: dict[str, Any]) -> None:
     """Let a cluster have other Services and Ingresses."""
-    services = [each for each in objects if each["kind"] == "Service"]
-    ingresses = [each for each in objects if each["kind"] == "Ingress"]
+    services, ingresses = ([each for each in objects if each["kind"] == kind] for kind in ("Service", "Ingress"))
     found = {"services": services, "ingresses": ingresses, "services,ingresses": objects}
     cluster.answers |= {kind: listing(*each) for kind, each in found.items()}
 
@@ -88,12 +78,6 @@ def test_one_entrance_is_released_and_the_others_stay(cluster: Cluster) -> None:
     assert (nothing.out, nothing.err) == ("", "team-a/shop.other: nothing of it is ingress-manager's\n")
 
 
-def test_wrong_use_is_told_with_exit_status_2() -> None:
-    for command, message in (("release nobody", "there is no Service nobody"), ("uninstall", "--keep or --remove")):
-        ended = run(*command.split())
-        assert (ended.status, ended.out, message in ended.err) == (2, "", True)
-
-
 def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
     ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, ended.err) == (0, "")
@@ -108,7 +92,7 @@ def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
 
 def test_nothing_is_taken_off_the_service_before_metacontroller_has_let_go(cluster: Cluster) -> None:
     """An Event of before doesn't say so."""
-    cluster.answers["events"] = listing(told("before"))
+    del cluster.answers["events"][1]
     ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, cluster.asked[-1], "ingress/http-" in ended.out) == (2, "get events", False)
     assert "not seen that a new Event of Service team-a/shop has `Ingress team-a/shop isn't there yet`" in ended.err
@@ -128,15 +112,13 @@ def test_what_cannot_be_seen_is_not_taken_for_nothing(command: tuple[str, ...], 
     assert "httproutes is forbidden" in ended.err
 
 
-@pytest.mark.parametrize("key", RECORDS)
-def test_each_record_of_ours_is_gone_after_a_release(key: str, cluster: Cluster) -> None:
-    made = managed()
-    made["metadata"]["annotations"][key] = "ingress-manager"
-    has(cluster, SHOP, made)
-    for command in (("release", "team-a/shop"), ("uninstall", "--keep")):
-        [words] = [words for words in commands(run(*command).out) if words[1] == "patch"]
-        [patch] = [json.loads(word.removeprefix("--patch=")) for word in words if word.startswith("--patch=")]
-        assert {"op": "remove", "path": f"/metadata/annotations/{key.replace('/', '~1')}"} in patch
+@pytest.mark.parametrize("command", [("release", "team-a/shop"), ("uninstall", "--keep")])
+def test_each_record_of_ours_is_gone_after_a_release(command: tuple[str, ...], cluster: Cluster) -> None:
+    has(cluster, SHOP, managed(**dict.fromkeys(RECORDS, "ingress-manager")))
+    [words] = [words for words in commands(run(*command).out) if words[1] == "patch"]
+    [patch] = [json.loads(word.removeprefix("--patch=")) for word in words if word.startswith("--patch=")]
+    gone = {each["path"] for each in patch if each["op"] == "remove"}
+    assert {f"/metadata/annotations/{key.replace('/', '~1')}" for key in RECORDS} <= gone
 
 
 # uninstall
@@ -163,39 +145,30 @@ def test_all_that_was_installed_is_removed() -> None:
     assert left == []
 
 
-def test_metacontroller_stays_where_that_is_asked_for() -> None:
-    printed = run("uninstall", "--keep", "--keep-metacontroller").out
-    assert printed.endswith("\n# Metacontroller stays: --keep-metacontroller asks for that.\n")
-    assert {"crd", "metacontroller"}.isdisjoint(word for words in commands(printed) for word in words)
-
-
 def test_what_was_copied_goes_from_its_service_where_the_ingress_stays(cluster: Cluster) -> None:
     key = "nginx.ingress.kubernetes.io/proxy-body-size"
-    copied = managed()
-    copied["metadata"]["annotations"] |= {key: "8m"}
-    blog = service({"ingress/http": "true", key: "8m"})
+    blog = service(own := {"ingress/http": "true", key: "8m"})
     blog["metadata"] |= {"name": "blog", "uid": "2"}
-    has(cluster, service({"ingress/http": "true", key: "8m"}), blog, copied)
+    has(cluster, service(own), blog, managed(**{key: "8m"}))
     printed = run("uninstall", "--keep").out
     assert f"\nkubectl annotate --namespace=team-a -- service shop ingress/http- {key}- {MOVING}-\n" in printed
     assert f"\nkubectl annotate --namespace=team-a -- service blog ingress/http- {MOVING}-\n" in printed
 
 
 def test_the_whole_cluster_is_asked_and_the_hook_is_stopped_where_it_is(cluster: Cluster) -> None:
-    decorators, composites = (f"{kind}controllers.metacontroller.k8s.io" for kind in ("decorator", "composite"))
     ended = run("uninstall", "--keep", "--context", "there")
-    assert ended.status == 0
-    assert [call.rpartition(" ")[2] for call in cluster.calls] == [
-        *("services", "ingresses", HTTPROUTES, LISTENERSETS, decorators, composites)
+    assert [call.split()[-1] for call in cluster.calls] == [
+        *("services", "ingresses", HTTPROUTES, LISTENERSETS, *CONTROLLERS)
     ]
     assert all(words[words.index("--") - 1] == "--context=there" for words in commands(ended.out))
     assert not any("decoratorcontroller" in words for words in commands(ended.out)), "the cluster has no such kind"
     assert ended.err.startswith("The plan goes by the name ingress-manager/ingress-manager: no DecoratorController")
-    cluster.answers[decorators] = settings_on_a_cluster("", "tools", "hook")[decorators]
-    ended = run("uninstall", "--keep")
+    cluster.answers[CONTROLLERS[0]] = installed("", "tools", "hook")[CONTROLLERS[0]]
+    ended = run("uninstall", "--keep", "--keep-metacontroller")
     assert (ended.status, ended.err) == (0, "")
     assert "kubectl delete --namespace=tools --cascade=foreground --ignore-not-found -- deployment hook\n" in ended.out
     assert "# The namespace tools stays: " in ended.out
+    assert ended.out.endswith("\n# Metacontroller stays: --keep-metacontroller asks for that.\n")
 
 
 def test_the_steps_of_an_uninstallation_are_taken_and_one_that_fails_ends_it(cluster: Cluster) -> None:
@@ -204,3 +177,4 @@ def test_the_steps_of_an_uninstallation_are_taken_and_one_that_fails_ends_it(clu
     cluster.fails = {"delete deployment": KubectlFailed("Error from server: no")}
     ended = run("uninstall", "--keep", "--apply")
     assert (ended.status, ended.err.splitlines()[-1]) == (2, "Plan it again to go on.")
+    assert "say what becomes of the Ingresses: --keep or --remove" in run("uninstall").err
