@@ -80,7 +80,7 @@ def release_of(service: Item, manifests: Manifests, entrance: str | None = None,
             waited_for.append(item)
     off = taken_off(service, entrances, kept)
     held = "is being deleted, and nothing can keep it; finalizers hold it until then"
-    plan = Plan(service, label=service.full_name if entrance is None else f"{service.full_name}.{entrance}")
+    plan = Plan(service, service.full_name if entrance is None else f"{service.full_name}.{entrance}")
     plan.messages = [
         *unseen(service, off),
         *(about(item, held) for item in kept if item.metadata.get("deletionTimestamp")),

@@ -11,11 +11,10 @@ import click
 from ingress_manager.commands.plans.carrying_out import apply_option, carry_out
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.plans.steps import disowning, each_of
-from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Manifests
-from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, with_source
-from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, Installation, named_by
+from ingress_manager.commands.reading.options import CLUSTER, Source, with_source
+from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, named_by
 from ingress_manager.commands.release import taken_off
 from ingress_manager.commands.view.managed import CONTROLLER, controller_of, entrances_in, is_managed
 
@@ -41,7 +40,7 @@ GOING = ("--ignore-not-found", "--wait=false")
 )
 @click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nobody else uses it.")
 @apply_option
-@with_source(*CLUSTER, INSTALLATION)
+@with_source(*CLUSTER)
 def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, apply: bool) -> None:
     """Show the steps that remove ingress-manager from a cluster, or carry them out.
 
@@ -60,22 +59,17 @@ def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, a
     manifests = source.kubectl.get("services,ingresses", "--all-namespaces")
     for resource in (*OF_GATEWAY_API, *CONTROLLERS):
         manifests.extend(source.kubectl.get_if_known(resource, "--all-namespaces") or Manifests())
-    installation = source.installation or named_by(manifests.items)
-    if not installation:
-        note(f"The plan goes by the name {DEFAULT}: no DecoratorController leads to a hook.")
-    plan = steps(manifests, installation or DEFAULT, keep=keep, keep_metacontroller=keep_metacontroller)
+    plan = steps(manifests, keep=keep, keep_metacontroller=keep_metacontroller)
     if apply:
-        carry_out(source.kubectl, str(installation or DEFAULT), plan)
+        carry_out(source.kubectl, "uninstall", plan)
         click.echo("ingress-manager is removed.")
     else:
         for line in listed(plan, source.kubectl.options):
             click.echo(line)
 
 
-def steps(
-    manifests: Manifests, installation: Installation = DEFAULT, *, keep: bool, keep_metacontroller: bool = False
-) -> Iterator[Step]:
-    """Yield the steps that remove an installation.
+def steps(manifests: Manifests, *, keep: bool, keep_metacontroller: bool = False) -> Iterator[Step]:
+    """Yield the steps that remove the installation of a cluster.
 
     With `keep`, every object stays as it is; without, all are removed that ingress-manager has made. Metacontroller
     stays with `keep_metacontroller`, or where it works for other controllers.
@@ -83,9 +77,10 @@ def steps(
     managed = [item for item in manifests.of_kind(INGRESSES, HTTPROUTES, LISTENERSETS) if is_managed(item)]
     controllers = [each for each in manifests.items if each.kind.startswith("metacontroller.k8s.io/")]
     own = [each for each in controllers if each.name == CONTROLLER and each.kind.endswith("/DecoratorController")]
+    namespace, hook = named_by(own) or DEFAULT
     # After a run that was broken off, the cluster may not even know the kind.
     stop = [delete("decoratorcontroller", CONTROLLER)] if own else []
-    stop.append(delete("deployment", installation.name, options=(f"--namespace={installation.namespace}", WHOLE)))
+    stop.append(delete("deployment", hook, options=(f"--namespace={namespace}", WHOLE)))
     yield from titled("Stop ingress-manager. What it has made is served on.", stop)
     if keep:
         head = f"Release what it has made, {len(managed)} in all: it stays, also when its Service is deleted."
@@ -96,10 +91,10 @@ def steps(
     head = "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
     yield from titled(head, taking_off(manifests.of_kind(SERVICES), managed if keep else ()))
     yield from titled("Remove webhook, admission policies and rights.", [delete(CLUSTER_WIDE, options=[OURS])])
-    if installation.namespace == DEFAULT.namespace:
-        yield from titled("Remove the hook's namespace.", [delete("namespace", DEFAULT.namespace)])
+    if namespace == DEFAULT.namespace:
+        yield from titled("Remove the hook's namespace.", [delete("namespace", namespace)])
     else:
-        yield Step(notes=[f"The namespace {installation.namespace} stays: `helm uninstall` removes what is Helm's."])
+        yield Step(notes=[f"The namespace {namespace} stays: `helm uninstall` removes what is Helm's."])
     others = ", ".join(f"{each.kind.rpartition('/')[2]} {each.name}" for each in controllers if each not in own)
     if others or keep_metacontroller:
         why = f"it also works for {others}" if others else "--keep-metacontroller asks for that"

@@ -94,7 +94,7 @@ def adopt(
     """
     around = Around.of(manifests, policy, accepted)
     for item in ingresses:
-        plan = Adoption(item)
+        plan = Adoption(item, item.full_name)
         service, entrance = service_of(item, around.services)
         if service and is_made_for(item, service):
             plan.tell(["is ingress-manager's already"])

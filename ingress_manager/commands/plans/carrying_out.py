@@ -1,6 +1,6 @@
 """Carries plans out, for `--apply`: runs their kubectl commands, one after the other."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from time import monotonic, sleep
 
 import click
@@ -29,7 +29,7 @@ def perform(kubectl: Kubectl, plans: Iterable[Plan], *, apply: bool) -> int:
         for sentence in plan.notes:
             note(sentence)
         if apply and plan.steps:
-            carry_out(kubectl, plan.item.full_name, plan.steps)
+            carry_out(kubectl, plan.title, plan.steps)
             click.echo(plan.done)
         else:
             for line in plan.lines(kubectl.options):
@@ -48,7 +48,8 @@ def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step]) -> None:
     begun: list[Step] = []
     try:
         for step in steps:
-            before = [_version(item) for seen in step.until if seen.is_new for item in _look(kubectl, seen)]
+            known = [item for seen in step.until if seen.is_new for item in _look(kubectl, seen)]
+            before = [item.metadata.get("resourceVersion") for item in known]
             begun.append(step)
             for each in step.notes:
                 click.echo(comment(each))
@@ -71,17 +72,14 @@ def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step]) -> None:
 def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object]) -> None:
     """Return once something was seen. Raises KubectlFailed when it isn't in time."""
     end = monotonic() + PATIENCE
-    while not any(seen.holds(item) for item in _look(kubectl, seen) if not (seen.is_new and _version(item) in before)):
+    while not any(map(seen.holds, _look(kubectl, seen, before))):
         if monotonic() > end:
             raise KubectlFailed(f"After {PATIENCE} s it is not seen that {seen.what}: {seen.otherwise}")
         sleep(BETWEEN_LOOKS)
 
 
-def _look(kubectl: Kubectl, seen: Seen) -> Sequence[Item]:
-    """Return what the command of `seen` gets. Raises KubectlFailed."""
+def _look(kubectl: Kubectl, seen: Seen, before: Collection[object] = ()) -> list[Item]:
+    """Return what the command of `seen` gets, of what is to be new without these versions. Raises KubectlFailed."""
     end = seen.command.index("--")
-    return kubectl.get(" ".join(seen.command[end + 1 :]), *seen.command[2:end], IGNORE_NOT_FOUND).items
-
-
-def _version(item: Item) -> object:
-    return item.metadata.get("resourceVersion")
+    found = kubectl.get(" ".join(seen.command[end + 1 :]), *seen.command[2:end], IGNORE_NOT_FOUND).items
+    return [each for each in found if not (seen.is_new and each.metadata.get("resourceVersion") in before)]

@@ -50,16 +50,11 @@ def deployers_of(item: Item) -> list[Deployer]:
     return [each for each in found if each.keep] or found
 
 
-def is_kept(item: Item, deployer: Deployer) -> bool:
-    """Return whether a tool leaves an object alone that its source no longer has."""
-    key, _, value = deployer.keep.partition("=")
-    return value in item.annotations.get(key, "").split(",")
-
-
 def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iterator[str]:
     """Yield why a plan for an Ingress, which annotates `services`, has to wait for the source of a tool."""
     for deployer in deployers_of(ingress):
-        if deployer.keep and not is_kept(ingress, deployer):
+        key, _, value = deployer.keep.partition("=")
+        if value not in ingress.annotations.get(key, "").split(","):
             yield (
                 f"{deployer.name} keeps this Ingress, and would write it back, delete it, or fail: add the annotation "
                 f"{deployer.keep} in {deployer.source} and let {deployer.name} write it, then take the Ingress out of "
@@ -78,7 +73,6 @@ def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iter
 def about_service(item: Item, *, released: bool = False) -> Iterator[str]:
     """Yield a sentence for each tool that keeps a Service to which annotations are given, or from which they go."""
     for deployer in deployers_of(item):
-        source = deployer.source
-        given = f"put its annotations into {source} as well"
-        gone = f"take its annotations out of {source} after this, never before, or the Ingress goes"
+        given = f"put its annotations into {deployer.source} as well"
+        gone = f"take its annotations out of {deployer.source} after this, never before, or the Ingress goes"
         yield f"{deployer.name} keeps Service {item.name}: {gone if released else given}"

@@ -61,6 +61,9 @@ class Plan:
     """What is to be done about one object."""
 
     item: Item
+    title: str
+    """What a person calls it."""
+
     steps: list[Step] = field(default_factory=list)
     """Empty when nothing can be done, or nothing has to be."""
 
@@ -69,18 +72,11 @@ class Plan:
     done: str = ""
     """What is told once it was carried out."""
 
-    label: str = ""
-    """What a person calls it; "": the name of the object."""
-
     def lines(self, options: Sequence[str] = ()) -> Iterator[str]:
         """Yield the plan as a person reads it; nothing where nothing can be done, or has to be."""
         if self.steps:
             yield comment(self.title)
             yield from listed(self.steps, options)
-
-    @property
-    def title(self) -> str:
-        return self.label or self.item.full_name
 
 
 def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
