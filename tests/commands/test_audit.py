@@ -1,10 +1,14 @@
 """`ingress-manager audit`: the tables in tests/commands/audit have what is on a cluster, and what is found."""
 
 import copy
+import importlib
 import os
+import re
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,9 +23,11 @@ from ingress_manager.commands.audit.preview import Effect, preview
 from ingress_manager.commands.audit.printing import printed
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.view import certificates
 from ingress_manager.commands.view.drift import differences, merge
 from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.managed import CONTROLLER
+from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
@@ -261,6 +267,66 @@ def test_what_events_say_of_what_is_missing_is_quoted(cluster: Cluster) -> None:
         [found] = ended.json["findings"]
         assert (found["sentence"], found["command"].split()[1]) == (sentence, verb)
         assert (ended.status, ended.json["unseen"][1:]) == (2 if unseen else 1, unseen)
+
+
+# What is around.
+
+[ANSWERING] = (case for case in AUDITS if case.name == "why-nothing-answers")
+CLASSES, SLICES = AROUND["IngressClass"], AROUND["EndpointSlice"]
+
+
+@pytest.fixture
+def around() -> dict[str, Any]:
+    """Return what kubectl prints of the case about what nothing answers; of Secrets, in lines."""
+    found: dict[str, list[Object]] = {}
+    for each in dumps.objects(ANSWERING.stated["objects"]):
+        found.setdefault(each["kind"], []).append(each)
+    resources = {"Service": "services", "Ingress": INGRESSES, "IngressClass": CLASSES, "EndpointSlice": SLICES}
+    secrets = [
+        f"team-a {each['metadata']['name']} {each['data']['tls.crt']} {','.join(each['data'])}, {each['type']}\n"
+        for each in found["Secret"]
+    ]
+    return {resource: listing(*found[kind]) for kind, resource in resources.items()} | {"secrets": "".join(secrets)}
+
+
+def in_team_a(settings: Settings, *options: str) -> Ended:
+    return run("audit", "--current-settings", settings(ANSWERING.settings), "-n", "team-a", *options)
+
+
+def test_what_is_around_is_asked_for_and_no_private_key_is_read(
+    settings: Settings, cluster: Cluster, around: dict[str, Any]
+) -> None:
+    cluster.says(around, UNKNOWN_KIND)
+    ended = in_team_a(settings)
+    assert ended == (1, ANSWERING.stated["becomes"]["audit"] + "Only the namespace team-a was looked at.\n", "")
+    assert len(cluster.calls) == 7
+    [call] = [each for each in cluster.calls if each.endswith(" secrets")]
+    assert "go-template=" in call
+    assert not re.search(r"index \. [^)]*tls\.key|json", call)
+
+
+def test_what_may_be_read_is_judged_though_other_kinds_may_not(
+    settings: Settings, cluster: Cluster, around: dict[str, Any]
+) -> None:
+    no = "Error from server (Forbidden): no"
+    cluster.says({key: around[key] for key in ("services", INGRESSES, CLASSES)}, no)
+    found = in_team_a(settings, "-o", "json").json
+    assert found["kinds"] == {"no-class": 1}
+    skipped = "not looked for, or not everywhere: no-endpoints, certificate"
+    assert found["unseen"][2] == f"EndpointSlices, Secrets could not be looked at: {no}; {skipped}"
+
+
+def test_without_the_library_no_certificate_is_judged(
+    settings: Settings, cluster: Cluster, around: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.says(around, UNKNOWN_KIND)
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "cryptography", None)
+        importlib.reload(certificates)
+        [_, unseen] = in_team_a(settings, "-o", "json").json["unseen"]
+    importlib.reload(certificates)
+    assert "pip install '.[certificates]'" in unseen
+    assert unseen.endswith("not looked for, or not everywhere: certificate")
 
 
 # The merge, by which `audit` knows what Metacontroller would change: it comes out as Metacontroller's does.

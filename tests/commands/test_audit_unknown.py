@@ -1,7 +1,5 @@
 """Whoever can look at less is never told more, nor another state: of any case, any part is taken away."""
 
-from typing import NamedTuple
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,43 +15,23 @@ from tests import dumps, golden
 from tests import make_cases as cases
 from tests.golden import Case
 
-KINDS = (INGRESS, HTTPROUTE, LISTENERSET)
-AROUND = surroundings.RESOURCES
+KINDS = [SETTINGS, INGRESS, HTTPROUTE, LISTENERSET, *surroundings.RESOURCES]
+NAMESPACES = ["team", "team-a", "team-b", "routes"]
 OF_SEVERAL = {"refused", "claimed-twice"}
 """The kinds whose sentences tell less where less is known."""
 
-AUDITS = golden.cases_in(cases.AUDITS)
-STATUSES = golden.cases_in(cases.STATUSES)
+NOTHING: frozenset[str] = frozenset()
 
 
-class Less(NamedTuple):
-    """What of a case is taken away."""
-
-    kinds: frozenset[str] = frozenset()
-    namespaces: frozenset[str] = frozenset()
-    settings: bool = False
-
-
-LESS = st.builds(
-    Less,
-    st.frozensets(st.sampled_from([*KINDS, *AROUND]), max_size=2),
-    st.frozensets(st.sampled_from(["team", "team-a", "team-b", "routes"]), max_size=2),
-    st.booleans(),
-)
-ONE_LESS = [*(Less(frozenset({kind})) for kind in (*KINDS, *AROUND)), Less(settings=True)]
-
-
-def looked(case: Case, less: Less) -> Looked:
+def looked(case: Case, kinds: frozenset[str], namespaces: frozenset[str] = NOTHING) -> Looked:
     """Return what is seen of a case of which something is taken away."""
     whole = dumps.manifests(case)
-    items = [
-        item for item in whole.items if item.object["kind"] not in less.kinds and item.namespace not in less.namespaces
-    ]
+    items = [each for each in whole.items if each.object["kind"] not in kinds and each.namespace not in namespaces]
     around = dumps.around(Manifests(items))
-    around.read = dumps.around(whole).read - less.kinds
-    unread = dict.fromkeys([*less.kinds & {*KINDS}, *([SETTINGS] if less.settings else [])], "no")
-    policy = UNKNOWN if less.settings else case.policy
-    view = look(items, UNKNOWN if less.settings else case.policy.without_pause(), Known(unread))
+    around.read = dumps.around(whole).read - kinds
+    known = Known(dict.fromkeys(kinds & {*KINDS[:4]}, "no"))
+    policy = UNKNOWN if SETTINGS in kinds else case.policy
+    view = look(items, UNKNOWN if SETTINGS in kinds else case.policy.without_pause(), known)
     return Looked(view, around, audit_of(view, policy, around), (), [], is_blind=True)
 
 
@@ -62,24 +40,18 @@ def told(found: Finding) -> tuple[str, ...]:
     return (found.kind, str(found.item), "" if found.kind in OF_SEVERAL else found.sentence)
 
 
-def finds_no_more(case: Case, *lesses: Less) -> None:
-    """Whoever sees less of the case is told no more, and is never told to delete more."""
-    whole = looked(case, Less()).findings
+@given(
+    st.sampled_from(golden.cases_in(cases.AUDITS)),
+    st.frozensets(st.sampled_from(KINDS), max_size=3),
+    st.frozensets(st.sampled_from(NAMESPACES), max_size=2),
+)
+def test_who_sees_less_of_a_case_is_told_no_more_and_never_to_delete_more(
+    case: Case, kinds: frozenset[str], namespaces: frozenset[str]
+) -> None:
+    whole, part = looked(case, NOTHING).findings, looked(case, kinds, namespaces).findings
+    assert {told(each) for each in part} <= {told(each) for each in whole}
     deleted = {str(each.item) for each in whole if "delete" in each.command}
-    for less in lesses:
-        part = looked(case, less).findings
-        assert {told(each) for each in part} <= {told(each) for each in whole}
-        assert {str(each.item) for each in part if "delete" in each.command} <= deleted
-
-
-@given(st.sampled_from(AUDITS), LESS)
-def test_who_sees_less_of_a_case_is_told_no_more(case: Case, less: Less) -> None:
-    finds_no_more(case, less)
-
-
-@pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
-def test_without_one_kind_or_the_settings_nobody_is_told_more(case: Case) -> None:
-    finds_no_more(case, *ONE_LESS)
+    assert {str(each.item) for each in part if "delete" in each.command} <= deleted
 
 
 def states(seen: Looked) -> dict[tuple[str, ...], State]:
@@ -90,11 +62,11 @@ def states(seen: Looked) -> dict[tuple[str, ...], State]:
     }
 
 
-@pytest.mark.parametrize("case", STATUSES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", golden.cases_in(cases.STATUSES), ids=lambda case: case.name)
 def test_who_sees_less_is_told_a_state_that_is_less_and_never_another_one(case: Case) -> None:
-    before = states(looked(case, Less()))
-    for less in ONE_LESS:
-        for key, state in states(looked(case, less)).items():
-            # Where no Ingress is known of, there is one row for all of an entrance.
+    before = states(looked(case, NOTHING))
+    for kind in KINDS:
+        for key, state in states(looked(case, frozenset({kind}))).items():
+            # Where no Ingress is known of, there may be one row for all of a Service.
             were = {was for other, was in before.items() if other[: len(key)] == key}
             assert state in {State.UNKNOWN, *were, *([State.ACCEPTED] if State.SERVING in were else [])}, key

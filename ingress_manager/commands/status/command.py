@@ -79,30 +79,24 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     """  # noqa: D301 - \b keeps click from joining lines
     if name and "/" in name:
         source = replace(source, namespace=name.partition("/")[0])
-    seen, services, rows = wait_for(source, name, wanted, seconds)
+    seen, services, rows, late = wait_for(source, name, wanted, seconds)
     if name and output == "table" and not wanted:
         click.echo(told(services[0], rows, seen, source.kubectl.options, width()), nl=False)
     else:
         for text in printed(rows, seen.unseen, output, paint, width()):
             click.echo(text, nl=False)
-    late = [row for row in rows if not has_reached(row, wanted)]
     for row in late:
         click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)
     is_blind = any(row.unsure for row in (late if wanted else rows)) or (seen.is_blind and not wanted)
     context.exit(COULD_NOT_LOOK if is_blind else int(bool(late)))
 
 
-def has_reached(row: Row, wanted: str | None) -> bool:
-    """Return whether something has come as far as is wanted; whoever wants nothing has it."""
-    return wanted is None or row.state in {State.SERVING, wanted}
-
-
 def wait_for(
     source: Source, name: str | None, wanted: str | None, seconds: int
-) -> tuple[Looked, list[ServiceView], list[Row]]:
+) -> tuple[Looked, list[ServiceView], list[Row], list[Row]]:
     """Return the first look at which all is as it is wanted, or nothing more can be hoped for, or the last in time.
 
-    With it, the Service that is named, or all, and their rows. The settings are read once.
+    With it, the Service that is named, or all, their rows, and those that are late. The settings are read once.
     """
     policy, end = read_policy(source, "--settings"), monotonic() + seconds
     while True:
@@ -114,8 +108,8 @@ def wait_for(
         rows = list(Judge(seen).rows(services))
         if wanted and not rows:
             raise click.UsageError('there is nothing to wait for: no annotation ingress/http: "true"')
-        late = [row for row in rows if not has_reached(row, wanted)]
+        late = [row for row in rows if wanted and row.state not in {State.SERVING, wanted}]
         is_vain = any(row.state is State.REFUSED or row.unsure for row in late)
         if not late or is_vain or monotonic() >= end:
-            return seen, services, rows
+            return seen, services, rows, late
         sleep(min(BETWEEN_LOOKS, max(end - monotonic(), 0)))
