@@ -23,12 +23,12 @@ one since; `held` are the finalizers that hold its deletion. A Service has a `ui
 What stands in one item with a Service is `of` it, in its namespace, and has its host.
 """
 
+import json
 from datetime import datetime
 from typing import Any
 
 from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.audit.audit import Looked, audit_of, with_reasons
-from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Manifests, read
 from ingress_manager.commands.view.events import EVENTS, reports
 from ingress_manager.commands.view.look import look
@@ -43,14 +43,9 @@ DELETED = "2026-01-03T03:04:05Z"
 PORTS = [{"name": "http", "port": 80, "protocol": "TCP"}]
 
 
-def text(case: Case) -> str:
-    """Return the objects of a case, as `kubectl get -o yaml` would print them."""
-    return "---\n".join(as_yaml(each) for each in objects(case.stated["objects"]))
-
-
 def manifests(case: Case) -> Manifests:
     """Return the objects of a case, as a command reads them."""
-    return read(text(case))
+    return read(json.dumps({"kind": "List", "items": objects(case.stated["objects"])}))
 
 
 def around(found: Manifests) -> Surroundings:
@@ -86,8 +81,8 @@ def apart(item: Object) -> list[Object]:
     if "kind" in item or "Service" not in item:
         return [item]
     own = item["Service"]
-    beside = {"of": own.get("name", "shop")} | {key: own[key] for key in ("namespace", "host") if key in own}
-    return [{kind: short if kind == "Service" else beside | short} for kind, short in item.items()]
+    same = {"of": own.get("name", "shop")} | {key: own[key] for key in ("namespace", "host") if key in own}
+    return [{kind: short if kind == "Service" else same | short} for kind, short in item.items()]
 
 
 def made(stated: Object, services: list[Object]) -> Object:
@@ -99,8 +94,7 @@ def made(stated: Object, services: list[Object]) -> Object:
         return since(attachment(kind, short, services), short)
     if kind == "Event":
         return since(event(short, services), short)
-    wholes = {"EndpointSlice": endpoints, "Secret": secret, "IngressClass": ingress_class, "Gateway": gateway}
-    return since(wholes[kind](short), short)
+    return since(beside(kind, short), short)
 
 
 def since(found: Object, short: Object) -> Object:
@@ -213,19 +207,6 @@ def conditions(*types: str, **wrong: str) -> list[Object]:
     return found
 
 
-def endpoints(short: Object) -> Object:
-    """Return an EndpointSlice."""
-    labels = {"kubernetes.io/service-name": short["of"]}
-    return {
-        "apiVersion": "discovery.k8s.io/v1",
-        "kind": "EndpointSlice",
-        "metadata": metadata({"name": f"{short['of']}-x"} | short, CREATED, labels=labels),
-        "addressType": "IPv4",
-        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
-        "endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
-    }
-
-
 def event(short: Object, services: list[Object]) -> Object:
     """Return an Event of Metacontroller's."""
     own = metadata({"name": f"{short['of']}.{short.get('at', '')}"} | short, CREATED)
@@ -235,25 +216,31 @@ def event(short: Object, services: list[Object]) -> Object:
     return {"apiVersion": "v1", "kind": "Event", "metadata": own, "involvedObject": service, **said}
 
 
-def secret(short: Object) -> Object:
-    """Return a Secret for TLS."""
-    own = {"name": short["name"], "namespace": short.get("namespace", NAMESPACE)}
-    data = {"tls.crt": short["crt"], "tls.key": ""}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": own, "type": "kubernetes.io/tls", "data": data}
+AROUND: dict[str, Object] = {
+    "EndpointSlice": {
+        "apiVersion": "discovery.k8s.io/v1",
+        "addressType": "IPv4",
+        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
+        "endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
+    },
+    "Secret": {"apiVersion": "v1", "type": "kubernetes.io/tls"},
+    "IngressClass": {"apiVersion": "networking.k8s.io/v1"},
+    "Gateway": {"apiVersion": f"{golden.GATEWAY_API}/v1"},
+}
+LISTENERS = [{"name": "http", "port": 80, "protocol": "HTTP"}, {"name": "https", "port": 443, "protocol": "HTTPS"}]
 
 
-def ingress_class(short: Object) -> Object:
-    """Return an IngressClass."""
-    own = {"name": short.get("name", "nginx"), "creationTimestamp": short.get("created", NOW)}
-    spec = {"controller": short.get("controller", "example.com/controller")}
-    return {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": own, "spec": spec}
-
-
-def gateway(short: Object) -> Object:
-    """Return a Gateway, whose listeners admit routes of every namespace."""
+def beside(kind: str, short: Object) -> Object:
+    """Return an object that stands around the others."""
+    found = AROUND[kind] | {"kind": kind}
+    if kind == "EndpointSlice":
+        labels = {"kubernetes.io/service-name": short["of"]}
+        return found | {"metadata": metadata({"name": f"{short['of']}-x"} | short, CREATED, labels=labels)}
+    if kind == "Secret":
+        return found | {"metadata": metadata(short, CREATED), "data": {"tls.crt": short["crt"], "tls.key": ""}}
+    if kind == "IngressClass":
+        own = {"name": short.get("name", "nginx"), "creationTimestamp": NOW}
+        return found | {"metadata": own, "spec": {"controller": short.get("controller", "example.com/controller")}}
     own = metadata({"name": "web", "namespace": "infrastructure"} | short, NOW)
-    every = {"allowedRoutes": {"namespaces": {"from": "All"}}}
-    usual = [{"name": "http", "port": 80, "protocol": "HTTP"}, {"name": "https", "port": 443, "protocol": "HTTPS"}]
-    spec = {"listeners": [every | each for each in short.get("listeners", usual)]}
-    found = {"apiVersion": f"{golden.GATEWAY_API}/v1", "kind": "Gateway", "metadata": own, "spec": spec}
-    return found | ({"status": {"addresses": [{"value": short["address"]}]}} if "address" in short else {})
+    said = {"status": {"addresses": [{"value": short["address"]}]}} if "address" in short else {}
+    return found | {"metadata": own, "spec": {"listeners": short.get("listeners", LISTENERS)}} | said

@@ -48,7 +48,8 @@ ANSWERS: dict[str, list[Object]] = {
 }
 COMMANDS = (
     *(["render", "-o", form] for form in ("yaml", "json", "name")),
-    *(["audit", "-o", form] for form in ("table", "json")),
+    *([command, "-o", form] for command in ("audit", "status") for form in ("table", "json")),
+    ["status", "team-a/shop"],
     *(["adopt", "team-a/shop"], ["release", "team-a/shop"], ["release", "team-a/shop", "--apply"]),
     *(["uninstall", "--keep"], ["uninstall", "--remove", "--apply"]),
 )

@@ -17,9 +17,8 @@ MADE = (SETTINGS, *OBJECTS)
 
 
 class Kind(NamedTuple):
-    """A kind: how much it matters, what it means, what to do about it, what has to be known, and what finds it."""
+    """A kind: what it means, what to do about it, what has to be known, what finds it, and how much it matters."""
 
-    severity: Severity
     meaning: str
     remedy: str
 
@@ -27,18 +26,17 @@ class Kind(NamedTuple):
     """The kinds of objects beside Services, and the settings, without which it isn't looked for, or not everywhere."""
 
     find: Finder
+    severity: Severity = Severity.ERROR
 
 
 KINDS = {
     "refused": Kind(
-        Severity.ERROR,
         "The hook refuses the Service.",
         "Correct the annotation; docs/refusals.md tells more.",
         (SETTINGS,),
         services.refused,
     ),
     "name-taken": Kind(
-        Severity.ERROR,
         "Somebody else's object has the name that the Service's object would have.",
         "Adopt that object if it leads to this Service. If it leads elsewhere, use another entrance, such as "
         "web.ingress/http. Delete it only if it leads nowhere.",
@@ -46,14 +44,12 @@ KINDS = {
         services.name_taken,
     ),
     "forbidden": Kind(
-        Severity.ERROR,
         "The object holds what the settings forbid.",
         "Delete it: it comes back only as the settings allow.",
         MADE,
         services.forbidden,
     ),
     "missing": Kind(
-        Severity.ERROR,
         "What the Service asks for isn't there, or is being deleted.",
         "Remove the obstacle that the sentence names; Metacontroller tries again. If none is named, look whether the "
         "hook and Metacontroller run.",
@@ -61,28 +57,24 @@ KINDS = {
         services.missing,
     ),
     "drifted": Kind(
-        Severity.ERROR,
         "The object differs from what the Service and the settings ask for.",
         "As with `missing`. Changed settings take up to six minutes.",
         MADE,
         services.drifted,
     ),
     "unguarded": Kind(
-        Severity.ERROR,
         "An annotation that protects stands on the object alone: once it is made anew, it is open.",
         "Put the annotation onto the Service, which is then refused if its protection would be lost.",
         MADE,
         services.unguarded,
     ),
     "unwanted": Kind(
-        Severity.ERROR,
         "The Service no longer asks for the object.",
         "Delete it: it doesn't come back. Look whether the hook and Metacontroller run.",
         MADE,
         services.unwanted,
     ),
     "detached": Kind(
-        Severity.ERROR,
         "The object has our label or annotation, but lacks its owner, Metacontroller's annotation or its Service.",
         "Attach it again if a Service asks for it, else take the label off: it serves on. Kubernetes deletes what "
         "belongs to a Service that is gone.",
@@ -90,14 +82,12 @@ KINDS = {
         services.detached,
     ),
     "no-class": Kind(
-        Severity.ERROR,
         "There is no IngressClass of that name, or no default one.",
         "State the class of a controller that runs, by ingress/class or defaults.class.",
         (INGRESS, CLASS),
         of_each(answers.no_class),
     ),
     "not-accepted": Kind(
-        Severity.ERROR,
         "The Gateway's controller rejects the object, or has said nothing for minutes; or there is no Gateway.",
         "Do as the controller's sentence says. For a Gateway that isn't there, the administrator states another, in "
         "defaults.gateway or in the profile.",
@@ -105,7 +95,6 @@ KINDS = {
         of_each(answers.not_accepted),
     ),
     "no-endpoints": Kind(
-        Severity.ERROR,
         "The Service has no ready endpoint that serves its port. Its host answers 502 or 503.",
         "Correct the Service's selector or targetPort, or the Pods, or state another ingress/port. A Service without a "
         "selector needs an EndpointSlice.",
@@ -113,32 +102,31 @@ KINDS = {
         of_each(answers.no_endpoints, of_service=True),
     ),
     "certificate": Kind(
-        Severity.ERROR,
         "The Secret isn't there or has no certificate; or that isn't valid now, or isn't for one of the hosts.",
         "Make a Secret of the type kubernetes.io/tls, renew its certificate, or name another by ingress/tls-secret.",
         (INGRESS, LISTENERSET, SECRET, CERTIFICATES),
         of_each(answers.certificate),
     ),
     "claimed-twice": Kind(
-        Severity.WARNING,
         "Two objects claim one host and path, or two ListenerSets one host and port. One gets no requests.",
         "Give one of them another host or path; a host has one ListenerSet, whatever its paths.",
         OBJECTS,
         claimed_twice,
+        Severity.WARNING,
     ),
     "not-copied": Kind(
-        Severity.WARNING,
         "Annotations look meant for an ingress controller, protect nothing, and are not copied.",
         "Take them off; or the administrator allows them in limits.copyAnnotations.",
         (SETTINGS,),
         services.not_copied,
+        Severity.WARNING,
     ),
     "no-http": Kind(
-        Severity.HINT,
         "An entrance has annotations, but no `ingress/http`: nothing is made for it.",
         'State ingress/http: "true" to publish the Service; else take the others off.',
         (),
         services.no_http,
+        Severity.HINT,
     ),
 }
 """What each kind means, in the order in which findings are reported."""

@@ -157,8 +157,12 @@ CLUSTER: Options = (
     click.option("--context", metavar="NAME", help="The context of the kubeconfig, as for kubectl."),
     click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as for kubectl."),
 )
-ALL_NAMESPACES = click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster.")
-ALL_OBJECTS: Options = (*FILES, ONE_NAMESPACE, ALL_NAMESPACES, *CLUSTER)
+OF_CLUSTER: Options = (
+    ONE_NAMESPACE,
+    click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster."),
+    *CLUSTER,
+)
+ALL_OBJECTS: Options = (*FILES, *OF_CLUSTER)
 INSTALLATION = click.option(
     "--installation",
     metavar="[NAMESPACE/]NAME",

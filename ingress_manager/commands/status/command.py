@@ -11,16 +11,7 @@ from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.printing.console import painter, width
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Manifests
-from ingress_manager.commands.reading.options import (
-    ALL_NAMESPACES,
-    CLUSTER,
-    ONE_NAMESPACE,
-    SETTINGS,
-    Source,
-    named,
-    timeout_option,
-    with_source,
-)
+from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.status.printing import FORMATS, line_of, printed, told
 from ingress_manager.commands.status.states import KINDS_OF_STATES, Judge, Row, State
 from ingress_manager.commands.view.cluster import read_policy
@@ -45,7 +36,7 @@ BETWEEN_LOOKS = 2.0
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
 @click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False)
-@with_source(ONE_NAMESPACE, ALL_NAMESPACES, *CLUSTER, *SETTINGS)
+@with_source(*OF_CLUSTER, *SETTINGS)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
 @click.option(
     "--wait",
