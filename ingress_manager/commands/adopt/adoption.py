@@ -6,6 +6,7 @@ an Ingress of a Service that asks for none, and delete it.
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,9 +22,8 @@ from ingress_manager.commands.adopt.parts import (
     why_not_replaced,
 )
 from ingress_manager.commands.plans.deployers import about_service, not_yet
-from ingress_manager.commands.plans.plan import Plan, listed
+from ingress_manager.commands.plans.plan import Plan
 from ingress_manager.commands.plans.steps import unseen
-from ingress_manager.commands.printing.words import comment, word
 from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item, Manifests, about
 from ingress_manager.commands.view.managed import CONTROLLER, is_made_for, owners
@@ -32,7 +32,31 @@ from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE
+
+NOT_GIVEN_UP = (
+    f"{DEFAULT_BACKEND}: controllers differ in what it answers: write it as a rule without a host, or take it out, "
+    f"first; --accept-changes {DEFAULT_BACKEND} does without it"
+)
+
+
+COPY = "copyAnnotations"
+
+
+class Need(NamedTuple):
+    """Something that a limit doesn't allow, and that an Ingress says."""
+
+    limit: str
+    """The field of `limits`, as the settings name it."""
+
+    name: str
+    value: str = ""
+    """That of an annotation."""
+
+    def __str__(self) -> str:
+        """Return it as a person reads it."""
+        return f"limits.{self.limit}: {self.name}{f': {quoted(self.value)}' if self.limit == COPY else ''}"
 
 
 @dataclass(slots=True)
@@ -48,8 +72,8 @@ class Adoption(Plan):
     objects: Sequence[Object] = ()
     """The Ingresses that its Services are given then."""
 
-    left: Sequence[str] = ()
-    """The annotations that it keeps, and that one made anew would lack."""
+    needs: Sequence[Need] = ()
+    """What the limits would have to allow, where nothing else keeps it out."""
 
     def refuse(self, sentences: Iterable[str]) -> None:
         """Add why it can't be adopted."""
@@ -69,20 +93,7 @@ class Adoption(Plan):
         """Return what becomes of it, in a few words."""
         if self.messages:
             return "can't be adopted"
-        if not self.replaces:
-            return "stays, and is adopted"
-        others = ", ".join(label for label in self.becomes if label != self.title)
-        return f"stays, and what leads elsewhere becomes {others}" if self.spec else f"becomes {others}"
-
-    def lines(self, options: Sequence[str] = ()) -> Iterator[str]:
-        """Yield the steps that adopt an Ingress, as far as they are known."""
-        if not self.becomes:
-            return
-        yield comment(self.title)
-        yield from listed(self.steps, options)
-        if not any(step.until or step.pause for step in self.steps):
-            yield comment("The next steps need the Ingress and the Services as the cluster has them:")
-            yield f"ingress-manager adopt {word(self.title)} --apply"
+        return f"becomes {', '.join(self.becomes)}" if self.replaces else "stays, and is adopted"
 
 
 def adopt(
@@ -114,38 +125,47 @@ def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, s
 def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: Around) -> None:
     """Plan how an Ingress is adopted, by the Service of its name or others in its place, or say why it can't be."""
     item, before = plan.item, as_spec(plan.item)
-    plan.refuse(obstacles(item, service))
-    spec = by_rules(item, before, service, around)
-    if spec is None:
-        spec = msgspec.structs.replace(before, default_backend=None)
-        plan.refuse(why_not_given_up(around))
-    own, others = divided(plan, spec, service, entrance, around)
-    if others:
-        plan.refuse(why_not_replaced(item, spec))
-    parts = [*others, *([own] if own else [])]
-    if not plan.messages:
-        plan.refuse(not_yet(item, [(each.service, each.annotations) for each in parts]))
+    said = by_rules(item, before, service, around)
+    plan.refuse([NOT_GIVEN_UP] if said is None and DEFAULT_BACKEND not in around.accepted else ())
+    spec = said or msgspec.structs.replace(before, default_backend=None)
+    plan.refuse(obstacles(item, service, spec))
+    names, parts = services_of(spec), list[Asked]()
+    plan.refuse(() if names or plan.messages else ["spec.rules: no path leads to a Service"])
+    for name in names:
+        led_to, mine = around.services.get(f"{item.namespace}/{name}"), part(spec, name)
+        if led_to is None:
+            plan.refuse([f"leads to Service {name}, which isn't there: nothing could be annotated"])
+            continue
+        if service and name == service.name:
+            mine = mine if names[1:] else spec
+            asked = asked_for(item, mine, led_to, around.policy, entrance)
+        else:
+            asked = asked_beside(item, mine, led_to, around)
+        plan.refuse(why_not(item, asked, mine, around))
+        parts.append(asked)
+    own = next((each for each in parts if each.full_name == item.full_name), None)
+    others = [each for each in parts if each is not own]
+    plan.refuse(why_not_replaced(item, spec) if others else ())
+    plan.refuse(() if plan.messages else not_yet(item, [(each.service, each.annotations) for each in parts]))
     if plan.messages:
         return
     after: Object = item.object["spec"]
     if own:
-        at, missing = "metadata.annotations.", lost(item, own)
-        plan.left = sorted(each.removeprefix(at) for each in missing if each.startswith(at))
         plan.spec = after = own.ingress["spec"] if others or own.changes or spec != before else after
     plan.steps = [*steps(item, others, own, after)]
-    plan.becomes = [each.full_name for each in ([own] if own else []) + others]
+    plan.becomes = [each.full_name for each in parts]
     plan.objects = [made for each in parts for made in each.objects if made["kind"] == INGRESS]
     plan.done = f"{plan.title} is ingress-manager's: {', '.join(plan.becomes)}."
-    if plan.left:
-        what = f"stays as it is; if it is ever deleted, it comes back without {', '.join(plan.left)}"
+    if left := [each for each in (lost(item, own) if own else ()) if not each.startswith("metadata.labels.")]:
+        what = f"stays as it is; if it is ever deleted, it comes back without {', '.join(left)}"
         plan.tell([f"{what}, unless the settings have them copied from the Service (limits.copyAnnotations)"])
     for each in parts:
         plan.tell(about_service(each.service) if each.annotations else ())
         around.made(each)
 
 
-def obstacles(item: Item, service: Item | None) -> Iterator[str]:
-    """Yield why an Ingress can't be adopted, whatever is in its spec."""
+def obstacles(item: Item, service: Item | None, spec: IngressSpec) -> Iterator[str]:
+    """Yield why an Ingress can't be adopted, whatever Services may ask for."""
     for each in filter(None, (item, service)):
         if each.metadata.get("deletionTimestamp"):
             yield f"{each} is being deleted"
@@ -162,42 +182,9 @@ def obstacles(item: Item, service: Item | None) -> Iterator[str]:
                 f"belongs to {owner.get('kind')} {owner.get('name')}, by metadata.ownerReferences: it would outlive "
                 "its Service, or go before; take the reference off first"
             )
-
-
-def why_not_given_up(around: Around) -> Iterator[str]:
-    """Yield why a default backend that no rule can say isn't given up."""
-    if DEFAULT_BACKEND not in around.accepted:
-        yield (
-            f"{DEFAULT_BACKEND}: controllers differ in what it answers: write it as a rule without a host, or take it "
-            f"out, first; --accept-changes {DEFAULT_BACKEND} does without it"
-        )
-
-
-def divided(
-    plan: Adoption, spec: IngressSpec, service: Item | None, entrance: str, around: Around
-) -> tuple[Asked | None, list[Asked]]:
-    """Return how the Service of an Ingress's name asks for it, or its part, and how others do; say why they can't."""
-    item, names = plan.item, services_of(spec)
-    plan.refuse(
-        f"spec.rules: the path {path.path} leads to another resource than a Service: take it out first"
-        for _, path in spec.paths()
-        if path.backend.service is None
-    )
-    if not names and not plan.messages:
-        plan.refuse(["spec: no path and no default backend leads to a Service"])
-    own, others = None, list[Asked]()
-    for name in names:
-        led_to, mine = around.services.get(f"{item.namespace}/{name}"), part(spec, name)
-        if led_to is None:
-            plan.refuse([f"leads to Service {name}, which isn't there: nothing could be annotated"])
-        elif service and name == service.name:
-            mine = spec if names == [name] else mine
-            own = asked_for(item, mine, led_to, around.policy, entrance)
-            plan.refuse(why_not(item, own, mine, around))
-        else:
-            others.append(asked := asked_beside(item, mine, led_to, around))
-            plan.refuse(why_not(item, asked, mine, around))
-    return own, others
+    for _, path in spec.paths():
+        if path.backend.service is None:
+            yield f"spec.rules: the path {path.path} leads to another resource than a Service: take it out first"
 
 
 def why_not(item: Item, asked: Asked, spec: IngressSpec, around: Around) -> Iterator[str]:
@@ -205,10 +192,9 @@ def why_not(item: Item, asked: Asked, spec: IngressSpec, around: Around) -> Iter
     name, here = asked.service.name, asked.here
     certificates = [secret_called(each.secret_name) for each in certificates_of(spec)]
     if here.gateway_of_httproutes or not here.makes_ingresses:
-        gives = f"also give Service {name} the HTTPRoute" if here.makes_ingresses else f"give Service {name} no Ingress"
         yield (
-            f"the settings would {gives} {asked.name}: adopt with outputs [ingress] first (by a profile or defaults), "
-            "and add httproute afterwards"
+            f"the settings would not give Service {name} an Ingress alone: adopt with outputs [ingress] first (by a "
+            "profile or defaults), and add httproute afterwards"
         )
     elif len(certificates) > 1:
         yield (
@@ -217,7 +203,7 @@ def why_not(item: Item, asked: Asked, spec: IngressSpec, around: Around) -> Iter
         )
     elif asked.refused:
         yield f"Service {name} would be refused: {asked.refused.line()}"
-    elif asked.ingress:
+    else:
         yield from (f"Service {name}: {wrong.sentence}" for wrong in unseen(asked.service, asked.annotations))
         yield from (
             f"{change}; --accept-changes {change.field} allows it"

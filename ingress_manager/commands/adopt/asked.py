@@ -35,11 +35,11 @@ BOOKKEEPING = (
     *("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "field.cattle.io/publicEndpoints"),
     *(f"ingress.kubernetes.io/{name}" for name in ("backends", "forwarding-rule", "https-forwarding-rule", "ssl-cert")),
     *(f"ingress.kubernetes.io/{name}" for name in ("target-proxy", "https-target-proxy", "url-map", "static-ip")),
-    *(PREFIX, "ingress-manager/", "metacontroller.k8s.io/"),
+    *(PREFIX, "ingress-manager/", "metacontroller.k8s.io/", OLD_CLASS),
 )
 """How the keys of annotations and labels begin that change nothing for whoever sends a request: by these, tools know
-their objects, and controllers note what they have made. Sources: the documentation of Helm, Argo CD, Flux, Rancher and
-ingress-gce."""
+their objects, and controllers note what they have made; the class is said by spec.ingressClassName. Sources: the
+documentation of Helm, Argo CD, Flux, Rancher and ingress-gce."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,39 +98,26 @@ def asked_for(item: Item, spec: IngressSpec, service: Item, policy: Policy, entr
     also = {} if is_shared else dict(allowed(item, here)) | protecting(item, here, tls=bool(certificates_of(spec)))
     of_class = msgspec.structs.replace(spec, ingress_class_name=class_of(item, spec) or None)
     asking = kept | annotations_for(as_service(service), of_class, ingress_of(entrance, service.name), here)
+    off = dict.fromkeys(f"{begin}{key}" for key in present)
     new = {f"{begin}{key}": value for key, value in asking.items()}
-    off: dict[str, str | None] = {f"{begin}{key}": None for key in present if f"{begin}{key}" not in new}
-    found = asked_with(item, spec, service, policy, changes_to(stated, new) | off | changes_to(stated, also), entrance)
-    if is_on(present):
-        as_it_is = asked_with(item, spec, service, policy, changes_to(stated, also), entrance)
-        if as_it_is.ingress and (found.refused or len(as_it_is.changes) <= len(found.changes)):
-            return as_it_is
-    return found
-
-
-def changes_to(present: Mapping[str, str], asking: Mapping[str, str]) -> dict[str, str | None]:
-    """Return those of the annotations `asking` for something that are not yet there."""
-    return {key: value for key, value in asking.items() if present.get(key) != value}
+    found = asked_with(item, spec, service, policy, off | new | also, entrance)
+    as_it_is = asked_with(item, spec, service, policy, also, entrance) if is_on(present) else found
+    fits = as_it_is.ingress and (found.refused or len(as_it_is.changes) <= len(found.changes))
+    return as_it_is if fits else found
 
 
 def asked_with(  # noqa: PLR0913, PLR0917 - each has a say in it
-    item: Item, spec: IngressSpec, service: Item, policy: Policy, change: dict[str, str | None], entrance: str
+    item: Item, spec: IngressSpec, service: Item, policy: Policy, asking: Mapping[str, str | None], entrance: str
 ) -> Asked:
-    """Return what becomes of a Service whose annotations are changed, as far as it is one Ingress."""
-    merged: dict[str, Any] = {**service.annotations, **change}
-    after = {key: value for key, value in merged.items() if value is not None}
+    """Return what becomes of a Service with these annotations, too, as far as it is one Ingress; None: without it."""
+    change = {key: value for key, value in asking.items() if service.annotations.get(key) != value}
+    after = {key: value for key, value in {**service.annotations, **change}.items() if value is not None}
     is_now = as_service(service)
     changed = msgspec.structs.replace(is_now, metadata=msgspec.structs.replace(is_now.metadata, annotations=after))
     profile = after.get(f"{begin_of(entrance)}{PROFILE}")
     here = in_namespace(policy, service.namespace, profile)
     found = Asked(service, entrance, change, here, decide(changed, NOTHING, policy))
     return replace(found, changes=tuple(changes(is_now, spec, item, found.ingress))) if found.ingress else found
-
-
-def is_bookkeeping(key: str) -> bool:
-    """Return whether an annotation or a label changes nothing for whoever sends a request."""
-    # The old annotation of the class is said by spec.ingressClassName.
-    return key.startswith(BOOKKEEPING) or key == OLD_CLASS
 
 
 def protecting(item: Item, here: NamespacePolicy, *, tls: bool) -> dict[str, str]:
@@ -156,9 +143,9 @@ def lost(item: Item, asked: Asked) -> dict[str, bool]:
     found = {}
     for key, value in item.annotations.items():
         stated = {**asked.service.annotations, **asked.annotations} if is_read_from_services(key) else made
-        if stated.get(key) != value if key in guarded else not (is_bookkeeping(key) or key in made):
+        if stated.get(key) != value if key in guarded else not (key.startswith(BOOKKEEPING) or key in made):
             found[f"metadata.annotations.{key}"] = key in guarded
-    labels = (key for key in item.labels if not is_bookkeeping(key) and key not in metadata["labels"])
+    labels = (key for key in item.labels if not key.startswith(BOOKKEEPING) and key not in metadata["labels"])
     return found | {f"metadata.labels.{key}": False for key in labels}
 
 

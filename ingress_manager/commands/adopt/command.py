@@ -6,7 +6,7 @@ import click
 
 from ingress_manager.commands.adopt.adoption import Adoption
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
-from ingress_manager.commands.adopt.needed import Need, entries, needed
+from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.plans.carrying_out import apply_option, perform
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.objects import as_yaml
@@ -87,12 +87,12 @@ def adopt(  # noqa: PLR0913 - each is an option
     if any(each.replaces or (each.becomes and "defaultBackend" in each.item.object["spec"]) for each in adoptions):
         manifests.items += elsewhere(source, manifests)
         adoptions = plan(policy)
-    needs = needed(adoptions, policy, plan, accepted) if everything else []
-    for line in table(adoptions, needs) if everything else ():
-        click.echo(line)
+    if everything:
+        find_needs(adoptions, policy, plan, accepted)
+        click.echo("\n".join(table(adoptions)))
     wrong = perform(source.kubectl, adoptions, apply=apply)
-    if any(needs):
-        click.echo(f"{comment(NEEDED)}\n{as_yaml({'namespaces': entries(policy, adoptions, needs)})}", nl=False)
+    if needed := entries(policy, adoptions):
+        click.echo(f"{comment(NEEDED)}\n{as_yaml({'namespaces': needed})}", nl=False)
     context.exit(1 if wrong else 0)
 
 
@@ -118,15 +118,17 @@ def elsewhere(source: Source, manifests: Manifests) -> list[Item]:
     return [item for item in found.items if item.full_name not in known]
 
 
-def table(adoptions: Sequence[Adoption], needs: Sequence[Sequence[Need]]) -> Iterator[str]:
+def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
     """Yield a line for each Ingress that says what becomes of it, and below it what is in the way; all are comments."""
     width = max((len(adoption.item.full_name) for adoption in adoptions), default=0)
-    for adoption, lacking in zip(adoptions, needs, strict=True):
+    for adoption in adoptions:
         yield comment(f"{adoption.item.full_name:{width}}  {adoption.summary}")
         # The whole sentences, with what can be done, follow.
-        why = lacking or (message.sentence.partition("; ")[0] for message in adoption.messages)
+        why = adoption.needs or (message.sentence.partition("; ")[0] for message in adoption.messages)
         yield from (comment(f"  {cut(str(each), LONGEST_CELL)}") for each in dict.fromkeys(why))
-        yield from (comment(f"  {each}: isn't copied, so that one made anew would lack it") for each in adoption.left)
-    can, could = sum(bool(adoption.becomes) for adoption in adoptions), sum(map(bool, needs))
+    can, could = (
+        sum(bool(adoption.becomes) for adoption in adoptions),
+        sum(bool(adoption.needs) for adoption in adoptions),
+    )
     by_settings = f", and {could} more with the settings at the end" if could else ""
     yield comment(f"{can} of {len(adoptions)} Ingresses can be adopted{by_settings}.")

@@ -31,6 +31,7 @@ def steps(item: Item, others: Sequence[Asked], own: Asked | None, after: Object)
     parts = [*others, *([own] if own else [])]
     if not (item.metadata.get("resourceVersion") and all(each.service.metadata.get("uid") for each in parts)):
         yield from (annotating(each.service, each.annotations) for each in parts if each.annotations)
+        yield Step(notes=["The next steps need the Ingress and the Services as the cluster has them."])
         return
     addresses = at(item, "status", "loadBalancer", "ingress")
     standing = [stands(each.service, each.ingress) for each in others]

@@ -3,61 +3,41 @@
 They allow only what these Ingresses say, hosts, classes and values one by one, and only in the namespace of each.
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.adopt.adoption import Adoption
-from ingress_manager.commands.adopt.asked import is_bookkeeping
+from ingress_manager.commands.adopt.adoption import COPY, Adoption, Need
+from ingress_manager.commands.adopt.asked import BOOKKEEPING
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, COPIED, Limit, not_allowed, wrong_copied_key
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import NO_LIMITS, Limits, Policy, overlay
 from ingress_manager.core.syntax import EVERY_HOST
-from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import protects
 
-
-class Need(NamedTuple):
-    """Something that a limit doesn't allow, and that an Ingress says."""
-
-    limit: str
-    """The field of `limits`, as the settings name it."""
-
-    name: str
-    value: str = ""
-    """That of an annotation."""
-
-    def __str__(self) -> str:
-        """Return it as a person reads it."""
-        return f"limits.{self.limit}: {self.name}{f': {quoted(self.value)}' if self.limit == COPY else ''}"
+HOSTS, CLASSES, TYPES = "hosts", "classes", "pathTypes"
 
 
-HOSTS, CLASSES, TYPES, COPY = "hosts", "classes", "pathTypes", "copyAnnotations"
-
-
-def needed(
-    before: Sequence[Adoption],
+def find_needs(
+    adoptions: Sequence[Adoption],
     policy: Policy,
     plan: Callable[[Policy], Sequence[Adoption]],
-    accepted: Container[str] = (),
-) -> list[tuple[Need, ...]]:
-    """Return for each Ingress what keeps it out if nothing but limits does; nothing for any other.
+    accepted: Container[str],
+) -> None:
+    """Note of each Ingress what keeps it out if nothing but limits does.
 
     `plan` returns what becomes of the same Ingresses by other settings, with the `accepted` fields. What these refuse,
     too, is told beside the limit that has hidden it.
     """
-    keys = {key for each in before if each.messages for key in each.item.annotations}
-    lost = {key for key in keys if is_bookkeeping(key) or f"metadata.annotations.{key}" in accepted}
+    keys = {key for each in adoptions if each.messages for key in each.item.annotations}
+    lost = {key for key in keys if key.startswith(BOOKKEEPING) or f"metadata.annotations.{key}" in accepted}
     copied = {key: ANY for key in keys - lost if not wrong_copied_key(key)}
-    found = []
-    for each, free in zip(before, plan(lifted(policy, copied)), strict=True):
-        here = in_namespace(policy, each.item.namespace)
-        found.append(tuple(dict.fromkeys(needs_of(free, here))) if each.messages else ())
+    for each, free in zip(adoptions, plan(lifted(policy, copied)), strict=True):
         if each.messages:
+            each.needs = tuple(dict.fromkeys(needs_of(free, in_namespace(policy, each.item.namespace))))
             each.messages = (*each.messages, *(new for new in free.messages if new not in each.messages))
-    return found
 
 
 def lifted(policy: Policy, copied: Mapping[str, Limit]) -> Policy:
@@ -95,22 +75,21 @@ def needs_of(adoption: Adoption, here: NamespacePolicy) -> Iterator[Need]:
                 yield Need(COPY, key, stated[key])
 
 
-def entries(policy: Policy, adoptions: Sequence[Adoption], found: Sequence[Sequence[Need]]) -> dict[str, Any]:
+def entries(policy: Policy, adoptions: Iterable[Adoption]) -> dict[str, Any]:
     """Return the entries of `namespaces`, as the settings file has them, that allow what the Ingresses need.
 
     Each has what holds there by its entry or pattern, too.
     """
-    needs = [
-        (adoption.item.namespace, need) for adoption, those in zip(adoptions, found, strict=True) for need in those
-    ]
     made: dict[str, Any] = {}
-    for namespace, (limit, name, value) in sorted(needs, key=lambda each: each[0]):
-        own = policy.entry_of(namespace)
+    for adoption in sorted(adoptions, key=lambda each: each.item.namespace):
+        own = policy.entry_of(adoption.item.namespace)
         holds = msgspec.to_builtins(overlay(own.limits or NO_LIMITS, policy.whole.limits))
-        limits = made.setdefault(namespace, msgspec.to_builtins(own)).setdefault("limits", {})
-        allowed = limits.get(limit, holds[limit])
-        if limit == COPY:
-            limits[limit] = {**allowed, name: [*dict.fromkeys([*allowed.get(name, ()), value])]}
-        else:
-            limits[limit] = [*dict.fromkeys([*allowed, name])]
+        for limit, name, value in adoption.needs:
+            entry = made.setdefault(adoption.item.namespace, msgspec.to_builtins(own))
+            limits = entry.setdefault("limits", {})
+            allowed = limits.get(limit, holds[limit])
+            if limit == COPY:
+                limits[limit] = {**allowed, name: [*dict.fromkeys([*allowed.get(name, ()), value])]}
+            else:
+                limits[limit] = [*dict.fromkeys([*allowed, name])]
     return made
