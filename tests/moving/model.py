@@ -9,6 +9,7 @@ import copy
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -36,40 +37,16 @@ def key_of(obj: Object) -> Key:
     return obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"]
 
 
-def asked(
-    service: Object, standing: Iterable[Object], policy: Policy
-) -> tuple[str, dict[str, Object], dict[str, Object]]:
-    """Return why the hook refuses a Service, "" if it doesn't; what is made for it; and what is to be, then."""
-    there = [
-        each
-        for each in standing
-        if (controller_of(each) or {}).get("uid") == service["metadata"]["uid"]
-        and (each["metadata"].get("annotations") or {}).get(DECORATOR) == CONTROLLER
-    ]
-    answered = answer(json.dumps(sync_request(service, attached=there, httproutes=False)).encode(), policy)
-    if answered.status != 200:
-        return answered.body.decode().strip(), by_name(there), by_name(there)
-    wanted = json.loads(answered.body)["attachments"]
-    return "", by_name(there), by_name(with_annotation(each, DECORATOR, CONTROLLER) for each in wanted)
-
-
-def by_name(objects: Iterable[Object]) -> dict[str, Object]:
-    """Return objects by their names."""
-    return {each["metadata"]["name"]: each for each in objects}
-
-
 class Model:
     """The cluster. `lags` draws what Metacontroller sees late; None: nothing."""
 
     def __init__(self, policy: Policy, lags: Random | None) -> None:
         self._policy, self._lags = policy, lags
         self.store: dict[Key, Object] = {}
-        self.time, self._count, self._reports, self._reacting = 0.0, 1000, 0, False
+        self.time, self._count, self._reports, self._reacting = 0.0, 1000, count(1), False
+        # What Metacontroller has seen of the store, and the versions with which it synced each Service last.
         self._seen: dict[str, list[Object]] = {"Service": [], "Ingress": []}
-        """What Metacontroller has seen of the store."""
-
         self._synced: dict[str, list[str]] = {}
-        """What Metacontroller knew when it synced a Service last: the versions, by the Service's uid."""
 
     def written(self, done: str) -> None:
         """Be told of each write."""
@@ -80,8 +57,7 @@ class Model:
 
     def create(self, _: Resource, obj: Object) -> None:
         """Store a new object. Raises ApiError."""
-        key = key_of(obj)
-        if key in self.store:
+        if (key := key_of(obj)) in self.store:
             raise ApiError(409, "AlreadyExists", f'"{key[2]}" already exists')
         self._count += 1
         born = {"uid": f"uid-{self._count}", "creationTimestamp": f"{datetime.fromtimestamp(self._count, UTC):%FT%TZ}"}
@@ -89,18 +65,17 @@ class Model:
 
     def update(self, _: Resource, obj: Object) -> None:
         """Replace an object that was not changed meanwhile. Raises ApiError."""
-        key = key_of(obj)
-        before = self.read(key, obj["metadata"])
-        system = {key: before["metadata"][key] for key in ("uid", "creationTimestamp", "resourceVersion")}
-        after = obj | {"metadata": {key: value for key, value in (obj["metadata"] | system).items() if value}}
+        before = self.read(key := key_of(obj), obj["metadata"])
+        system = {each: before["metadata"][each] for each in ("uid", "creationTimestamp", "resourceVersion")}
+        after = obj | {"metadata": {each: value for each, value in (obj["metadata"] | system).items() if value}}
         if after != before:
             self._write(key, after)
 
     def delete(self, resource: Resource, name: str, namespace: str, **only: str) -> None:
         """Delete an object, if it is there, and is that one. Raises ApiError."""
-        if (resource.kind, namespace, name) in self.store:
-            self.read((resource.kind, namespace, name), only)
-            self._write((resource.kind, namespace, name), None)
+        if (key := (resource.kind, namespace, name)) in self.store:
+            self.read(key, only)
+            self._write(key, None)
 
     def read(self, key: Key, only: Object) -> Object:
         """Return an object, if it is that one. Raises ApiError."""
@@ -136,28 +111,30 @@ class Model:
         self._reacting = False
 
     def _sync(self, parent: Object) -> None:
-        is_late = any(each != self.all(kind) for kind, each in self._seen.items())
-        refused, before, after = asked(parent, self._seen["Ingress"], self._policy)
         uid = parent["metadata"]["uid"]
-        versions = [each["metadata"]["resourceVersion"] for each in (parent, *before.values())]
+        own = [each for each in self._seen["Ingress"] if (controller_of(each) or {}).get("uid") == uid]
+        there = [each for each in own if each["metadata"].get("annotations", {}).get(DECORATOR) == CONTROLLER]
+        versions = [each["metadata"]["resourceVersion"] for each in (parent, *there)]
         # A try with the same just before its copies are up to date takes some milliseconds of bad luck: it is left out.
-        if is_late and self._synced.get(uid) == versions:
+        if self._synced.get(uid) == versions and any(each != self.all(kind) for kind, each in self._seen.items()):
             return
         self._synced[uid] = versions
-        try:
-            if not refused:
+        answered = answer(json.dumps(sync_request(parent, attached=there, httproutes=False)).encode(), self._policy)
+        refused = answered.body.decode().strip() if answered.status != 200 else ""
+        if not refused:
+            wanted = [with_annotation(each, DECORATOR, CONTROLLER) for each in json.loads(answered.body)["attachments"]]
+            before, after = ({each["metadata"]["name"]: each for each in some} for some in (there, wanted))
+            absent = [named(each) for name, each in after.items() if name not in before]
+            try:
                 observed, desired = ({group_key(INGRESSES): each} for each in (before, after))
                 manage(self, [INGRESSES], parent, observed, desired)  # type: ignore[arg-type]
-                label = "{namespace}/{name}".format_map(parent["metadata"])
-                absent = [named(each) for name, each in after.items() if name not in before]
-                refused = not_made(label, absent).told() if absent else ""
-        except SyncError as error:
-            refused = str(error)
+                refused = not_made("{namespace}/{name}".format_map(parent["metadata"]), absent).told() if absent else ""
+            except SyncError as error:
+                refused = str(error)
         if refused:
             # The same Event again gets another resourceVersion.
-            self._reports += 1
             told = event(parent, refused)
-            told["metadata"]["resourceVersion"] = str(self._reports)
+            told["metadata"]["resourceVersion"] = str(next(self._reports))
             self.store["Event", uid, refused] = told
 
     def sleep(self, seconds: float) -> None:
@@ -170,26 +147,22 @@ class Model:
         verb, *rest = called_by_name(words)
         options = dict(each.removeprefix("--").partition("=")[::2] for each in rest if each.startswith("-"))
         names = [each for each in rest if not each.startswith("-")]
+        if verb == "get":
+            return self._get(names, options)
         try:
-            if verb == "get":
-                return self._get(names, options)
             if verb == "delete":
                 *_path, namespace, _kind, name = options["raw"].split("/")
                 self.read(("Ingress", namespace, name), only := json.loads(stdin)["preconditions"])
                 self.delete(INGRESSES, name, namespace, **only)
                 return ""
-            for name in names[1:] if options.get("type") == "json" else ():
-                before = self.read((names[0].title(), options["namespace"], name), {})
-                self.update(INGRESSES, operated(before, json.loads(options["patch"])))
-            if options.get("type") == "json":
-                return ""
-            change: Object = json.loads(options.get("patch", "{}"))
+            change: Any = json.loads(options.get("patch", "{}"))
             if verb == "annotate":
                 pairs = (each.partition("=") for each in names[2:])
                 changes = {key if sign else key[:-1]: value if sign else None for key, sign, value in pairs}
                 change = {"metadata": {"annotations": changes, "resourceVersion": options.get("resource-version")}}
-            before = self.read((names[0].title(), options["namespace"], names[1]), {})
-            self.update(INGRESSES, patched(before, change))
+            made = operated if options.get("type") == "json" else patched
+            for name in names[1:2] if verb == "annotate" else names[1:]:
+                self.update(INGRESSES, made(self.read((names[0].title(), options["namespace"], name), {}), change))
         except ApiError as error:
             raise KubectlFailed(f"Error from server ({error.reason}): {error}") from error
         return ""

@@ -41,13 +41,11 @@ def facts(objects: Iterable[Object], requests: Iterable[tuple[str, ...]], *, hos
 
 def requests_for(objects: Iterable[Object]) -> list[tuple[str, str, str]]:
     """Return requests, each a controller, a host and a path: for all that is named, and for some beside and below."""
-    hosts, paths, controllers = {"nobody.example.net"}, {"/", "/below", "/cartoon"}, set()
-    for each in objects:
-        for claim in claims_of(each, {}):
-            controllers.add(claim.controller)
-            hosts.add(claim.host.replace("*.", "any.") or "other.example.net")
-            paths |= {claim.path, claim.path.rstrip("/") or "/", f"{claim.path.rstrip('/')}/below"}
-    return list(product(sorted(controllers), sorted(hosts), sorted(paths)))
+    claims = [claim for each in objects for claim in claims_of(each, {})]
+    hosts = {"nobody.example.net", *(each.host.replace("*.", "any.") or "other.example.net" for each in claims)}
+    below = {path for each in claims for path in (each.path.rstrip("/") or "/", f"{each.path.rstrip('/')}/below")}
+    paths = {"/", "/below", "/cartoon", *(each.path for each in claims), *below}
+    return list(product(sorted({each.controller for each in claims}), sorted(hosts), sorted(paths)))
 
 
 def claims_of(each: Object, services: dict[str, Object]) -> Iterator[Claim]:
@@ -55,18 +53,16 @@ def claims_of(each: Object, services: dict[str, Object]) -> Iterator[Claim]:
     metadata, spec = each["metadata"], each["spec"]
     annotations = metadata.get("annotations", {}).items()
     terms = {(key, value) for key, value in annotations if is_for_controllers(key) and key != ISSUER}
-
-    def claim(host: str, path: str, kind: str, backend: Object) -> Claim:
-        name, asked = f"{metadata['namespace']}/{backend['service']['name']}", {*backend["service"]["port"].values()}
+    rules = [(rule.get("host", ""), path) for rule in spec.get("rules", []) for path in rule["http"]["paths"]]
+    if "defaultBackend" in spec:
+        rules.append(("", {"path": "/", "pathType": "default", "backend": spec["defaultBackend"]}))
+    for host, path in rules:
+        backend = path["backend"]["service"]
+        name, asked = f"{metadata['namespace']}/{backend['name']}", {*backend["port"].values()}
         ports = services[name]["spec"]["ports"] if name in services else []
         leads = [f"{name}:{port['port']}" for port in ports if asked & {port["port"], port["name"]}]
-        return Claim(spec.get("ingressClassName", ""), host, path, kind, frozenset([*leads, *terms] if leads else ()))
-
-    for rule in spec.get("rules", []):
-        for path in rule["http"]["paths"]:
-            yield claim(rule.get("host", ""), path["path"], path["pathType"], path["backend"])
-    if "defaultBackend" in spec:
-        yield claim("", "/", "default", spec["defaultBackend"])
+        answered = frozenset([*leads, *terms] if leads else ())
+        yield Claim(spec.get("ingressClassName", ""), host, path["path"], path["pathType"], answered)
 
 
 def answer(request: tuple[str, ...], claims: Iterable[Claim], *, host_first: bool) -> frozenset[Any]:
@@ -78,13 +74,12 @@ def answer(request: tuple[str, ...], claims: Iterable[Claim], *, host_first: boo
     rank = {host: 3, f"*.{host.partition('.')[2]}": 2, "": 1}
     found = [claim for claim in claims if claim.controller == controller and claim.host in rank]
     best = max((rank[claim.host] for claim in found), default=0)
-    if host_first:
-        found = [claim for claim in found if claim.kind == "default" or rank[claim.host] == best]
     below = f"{path.rstrip('/')}/"
     fitting = [
         claim
         for claim in found
-        if path == claim.path or (claim.kind != "Exact" and below.startswith(f"{claim.path.rstrip('/')}/"))
+        if (not host_first or claim.kind == "default" or rank[claim.host] == best)
+        and (path == claim.path or (claim.kind != "Exact" and below.startswith(f"{claim.path.rstrip('/')}/")))
     ]
 
     def order(claim: Claim) -> tuple[bool, int, bool, int]:

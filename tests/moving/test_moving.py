@@ -72,7 +72,7 @@ def ingress(chance: Random, services: Sequence[Object], hosts: Sequence[str], cl
             rules.setdefault(host, []).append({"path": path, "pathType": kind, "backend": backend})
     ruled = [({"host": host} if host else {}) | {"http": {"paths": paths}} for host, paths in rules.items()]
     spec: Object = {"rules": ruled, **chance.choice(OF["classes"])}
-    if chance.random() < 0.08:
+    if chance.random() < 0.12:
         spec |= {"defaultBackend": backend, "rules": chance.choice((ruled, ruled, []))}
     if chance.random() < 0.5:
         named = [host for host in rules if host]
@@ -93,9 +93,8 @@ class Player(Model):
         # Every other time, Metacontroller sees Services and Ingresses late, and not in the order of the writes.
         super().__init__(parse(text.decode()), Random(seed) if seed % 2 else None)
         self._host_first = seed % 4 < 2
+        # How many writes there were, and the number of the one that is disturbed, with how.
         self.writes, self.disturbed = 0, (0, "")
-        """How many there were, and the number of the one that is disturbed, with how."""
-
         self._requests, self._served = list[tuple[str, str, str]](), Facts()
         for each in drawn(self.chance):
             # Where Metacontroller was first, nobody else's Ingress can have the name.
@@ -128,9 +127,11 @@ class Player(Model):
         A write can be refused, be carried out though its answer is lost, or come after somebody has guarded all
         Ingresses that are nobody's by a password.
         """
-        self.writes += words[0] != "get"
-        self._lines += [] if words[0] == "get" else [f"    kubectl {' '.join(words)}"]
-        how = self.disturbed[1] if words[0] != "get" and self.writes == self.disturbed[0] else ""
+        if words[0] == "get":
+            return self.kubectl(*words)
+        self.writes += 1
+        self._lines.append(f"    kubectl {' '.join(words)}")
+        how = self.disturbed[1] if self.writes == self.disturbed[0] else ""
         if how == "guarded":
             for key in sorted(self.ours(ours=False)):
                 self._served = Facts()
@@ -144,9 +145,8 @@ class Player(Model):
     def run(self, *words: str) -> int:
         """Run a command of ours; return its exit status. Some seconds have gone by since the last one."""
         self.react(fully=True)
-        self._lines.append(f"$ ingress-manager {' '.join(words)}")
         ended = run(*words, "--apply")
-        self._lines += [f"    {line}" for line in ended.err.splitlines()]
+        self._lines += [f"$ ingress-manager {' '.join(words)}", *(f"    {line}" for line in ended.err.splitlines())]
         return ended.status
 
     def adopt(self) -> int:
