@@ -62,6 +62,9 @@ class Answer(msgspec.Struct, frozen=True):
     problems: Sequence[Problem] = ()
     """What is told."""
 
+    later: None = None
+    """The API server never asks again."""
+
 
 _reviews, _services = msgspec.json.Decoder(Review), msgspec.json.Decoder(Service)
 

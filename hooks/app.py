@@ -15,7 +15,6 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from threading import BoundedSemaphore
-from typing import NamedTuple
 
 import gevent
 import msgspec
@@ -24,7 +23,7 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge, RequestTimeout
 
 from hooks import admission, logs, sync
-from hooks.metrics import AdmissionMetrics, HookMetrics, Metrics
+from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile, from_environment
 from hooks.telling import Memory
 from ingress_manager import __version__
@@ -57,18 +56,6 @@ UNLIMITED_HOSTS = (
 log = logs.make_logger
 
 
-class Reply(NamedTuple):
-    """What is answered to a body: JSON when the status is 200, otherwise a line of text."""
-
-    status: int
-    body: bytes
-    word: str
-    """By which it is counted."""
-
-    retry_after: int | None = None
-    """Seconds."""
-
-
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
     """Return the hook with the given settings, or else those of the file that the environment names.
 
@@ -76,10 +63,10 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     """
     settings_file = from_environment() if settings_file is None else settings_file
     policy = settings_file.policy
-    metrics = HookMetrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
+    metrics = Metrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
     memory = Memory()
 
-    def reply(body: bytes) -> Reply:
+    def reply(body: bytes) -> sync.Answer:
         now = time.time()
         answer = memory.told(sync.answer(body, policy, datetime.fromtimestamp(now, UTC)), now)
         tell(answer)
@@ -87,7 +74,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
             metrics.count_removal(answer.forbidden.reason)
         if answer.refused is not None:
             metrics.count_refusal(answer.refused)
-        return Reply(answer.status, answer.body, str(answer.status), answer.later)
+        return answer
 
     settings = msgspec.to_builtins(policy)
     log().info("started", version=__version__, settings=settings, settings_sha256=settings_file.sha256)
@@ -100,9 +87,9 @@ def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
     """Return the webhook, which answers the API server; the rest is as with `create_app`."""
     settings_file = from_environment() if settings_file is None else settings_file
     policy = settings_file.policy
-    metrics = AdmissionMetrics(__version__, settings_file.sha256)
+    metrics = Metrics(__version__, settings_file.sha256, is_webhook=True)
 
-    def reply(body: bytes) -> Reply:
+    def reply(body: bytes) -> admission.Answer:
         answer = admission.answer(body, policy)
         if answer.service is not None:  # who changes it is not logged
             (log().warning if answer.word == admission.DENIED else log().info)(
@@ -111,13 +98,13 @@ def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
                 reasons=sorted({problem.reason for problem in answer.problems}),
                 sentences=[problem.told() for problem in answer.problems],
             )
-        return Reply(answer.status, answer.body, answer.word)
+        return answer
 
     log().info("started", version=__version__, deny=policy.admission.deny, settings_sha256=settings_file.sha256)
     return make_app("/admit", reply, metrics)
 
 
-def make_app(path: str, reply: Callable[[bytes], Reply], metrics: Metrics) -> Flask:
+def make_app(path: str, reply: Callable[[bytes], sync.Answer | admission.Answer], metrics: Metrics) -> Flask:
     """Return the application that gives the body of each POST to `reply`, and tells of what is no request, or a bug."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
@@ -134,12 +121,13 @@ def make_app(path: str, reply: Callable[[bytes], Reply], metrics: Metrics) -> Fl
             if length is None and len(body) >= LARGEST_BODY:
                 raise RequestEntityTooLarge  # of chunks, Flask reads no more
             started = time.perf_counter()
-            status, text, word, retry_after = reply(body)
+            answered = reply(body)
         # The last that can fail: what fails is counted as a bug, and no answer twice.
-        metrics.count(word, time.perf_counter() - started)
-        response = Response(text, status, content_type="application/json" if status == 200 else TEXT)
-        if retry_after is not None:
-            response.headers["Retry-After"] = str(retry_after)
+        metrics.count(answered.word, time.perf_counter() - started)
+        type_ = "application/json" if answered.status == 200 else TEXT
+        response = Response(answered.body, answered.status, content_type=type_)
+        if answered.later is not None:
+            response.headers["Retry-After"] = str(answered.later)
         return response
 
     @app.get("/metrics")

@@ -36,54 +36,46 @@ def registry_of(version: str) -> CollectorRegistry:
 
 
 class Metrics:
-    """The metrics of one process that serves the hook."""
+    """The metrics of one process: of the hook, which answers Metacontroller, or of the webhook."""
 
-    about, label = "Answers to Metacontroller, by HTTP status.", "code"
-    words: tuple[str, ...] = STATUSES
-    seconds: tuple[float, ...] = SECONDS
-    names = ("settings", "answers", "answer_seconds")
-
-    def __init__(self, version: str, settings_sha256: str) -> None:
+    def __init__(self, version: str, settings_sha256: str, *, paused: bool = False, is_webhook: bool = False) -> None:
         self._registry = registry_of(version)
-        settings, answers, seconds = (f"ingress_manager_{name}" for name in self.names)
-        Info(settings, "The SHA-256 of the settings file.", registry=self._registry).info({"sha256": settings_sha256})
-        self._answers = self.counter(answers, self.about, self.label, self.words)
-        told = "Seconds from a request that has been read to its answer."
-        self._seconds = Histogram(seconds, told, registry=self._registry, buckets=self.seconds)
+        self._is_webhook = is_webhook
+        # The webhook's settings have another name: where there is no other, no hook answers Metacontroller.
+        settings, answers = ("admission_settings", "admission") if is_webhook else ("settings", "answer")
+        about = "The SHA-256 of the settings file."
+        Info(f"ingress_manager_{settings}", about, registry=self._registry).info({"sha256": settings_sha256})
+        words, label = (ANSWERS, "answer") if is_webhook else (STATUSES, "code")
+        self._answers = self._counter(f"{answers}s", "Answers to a body, by HTTP status or answer.", label, words)
+        self._seconds = Histogram(
+            f"ingress_manager_{answers}_seconds",
+            "Seconds from a request that has been read to its answer.",
+            registry=self._registry,
+            buckets=[each for each in SECONDS if each <= 1 or not is_webhook],
+        )
+        if is_webhook:
+            return
+        about = "1 if the settings pause ingress-manager, everywhere or in some namespaces; else 0."
+        Gauge("ingress_manager_paused", about, registry=self._registry).set(paused)
+        about = "Refused requests, by reason; one that is refused for several reasons counts for each."
+        self._refusals = self._counter("refusals", about, "reason", Reason)
+        about = "Answers that remove an Ingress which the settings forbid, by reason."
+        self._removals = self._counter("removals", about, "reason", Reason)
 
-    def counter(self, name: str, about: str, label: str, words: Iterable[str]) -> Counter:
-        """Return a new counter with a label, which has these words from the start."""
-        made = Counter(name, about, [label], registry=self._registry)
+    def _counter(self, name: str, about: str, label: str, words: Iterable[str]) -> Counter:
+        made = Counter(f"ingress_manager_{name}", about, [label], registry=self._registry)
         for word in words:
             made.labels(word)
         return made
 
-    def count(self, answer: str, seconds: float | None = None) -> None:
+    def count(self, answer: str, seconds: float) -> None:
         """Count one answer, and how long it took."""
         self._answers.labels(answer).inc()
-        if seconds is not None:
-            self._seconds.observe(seconds)
+        self._seconds.observe(seconds)
 
     def count_error(self, status: int) -> None:
-        """Count a request that was answered with an error."""
-        self.count(str(status))
-
-    def text(self) -> bytes:
-        """Return all metrics in Prometheus' text format, version 0.0.4."""
-        return generate_latest(self._registry)
-
-
-class HookMetrics(Metrics):
-    """The same, and what becomes of Services."""
-
-    def __init__(self, version: str, settings_sha256: str, *, paused: bool) -> None:
-        super().__init__(version, settings_sha256)
-        about = "1 if the settings pause ingress-manager, everywhere or in some namespaces; else 0."
-        Gauge("ingress_manager_paused", about, registry=self._registry).set(paused)
-        about = "Refused requests, by reason; one that is refused for several reasons counts for each."
-        self._refusals = self.counter("ingress_manager_refusals", about, "reason", Reason)
-        about = "Answers that remove an Ingress which the settings forbid, by reason."
-        self._removals = self.counter("ingress_manager_removals", about, "reason", Reason)
+        """Count a request that was answered with an error. Without an answer of the webhook, the API server writes."""
+        self._answers.labels(UNREAD if self._is_webhook else str(status)).inc()
 
     def count_refusal(self, refused: Refused) -> None:
         """Count why one request is refused."""
@@ -94,16 +86,6 @@ class HookMetrics(Metrics):
         """Count one answer that removes an Ingress or HTTPRoutes which the settings forbid."""
         self._removals.labels(reason).inc()
 
-
-class AdmissionMetrics(Metrics):
-    """The metrics of one process that serves the API server, which waits for a second."""
-
-    about, label = "Answers to the API server, by answer.", "answer"
-    words = ANSWERS
-    seconds = tuple(each for each in SECONDS if each <= 1)
-    # Not `settings`: where there is none, no hook answers Metacontroller.
-    names = ("admission_settings", "admissions", "admission_seconds")
-
-    def count_error(self, _status: int) -> None:
-        """Count a request that was not answered: the API server writes."""
-        self.count(UNREAD)
+    def text(self) -> bytes:
+        """Return all metrics in Prometheus' text format, version 0.0.4."""
+        return generate_latest(self._registry)

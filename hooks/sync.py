@@ -88,6 +88,11 @@ class Answer(msgspec.Struct, frozen=True):
     later: int | None = None
     """After how many seconds Metacontroller is to ask again."""
 
+    @property
+    def word(self) -> str:
+        """Return by which word it is counted."""
+        return str(self.status)
+
 
 decode = msgspec.json.Decoder(SyncRequest).decode
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

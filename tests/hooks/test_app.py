@@ -17,7 +17,7 @@ from werkzeug.test import Client, TestResponse
 from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import sync
 from hooks.app import LARGEST_BODY, create_app
-from hooks.metrics import HookMetrics, Metrics
+from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile
 from hooks.telling import LATER_SECONDS
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
@@ -150,7 +150,7 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
 
 @pytest.mark.parametrize(
     "broken",
-    ["hooks.app.sync.answer", "hooks.app.Memory.of_refused", "hooks.app.HookMetrics.count_refusal", "hooks.app.tell"],
+    ["hooks.app.sync.answer", "hooks.app.Memory.of_refused", "hooks.app.Metrics.count_refusal", "hooks.app.tell"],
 )
 def test_a_bug_anywhere_is_answered_500_without_details_counted_once_and_logged_with_its_traceback(
     broken: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -183,8 +183,8 @@ def test_a_request_is_answered_where_nothing_can_be_logged_or_counted(monkeypatc
         raise OSError("No space left on device")
 
     monkeypatch.setattr("structlog.PrintLogger.error", fails)
-    monkeypatch.setattr(HookMetrics, "count", fails)
-    monkeypatch.setattr(HookMetrics, "count_error", fails)
+    monkeypatch.setattr(Metrics, "count", fails)
+    monkeypatch.setattr(Metrics, "count_error", fails)
     response = client.post("/sync", data=OPTED_IN)
     assert shown(response) == (500, "text/plain; charset=utf-8", "ingress-manager has a bug: its log says more\n")
 

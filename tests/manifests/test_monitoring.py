@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from devcluster.build import REPOSITORY
 from hooks.app import create_app
-from hooks.metrics import AdmissionMetrics
+from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
 from tests.manifests.objects import find, ports, template
@@ -53,7 +53,7 @@ def shown() -> dict[str, set[str]]:
     hook = create_app(SettingsFile(Policy(), "0" * 64)).test_client().get("/metrics").text
     return {
         sample.name: sample.labels.keys() - {"le"}
-        for text in (hook, AdmissionMetrics("0.1.0", "0" * 64).text().decode())
+        for text in (hook, Metrics("0.1.0", "0" * 64, is_webhook=True).text().decode())
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
