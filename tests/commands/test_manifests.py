@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,17 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object
-from ingress_manager.commands.audit import printing
-from ingress_manager.commands.audit.audit import Looked, audit_of
-from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
-from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.documents import DEEPEST
 from ingress_manager.commands.reading.manifests import Manifests, Unreadable, read
 from ingress_manager.commands.render import rendered
-from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.objects import as_spec
-from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
 from tests.words import ours
@@ -47,7 +40,6 @@ def objects(found: Manifests) -> list[Any]:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("kind: List\nitems: [{kind: List, items: [b: 1]}, {c: 2}]\n", [{"b": 1}, {"c": 2}]),
         ("- 1\n- 2\n---\ntext\n---\n", []),
         ("{a: [b], c: 'd'}\n", [{"a": ["b"], "c": "d"}]),
         (f"a: [{FLAT}]\n", [{"a": [[]] * DEEPEST}]),
@@ -55,7 +47,7 @@ def objects(found: Manifests) -> list[Any]:
         ('{"kind": "ServiceList", "apiVersion": "v1", "items": [{"metadata": {"name": "shop"}}]}',
          [{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}}]),
     ],
-    ids=["a list in a list", "no object", "braces", "brackets", "keys", "a typed list"],
+    ids=["no object", "braces", "brackets", "keys", "a typed list"],
 )  # fmt: skip
 def test_what_is_read(text: str, found: list[Any]) -> None:
     assert objects(read(text, "f")) == found
@@ -88,15 +80,9 @@ def test_of_json_an_object_knows_the_line_on_which_its_document_begins() -> None
 @pytest.mark.parametrize(
     ("reason", "text", "line", "sentence"),
     [
-        ("YAML that breaks off", "a: [\n", 1, "is not YAML: …"),
         ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, "states b twice"),
         ("several values of JSON", '{"a": 1}\n{"b": 2}', 2, "is not YAML: …"),
-        ("a control character", "a: 1\n---\nb: \x01\n", 2, "is not YAML: …"),
-        ("a tag", "a: !!set x\n", 1, "must not use tags (!)"),
-        ("a list as a key", "a: 1\n? [b]\n: c\n", 2, "must not use a list or a mapping as a key"),
         ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),
-        ("half of a character", '\n{"b": "\\ud83d"}', 2, "is not YAML: …"),
-        ("an anchor", "a: &a {x: 1}\nb: *a\n", 1, "must not use anchors (&) or aliases (*)"),
         ("JSON that commands can't go through", '{"a": ' * DEEPEST + "[]" + "}" * DEEPEST, 1, "is nested too deeply"),
         ("the same in YAML", "a: " + "[" * DEEPEST + "]" * DEEPEST, 1, "is nested too deeply"),
     ],
@@ -159,29 +145,15 @@ ANYTHING = st.recursive(
 
 
 def told(text: str) -> None:
-    """Read the text, and do all that commands do with it; each finding is one line."""
+    """Read the text, and do with it what `render` does; each finding is one line."""
     found = read(text, "f")
     becomes = rendered(found.items, Policy())
-    try:
-        view = look(found.items, Policy())
-        around = Surroundings()
-        audited = [
-            Looked(view, around, found, (), [], is_blind=False)
-            for found in (audit_of(view, Policy(), around), preview(view, Policy()))
-        ]
-        wrong: Sequence[Message] = ()
-    except Unreadable as unreadable:
-        audited, wrong = [], unreadable.messages
-    for finding in [*found.unreadable, *becomes.messages, *wrong]:
+    for finding in [*found.unreadable, *becomes.messages]:
         assert str(finding).startswith("f:")
         assert str(finding).isprintable()
         assert 1 <= finding.line <= text.count("\n") + 1
     for form in FORMATS:
         "".join(printed(becomes.objects, form)).encode()
-    for form in printing.FORMATS:
-        for report in ("".join(printing.printed(each, form)) for each in audited):
-            assert report.replace("\n", "").isprintable()
-            report.encode()
 
 
 @given(made_up.services())
