@@ -164,7 +164,7 @@ def test_one_kind_alone_is_printed_and_counted(settings: Settings) -> None:
     for options, message in (
         (("--only", "created"), "--only created is for an audit with --settings"),
         ((*forbids, "--only", "drifted"), "--only drifted is for an audit without --settings"),
-        ((*forbids, *current), "are for an audit without --settings"),
+        ((*forbids, *current), "is for an audit without --settings"),
     ):
         ended = audited(GOOD, options=options)
         assert (ended.status, message in ended.err) == (2, True)

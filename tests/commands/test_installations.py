@@ -1,7 +1,5 @@
-"""The installation is found by what it is, under any name, or by the name that a person gives."""
+"""The installation is found by what it is, under any name."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,23 +40,6 @@ def test_the_settings_are_those_of_the_installation(cluster: Cluster) -> None:
         "get --output=json --namespace=tools -- configmap/hook-settings-abc",
     ]
     del cluster.answers[RESOURCE]
-    assert run("render", "--installation", "tools/hook").err == SAID, "one that is named is not looked for"
     assert "The settings could not be looked at: Error from server: no; --settings FILE" in run("render").err
     cluster.answers[RESOURCE] = listing()
-    assert "no DecoratorController leads to a hook; --installation names one" in run("render").err
-
-
-@pytest.mark.parametrize(
-    ("command", "option", "sentence"),
-    [
-        ("render", "-f", "--installation is for the cluster, not for files"),
-        ("render", "--settings", "--installation and --settings exclude each other: both say which settings hold"),
-        ("audit", "--current-settings", "--current-settings exclude each other: both say which settings hold"),
-    ],
-)
-def test_what_would_have_no_effect_is_refused(
-    command: str, option: str, sentence: str, settings: Callable[[str], Path], cluster: Cluster
-) -> None:
-    cluster.answers = HOOK | SERVICES
-    ended = run(command, "--installation", "hook", option, settings("{}\n"))
-    assert (ended.status, ended.err.endswith(f"{sentence}\n")) == (2, True)
+    assert "no DecoratorController leads to a hook; --settings FILE names them" in run("render").err

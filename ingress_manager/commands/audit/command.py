@@ -15,7 +15,6 @@ from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import (
     ALL_OBJECTS,
-    INSTALLATION,
     PATHS,
     Source,
     settings_option,
@@ -42,7 +41,7 @@ NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, S
 
 
 @click.command(short_help="Find the problems of a cluster, and how to fix them.")
-@with_source(PATHS, *ALL_OBJECTS, INSTALLATION, settings_option("the cluster's", "--current-settings"))
+@with_source(PATHS, *ALL_OBJECTS, settings_option("the cluster's", "--current-settings"))
 @click.option(
     "--settings",
     "new",
@@ -84,8 +83,8 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
         raise click.UsageError(f"--only {wrong[0]} is for an audit {'with' if new is None else 'without'} --settings")
     # The variable of --current-settings may be set for other commands.
     stated = context.get_parameter_source("settings") is ParameterSource.COMMANDLINE
-    if new is not None and (source.installation or stated):
-        raise click.UsageError("--installation and --current-settings are for an audit without --settings")
+    if new is not None and stated:
+        raise click.UsageError("--current-settings is for an audit without --settings")
     policy = read_policy(source, "--current-settings") if new is None else policy_of(settings_of_file(new))
     seen = foreseen(source, policy) if new and isinstance(policy, Policy) else look_at(source, policy, only or KINDS)
     if isinstance(policy, Policy) and policy.pauses:

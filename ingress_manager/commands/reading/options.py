@@ -43,7 +43,7 @@ class Source:
     context: str | None = None
     kubeconfig: str | None = None
     installation: Installation | None = None
-    """The installation of ingress-manager, if a person names it; None: the one that the cluster leads to."""
+    """The installation of ingress-manager, if a person names it; None: that of the DecoratorController."""
 
     settings: str | None = None
     """The settings file; None: those of the cluster, or the defaults."""
@@ -52,8 +52,6 @@ class Source:
         """Raise click.UsageError for options of which one would have no effect."""
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig are for the cluster, not for files")
-        if self.files and self.installation:
-            raise click.UsageError("--installation is for the cluster, not for files")
         if self.namespace is not None and self.all_namespaces:
             raise click.UsageError("--namespace and --all-namespaces exclude each other")
 
@@ -87,8 +85,6 @@ class Source:
         can't be read, and click.UsageError when what was read can't be used.
         """
         if self.settings is not None:
-            if self.installation:
-                raise click.UsageError(f"--installation and {option} exclude each other: both say which settings hold")
             return policy_of(settings_of_file(self.settings))
         if self.files:
             note(f"With the default settings; {option} FILE takes others.")
@@ -104,14 +100,11 @@ class Source:
         return policy_of(SettingsText(text_of(found) or "", where))
 
     def configmap(self) -> tuple[str, str]:
-        """Return the namespace and the name of the ConfigMap that the hook reads. Raises KubectlFailed.
-
-        The hook is the one that a person names, or else that the DecoratorController leads to.
-        """
-        controllers = None if self.installation else self.kubectl.get_if_known(RESOURCE)
-        installation = self.installation or named_by(controllers.items if controllers else ())
+        """Return the namespace and the name of the ConfigMap that the hook reads. Raises KubectlFailed."""
+        controllers = self.kubectl.get_if_known(RESOURCE)
+        installation = named_by(controllers.items if controllers else ())
         if installation is None:
-            raise KubectlFailed("no DecoratorController leads to a hook; --installation names one")
+            raise KubectlFailed("no DecoratorController leads to a hook")
         deployment = self.kubectl.get_one(f"deployment/{installation.name}", f"--namespace={installation.namespace}")
         configmap = configmap_of(deployment)
         if configmap is None:
@@ -167,12 +160,12 @@ INSTALLATION = click.option(
     "--installation",
     metavar="[NAMESPACE/]NAME",
     callback=_named,
-    help="The hook's Deployment, if you may not look for it, or it isn't found.",
+    help="The hook's Deployment, if no DecoratorController leads to it.",
 )
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
 """Files that stand without -f."""
 
-SETTINGS: Options = (INSTALLATION, settings_option("the cluster's, else the defaults"))
+SETTINGS: Options = (settings_option("the cluster's, else the defaults"),)
 
 
 def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
