@@ -112,12 +112,11 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
       ingress-manager compare --old 203.0.113.10 --new 203.0.113.20 -f ingresses.yaml --class internal
     """  # noqa: D301 - \b keeps click from joining lines
     manifests = source.read(RESOURCES[INGRESS])
-    asked = {
-        item.full_name: list(dict.fromkeys(requests_of(spec, item.annotations)))
-        for item, spec in ingresses_in(manifests.items)
-        if class_of(item, spec) == ingress_class
-    }
-    requests = list(dict.fromkeys(request for each in asked.values() for request in each))
+    requests: dict[Request, str] = {}
+    for item, spec in ingresses_in(manifests.items):
+        if class_of(item, spec) == ingress_class:
+            for request in requests_of(spec, item.annotations):
+                requests.setdefault(request, item.full_name)
     if not requests:
         note(f"There is no Ingress of the class {ingress_class} in what was read.")
         context.exit(NOTHING_ASKED)
@@ -128,11 +127,11 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
         return list(differences(ask(old, request), ask(new, request)))
 
     with waiting(f"asking for {counted(len(requests), 'URL')}, twice"), ThreadPoolExecutor(AT_ONCE) as pool:
-        found = dict(zip(requests, pool.map(differing, requests), strict=True))
-    for name, its in asked.items():
-        for line in lines(name, {request: found[request] for request in its}):
-            click.echo(line)
-    differ = sum(bool(each) for each in found.values())
+        found = list(pool.map(differing, requests))
+    for (request, name), told in zip(requests.items(), found, strict=True):
+        for each in told:
+            click.echo(f"{name} {request.scheme}://{request.host}{request.path} {each}")
+    differ = sum(map(bool, found))
     click.echo(f"{counted(len(requests), 'request')}, {differ:,} differ")
     context.exit(1 if differ else 0)
 
@@ -145,19 +144,6 @@ def check(option: str, address: Address) -> None:
         except OSError as error:
             what = f"nothing can be reached at {address.name}, port {port}: {error}"
             raise click.UsageError(f"{option}: {what}") from error
-
-
-def lines(name: str, found: Mapping[Request, Sequence[str]]) -> Iterator[str]:
-    """Yield what differs for an Ingress: each difference once, with its URLs below it."""
-    urls: dict[str, list[str]] = {}
-    for request, differ in found.items():
-        for each in differ:
-            urls.setdefault(each, []).append(f"    {request.scheme}://{request.host}{request.path}")
-    if urls:
-        yield name
-    for difference, its in urls.items():
-        yield f"  {difference}"
-        yield from its
 
 
 def requests_of(spec: IngressSpec, annotations: Mapping[str, str]) -> Iterator[Request]:

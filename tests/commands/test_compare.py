@@ -104,7 +104,7 @@ def asked_with(controllers: list[Controller], *objects: Any, options: tuple[str,
     return run("compare", "--old", old.address, "--new", new.address, "-f", "-", *options, stdin=text)
 
 
-def test_every_difference_of_an_ingress_is_told_once_with_its_urls(controllers: list[Controller]) -> None:
+def test_every_difference_is_told_with_its_ingress_and_its_url(controllers: list[Controller]) -> None:
     old, new = controllers
     old.says = {
         "http://a.example.com/": (308, {"Location": "https://a.example.com/?state=1"}),
@@ -121,17 +121,11 @@ def test_every_difference_of_an_ingress_is_told_once_with_its_urls(controllers: 
     ended = asked_with(controllers, ingress("a", "a.example.com", "/", "/b"), ingress("b", "b.example.com", "/"))
     assert ended.status == 1
     assert ended.out == (
-        "team-a/a\n"
-        '  Strict-Transport-Security: "max-age=1" → none\n'
-        "    https://a.example.com/\n"
-        '  certificate: "trusted" → "not trusted"\n'
-        "    https://a.example.com/\n"
-        "    https://a.example.com/b\n"
-        '  Set-Cookie: "b, route" → "b"\n'
-        "    http://a.example.com/b\n"
-        "team-a/b\n"
-        '  certificate: "trusted" → "not trusted"\n'
-        "    https://b.example.com/\n"
+        'team-a/a https://a.example.com/ Strict-Transport-Security: "max-age=1" → none\n'
+        'team-a/a https://a.example.com/ certificate: "trusted" → "not trusted"\n'
+        'team-a/a http://a.example.com/b Set-Cookie: "b, route" → "b"\n'
+        'team-a/a https://a.example.com/b certificate: "trusted" → "not trusted"\n'
+        'team-a/b https://b.example.com/ certificate: "trusted" → "not trusted"\n'
         "6 requests, 4 differ\n"
     )
 
@@ -144,8 +138,8 @@ def test_what_is_not_answered_is_told_even_if_neither_answers(
         each.says["http://a.example.com/"] = (SILENT, {})
     ended = asked_with(controllers, ingress("a", "a.example.com", "/"), ingress("b", "a b", "/"))
     assert ended.status == 1
-    assert "  no answer in 0 seconds → no answer in 0 seconds\n    http://a.example.com/\n" in ended.out
-    assert "  no answer (" in ended.out
+    assert "team-a/a http://a.example.com/ no answer in 0 seconds → no answer in 0 seconds\n" in ended.out
+    assert " no answer (" in ended.out
 
 
 def test_the_hosts_and_paths_of_an_ingress_are_asked_for(controllers: list[Controller]) -> None:

@@ -9,7 +9,6 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_traefik
-from ingress_manager.commands.leaving.command import NARROW, WIDE
 from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AsHttpRoute, AtGateway, judge
 from ingress_manager.commands.leaving.order import answered_by_others, by_host, near
 from ingress_manager.commands.printing.objects import as_yaml
@@ -116,8 +115,7 @@ def reported(*objects: Any, options: tuple[str, ...] = ()) -> Ended:
     return run("leaving", "ingress-nginx", "-f", "-", *options, stdin="---\n".join(map(as_yaml, objects)))
 
 
-def test_below_the_rows_it_is_said_once_what_differs_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
+def test_below_the_rows_it_is_said_once_what_differs_and_what_to_do() -> None:
     ended = run("leaving", "ingress-nginx", "-f", REPOSITORY / "docs/commands/examples/of-ingress-nginx.yaml")
     assert ended.status == 1
     assert (
@@ -140,14 +138,6 @@ As HTTPRoutes, profile:
 5 Ingresses: 1 open, 1 refused, 1 differs, 2 alike.
 """
     )
-
-
-@pytest.mark.parametrize(("columns", "widest"), [(20, NARROW), (100, 100), (400, WIDE)])
-def test_lines_end_at_words_within_the_terminal(columns: int, widest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    lines = reported(plain(annotations={f"auth-key-{number}": "x" for number in range(40)})).out.splitlines()
-    assert widest - 10 < max(map(len, lines)) <= widest
-    assert not any(line.endswith("key-") for line in lines)
 
 
 def test_as_json_everything_is_told_with_its_place() -> None:

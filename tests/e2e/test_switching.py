@@ -320,16 +320,10 @@ EVERY_SHOP = {"shop", "pay"}
 
 
 COMPARED = f"""\
-team-a/shop
-  200 → 404
-    https://{PLAIN}/
-team-b/pay
-  308 → 404
-    http://{SECURE}/
-team-b/staff
-  403 → 404
-    http://{STAFF}/
-    https://{STAFF}/
+team-a/shop https://{PLAIN}/ 200 → 404
+team-b/pay http://{SECURE}/ 308 → 404
+team-b/staff http://{STAFF}/ 403 → 404
+team-b/staff https://{STAFF}/ 403 → 404
 6 requests, 4 differ
 """
 """An HTTPRoute is served on one listener: without TLS on http, with TLS on https. What protects has none."""
