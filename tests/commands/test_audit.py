@@ -19,7 +19,7 @@ from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.audit.command import NOT_IN_FILES
 from ingress_manager.commands.audit.kinds import KINDS
-from ingress_manager.commands.audit.preview import Effect, preview
+from ingress_manager.commands.audit.preview import CHANGED, CREATED, MOVED, REFUSED, preview
 from ingress_manager.commands.audit.printing import printed
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item, Origin
@@ -113,9 +113,9 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
         return
     items = items_of(parent, *made.values())
     would, found = changes(items, after), found_in(items, after) - WARNINGS
-    assert ("missing" in found) <= (Effect.CREATED in would) <= bool({"missing", "forbidden"} & found)
-    assert (Effect.REFUSED in would) == ("refused" in found)
-    assert bool({Effect.CHANGED, Effect.MOVED} & would) <= bool({"drifted", "forbidden"} & found)
+    assert ("missing" in found) <= (CREATED in would) <= bool({"missing", "forbidden"} & found)
+    assert (REFUSED in would) == ("refused" in found)
+    assert bool({CHANGED, MOVED} & would) <= bool({"drifted", "forbidden"} & found)
     for each in desired_for(parent, after):
         if standing := made.get(each["kind"] + each["metadata"]["name"]):
             signed = with_annotation(each, DECORATOR, CONTROLLER)

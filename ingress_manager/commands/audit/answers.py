@@ -39,10 +39,10 @@ Cause = Callable[[ObjectView, ServiceView, Surroundings], Iterator[str]]
 """What finds why nothing answers at an object that was made for a Service, in sentences."""
 
 
-def of_each(cause: Cause, *, of_service: bool = False) -> Finder:
-    """Return what finds a cause for each object that was made for a Service; some are seen at the Service."""
+def of_each(cause: Cause) -> Finder:
+    """Return what finds a cause for each object that was made for a Service."""
     return lambda seen: (
-        Finding(each.item, sentence, kubectl("describe", owner.item if of_service else each.item), owner.item)
+        Finding(each.item, sentence, kubectl("describe", each.item), owner.item)
         for each, owner in seen.standing
         for sentence in cause(each, owner, seen.around)
     )

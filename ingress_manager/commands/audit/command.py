@@ -7,7 +7,7 @@ from click.core import ParameterSource
 
 from ingress_manager.commands.audit.audit import Looked, audit_of, is_unexplained, unseen, with_reasons
 from ingress_manager.commands.audit.kinds import KINDS
-from ingress_manager.commands.audit.preview import Effect, preview
+from ingress_manager.commands.audit.preview import EFFECTS, preview
 from ingress_manager.commands.audit.printing import FORMATS, printed
 from ingress_manager.commands.audit.seen import Severity
 from ingress_manager.commands.printing.console import note, painter, waiting, width
@@ -54,8 +54,8 @@ NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, S
     "--only",
     metavar="KIND",
     multiple=True,
-    type=click.Choice(list(dict.fromkeys([*KINDS, *(effect.value for effect in Effect)]))),
-    help=f"Only findings of this kind. Can be repeated. With --settings: {', '.join(Effect)}.",
+    type=click.Choice(list(dict.fromkeys([*KINDS, *EFFECTS]))),
+    help=f"Only findings of this kind. Can be repeated. With --settings: {', '.join(EFFECTS)}.",
 )
 @click.pass_context
 def audit(context: click.Context, source: Source, new: str | None, output: str, only: tuple[str, ...]) -> None:
@@ -79,7 +79,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
       kubectl get services,ingresses -A -o json | ingress-manager audit -f - --current-settings settings.yaml
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    if wrong := [kind for kind in only if kind not in (KINDS if new is None else [*Effect])]:
+    if wrong := [kind for kind in only if kind not in (KINDS if new is None else EFFECTS)]:
         raise click.UsageError(f"--only {wrong[0]} is for an audit {'with' if new is None else 'without'} --settings")
     # The variable of --current-settings may be set for other commands.
     stated = context.get_parameter_source("settings") is ParameterSource.COMMANDLINE

@@ -38,8 +38,7 @@ KINDS = {
     ),
     "name-taken": Kind(
         "Somebody else's object has the name that the Service's object would have.",
-        "Adopt that object if it leads to this Service. If it leads elsewhere, use another entrance, such as "
-        "web.ingress/http. Delete it only if it leads nowhere.",
+        "Adopt that object if it leads to this Service, else use another entrance, such as web.ingress/http.",
         MADE,
         services.name_taken,
     ),
@@ -51,8 +50,7 @@ KINDS = {
     ),
     "missing": Kind(
         "What the Service asks for isn't there, or is being deleted.",
-        "Remove the obstacle that the sentence names; Metacontroller tries again. If none is named, look whether the "
-        "hook and Metacontroller run.",
+        "Remove the obstacle that the sentence names. If none is named, look whether the hook and Metacontroller run.",
         MADE,
         services.missing,
     ),
@@ -76,8 +74,7 @@ KINDS = {
     ),
     "detached": Kind(
         "The object has our label or annotation, but lacks its owner, Metacontroller's annotation or its Service.",
-        "Attach it again if a Service asks for it, else take the label off: it serves on. Kubernetes deletes what "
-        "belongs to a Service that is gone.",
+        "Attach it if a Service asks for it, else take the label off: it serves on, unless its Service is gone.",
         MADE,
         services.detached,
     ),
@@ -89,17 +86,15 @@ KINDS = {
     ),
     "not-accepted": Kind(
         "The Gateway's controller rejects the object, or has said nothing for minutes; or there is no Gateway.",
-        "Do as the controller's sentence says. For a Gateway that isn't there, the administrator states another, in "
-        "defaults.gateway or in the profile.",
+        "Do as the controller's sentence says. For a Gateway that isn't there, the administrator states another.",
         (*ROUTED, GATEWAY),
         of_each(answers.not_accepted),
     ),
     "no-endpoints": Kind(
         "The Service has no ready endpoint that serves its port. Its host answers 502 or 503.",
-        "Correct the Service's selector or targetPort, or the Pods, or state another ingress/port. A Service without a "
-        "selector needs an EndpointSlice.",
+        "Correct the Service's selector or targetPort, or the Pods. Without a selector, it needs an EndpointSlice.",
         (*OBJECTS, SLICE),
-        of_each(answers.no_endpoints, of_service=True),
+        of_each(answers.no_endpoints),
     ),
     "certificate": Kind(
         "The Secret isn't there or has no certificate; or that isn't valid now, or isn't for one of the hosts.",

@@ -1,7 +1,6 @@
 """Preview: what other settings would do to a cluster: what the hook answers by them, and what `audit` finds then."""
 
 from collections.abc import Iterator
-from enum import StrEnum
 
 from ingress_manager.commands.audit.audit import audit_of, is_unexplained
 from ingress_manager.commands.audit.claims import claims_of
@@ -17,23 +16,13 @@ from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
+REMOVED, MOVED, REFUSED, CHANGED, CREATED = EFFECTS = ("removed", "moved", "refused", "changed", "created")
+"""What other settings would do, in the order in which it is told. What is moved no longer answers all that it does."""
 
-class Effect(StrEnum):
-    """What other settings would do, in the order in which it is told."""
-
-    REMOVED = "removed"
-    MOVED = "moved"
-    """Changed, so that the object no longer answers all that it answers now."""
-
-    REFUSED = "refused"
-    CHANGED = "changed"
-    CREATED = "created"
-
-
-OF_KIND = {"refused": Effect.REFUSED, "drifted": Effect.CHANGED, "missing": Effect.CREATED}
+OF_KIND = {"refused": REFUSED, "drifted": CHANGED, "missing": CREATED}
 """What the hook or Metacontroller does about a kind of findings."""
 
-TAKING = {Effect.REMOVED, Effect.MOVED}
+TAKING = {REMOVED, MOVED}
 """What takes away something that answers."""
 
 
@@ -44,8 +33,7 @@ def preview(view: View, policy: Policy) -> list[Finding]:
         *_removed(view),
         *(_effect(view, each) for each in done if each.kind == "refused" or is_unexplained(each)),
     ]
-    order = [*Effect]
-    found.sort(key=lambda each: order.index(Effect(each.kind)))
+    found.sort(key=lambda each: EFFECTS.index(each.kind))
     return [each._replace(severity=Severity.ERROR if each.kind in TAKING else Severity.HINT) for each in found]
 
 
@@ -67,15 +55,15 @@ def _removed(view: View) -> Iterator[Finding]:
             sentence = problem.told() if problem else f"Service {service.item.full_name} doesn't ask for it"
             if key in view.anew(service):
                 sentence += "; it is then made anew"
-                yield Finding(service.item, f"its {' '.join(key)} is made anew", kind=Effect.CREATED)
-            yield Finding(each.item, sentence, kind=Effect.REMOVED)
+                yield Finding(service.item, f"its {' '.join(key)} is made anew", kind=CREATED)
+            yield Finding(each.item, sentence, kind=REMOVED)
 
 
 def _effect(view: View, finding: Finding) -> Finding:
     """Return what would be done about a finding. No person has to do it."""
     effect, sentence = OF_KIND[finding.kind], finding.sentence
-    if effect is Effect.CHANGED and (lost := _lost(view, finding.item)):
-        effect, sentence = Effect.MOVED, f"{listed(lost)} would answer no more: {sentence}"
+    if effect is CHANGED and (lost := _lost(view, finding.item)):
+        effect, sentence = MOVED, f"{listed(lost)} would answer no more: {sentence}"
     return finding._replace(kind=effect, sentence=sentence, command=())
 
 
