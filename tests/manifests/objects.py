@@ -51,17 +51,6 @@ def name_of(item: Object) -> str:
     return re.sub(r"-[a-z0-9]{10}$", "", name) if item["kind"] == "ConfigMap" else name
 
 
-def by_name(objects: list[Object]) -> dict[tuple[str, str], Object]:
-    """Return the objects by kind and name."""
-    return {(item["kind"], name_of(item)): item for item in objects}
-
-
-def differing(before: list[Object], after: list[Object]) -> dict[tuple[str, str], Object | None]:
-    """Return what is different in `after`, by kind and name; None: it is gone."""
-    old, new = by_name(before), by_name(after)
-    return {key: new.get(key) for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
-
-
 def template(folder: str, name: str | None = None) -> Object:
     """Return the pod template of a folder's only Deployment, or of the one with that name."""
     result: Object = find(folder, "Deployment", name)["spec"]["template"]

@@ -1,6 +1,5 @@
 """The image and the package fit the manifests. Built and run it is in tests/node."""
 
-import configparser
 import importlib
 import importlib.metadata
 import re
@@ -14,11 +13,7 @@ from packaging.utils import canonicalize_name
 
 from devcluster.build import REPOSITORY
 from ingress_manager import __version__
-from ingress_manager.commands.play import PAGE
 from tests.manifests.objects import container, rendered
-
-SETUP = configparser.ConfigParser(interpolation=None)
-SETUP.read(REPOSITORY / "setup.cfg")
 
 
 def test_the_version_is_the_same_wherever_it_is_stated() -> None:
@@ -69,9 +64,3 @@ def test_the_image_starts_with_nothing_but_what_is_pinned_and_what_it_copies(tmp
     command = [sys.executable, "-c", START_WITHOUT_THE_MISSING, *missing]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-
-
-def test_the_package_has_every_file_of_the_page_that_play_serves() -> None:
-    patterns = SETUP["options.package_data"]["ingress_manager.commands"].split(", ")
-    files = {path.relative_to(REPOSITORY / "ingress_manager/commands") for path in PAGE.iterdir()}
-    assert {file for file in files if any(file.match(pattern) for pattern in patterns)} == files

@@ -21,7 +21,6 @@ def test_each_namespace_has_hosts_of_its_own_below_the_domain_and_twice_is_as_on
     [
         (TEXT, "no domain", "DOMAIN must be a domain, such as DOMAIN=apps.example.com: "),
         (TEXT.replace("#host:", "host:"), "web.acme.test", "state the host there yourself, and leave DOMAIN out"),
-        (with_domain(TEXT, "old.acme.test"), "web.acme.test", "state the host there yourself, and leave DOMAIN out"),
     ],
 )
 def test_what_would_be_wrong_is_refused(text: str, domain: str, says: str) -> None:

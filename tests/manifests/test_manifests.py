@@ -20,7 +20,6 @@ from tests.manifests.objects import (
     Build,
     Object,
     container,
-    differing,
     find,
     kustomizations,
     one,
@@ -70,12 +69,9 @@ def test_each_policy_is_enforced_and_one_line_of_the_readme_leaves_it_out(name: 
 
 
 def test_a_metacontroller_somewhere_else_gets_the_rights_and_may_call_the_hook(build: Build) -> None:
-    binding, policy = ("ClusterRoleBinding", "ingress-manager"), ("NetworkPolicy", "ingress-manager")
-    before = [*rendered("manifests"), *rendered("metacontroller/controller")]
-    after = build(ELSEWHERE)
-    assert differing(before, after).keys() == {binding, policy}
-    [subject] = one(after, *binding)["subjects"]
-    [peer] = one(after, *policy)["spec"]["ingress"][0]["from"]
+    objects = build(ELSEWHERE)
+    [subject] = one(objects, "ClusterRoleBinding", "ingress-manager")["subjects"]
+    [peer] = one(objects, "NetworkPolicy", "ingress-manager")["spec"]["ingress"][0]["from"]
     assert subject == {"kind": "ServiceAccount", "name": "my-release-metacontroller-helm", "namespace": "operators"}
     assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "operators"}}
 
@@ -91,12 +87,6 @@ def test_one_line_moves_the_hook_to_another_namespace_and_all_that_names_it(admi
     assert one(after, "Namespace")["metadata"]["name"] == "platform"
     moved = [item for item in after if item["kind"] != "Namespace"]
     assert sorted(moved, key=str) == sorted(yaml.safe_load(text), key=str)
-
-
-def test_argo_cd_applies_the_decoratorcontroller_alone_in_a_later_wave(build: Build) -> None:
-    [kustomization] = kustomizations("docs/gitops.md")
-    objects = build(kustomization)
-    assert [item["kind"] for item in objects if "argocd" in str(item["metadata"])] == ["DecoratorController"]
 
 
 # The hook.
