@@ -54,7 +54,7 @@ def release(
     for namespace in sorted({item.namespace for item in services}):
         # Whoever can't see them must not release their Service: they would be deleted.
         for resource in OF_GATEWAY_API:
-            manifests.extend(source.kubectl.get_if_known(resource, f"--namespace={namespace}") or Manifests())
+            manifests.extend(source.kubectl.get_if_known(resource, f"--namespace={namespace}"))
     plans = [
         release_of(
             named(manifests, SERVICES, service, source.namespace), manifests, entrance or None, events=not without_event

@@ -58,7 +58,7 @@ def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, a
         raise click.UsageError("say what becomes of the Ingresses: --keep or --remove")
     manifests = source.kubectl.get("services,ingresses", "--all-namespaces")
     for resource in (*OF_GATEWAY_API, *CONTROLLERS):
-        manifests.extend(source.kubectl.get_if_known(resource, "--all-namespaces") or Manifests())
+        manifests.extend(source.kubectl.get_if_known(resource, "--all-namespaces"))
     plan = steps(manifests, keep=keep, keep_metacontroller=keep_metacontroller)
     if apply:
         carry_out(source.kubectl, "uninstall", plan)

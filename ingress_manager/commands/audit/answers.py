@@ -14,15 +14,19 @@ from ingress_manager.commands.reading.manifests import at, mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, backends_of, class_of, secrets_of
-from ingress_manager.commands.view.standing import BY_CAUSE, addresses_of, called, gateway_of, said_of
 from ingress_manager.commands.view.surroundings import (
+    BY_CAUSE,
     CLASS,
     GATEWAY,
     IS_DEFAULT,
     SECRET,
     SLICE,
     Surroundings,
+    addresses_of,
+    called,
+    gateway_of,
     is_ready,
+    said_of,
     time_of,
 )
 from ingress_manager.core.forbidden import parents_of

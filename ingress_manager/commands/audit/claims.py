@@ -14,8 +14,7 @@ from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERS
 from ingress_manager.commands.reading.manifests import at
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, class_of, is_canary, places_of
-from ingress_manager.commands.view.standing import addresses_of, gateway_of
-from ingress_manager.commands.view.surroundings import CLASS
+from ingress_manager.commands.view.surroundings import CLASS, addresses_of, gateway_of
 from ingress_manager.core.kubernetes import HTTPRoute, Key, ListenerSet, RouteMatch, RouteRule
 from ingress_manager.core.rules import as_prefix
 from ingress_manager.core.text import listed

@@ -83,14 +83,14 @@ class Kubectl:
             raise KubectlFailed(f"kubectl get {resource} has printed no object")
         return items[0]
 
-    def get_if_known(self, resource: str, *arguments: str) -> Manifests | None:
-        """Return the objects of a kind, None when the cluster doesn't know the kind. Raises KubectlFailed."""
+    def get_if_known(self, resource: str, *arguments: str) -> Manifests:
+        """Return the objects of a kind, none when the cluster doesn't know the kind. Raises KubectlFailed."""
         try:
             return self.get(resource, *arguments)
         except KubectlFailed as failed:
-            if failed.is_unknown_kind:
-                return None
-            raise
+            if not failed.is_unknown_kind:
+                raise
+            return Manifests()
 
 
 def message(said: str) -> str:

@@ -101,8 +101,7 @@ class Source:
 
     def configmap(self) -> tuple[str, str]:
         """Return the namespace and the name of the ConfigMap that the hook reads. Raises KubectlFailed."""
-        controllers = self.kubectl.get_if_known(RESOURCE)
-        installation = named_by(controllers.items if controllers else ())
+        installation = named_by(self.kubectl.get_if_known(RESOURCE).items)
         if installation is None:
             raise KubectlFailed("no DecoratorController leads to a hook")
         deployment = self.kubectl.get_one(f"deployment/{installation.name}", f"--namespace={installation.namespace}")

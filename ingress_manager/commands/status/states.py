@@ -24,8 +24,16 @@ from ingress_manager.commands.view.objects import (
     finalizers_of,
     is_being_deleted,
 )
-from ingress_manager.commands.view.standing import addresses_of, gateway_of, is_taken, listenersets_of, urls_of
-from ingress_manager.commands.view.surroundings import GATEWAY, SLICE, is_ready
+from ingress_manager.commands.view.surroundings import (
+    GATEWAY,
+    SLICE,
+    addresses_of,
+    gateway_of,
+    is_ready,
+    is_taken,
+    listenersets_of,
+    urls_of,
+)
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.forbidden import parents_of

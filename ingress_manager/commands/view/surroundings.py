@@ -1,19 +1,24 @@
-"""The surroundings: what has to be there beside a Service and what was made for it, so that something answers.
+"""The surroundings: what has to be there beside a Service and what was made for it, so that something answers; and what
+controllers say of what was made: its URLs, its addresses, and whether one has taken it. Pure; cluster.py reads it.
 
-IngressClasses, EndpointSlices, Gateways and the Secrets with certificates, as far as they could be read. The pure part;
-cluster.py reads them.
+IngressClasses, EndpointSlices, Gateways and the Secrets with certificates, as far as they could be read.
 
-Sources: the Kubernetes API reference (IngressClass v1, EndpointSlice v1, Secret v1 core) and the Gateway API reference
-(Gateway v1).
+Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlice v1, Secret v1 core) and the Gateway
+API reference (Gateway v1, RouteParentStatus, GatewayStatus, ListenerSetStatus).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from ingress_manager.commands.printing.words import plural
+from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at, mappings
+from ingress_manager.commands.view.objects import covers
+from ingress_manager.core.forbidden import parents_of
+from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, ListenerSet, ParentRef
+from ingress_manager.core.syntax import EVERY_HOST
 
 CLASS, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
@@ -107,3 +112,116 @@ def time_of(stated: object) -> datetime | None:
     except ValueError:
         return None
     return found if found.tzinfo else None
+
+
+SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}
+"""By the protocol of a Gateway's listener."""
+
+BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
+"""The conditions that count. A listener without its certificate may also be neither accepted nor served."""
+
+
+class Said(NamedTuple):
+    """A condition: what a controller says of an object."""
+
+    controller: str
+    type: str
+    status: str
+    """Unknown where it is about the object as it was."""
+
+    told: str
+    """Its message, and its reason in brackets."""
+
+
+def addresses_of(item: Item) -> list[str]:
+    """Return the addresses in the status of an Ingress or of a Gateway."""
+    status = at(item, "status")
+    stated = mappings(at(status, "loadBalancer", "ingress")) or mappings(at(status, "addresses"))
+    found = (each.get("ip") or each.get("hostname") or each.get("value") for each in stated)
+    return [str(text) for text in found if text]
+
+
+def gateway_of(item: Item, parent: ParentRef) -> str:
+    """Return the namespace/name of what an HTTPRoute, or a ListenerSet, attaches to."""
+    return f"{parent.namespace or item.namespace}/{parent.name}"
+
+
+def listenersets_of(item: Item, made: Attachment) -> list[Key]:
+    """Return the ListenerSets to which an HTTPRoute is attached."""
+    return [(LISTENERSET, gateway_of(item, parent)) for parent in parents_of(made) if parent.kind == LISTENERSET]
+
+
+def called(item: Item, parent: ParentRef) -> str:
+    """Return the kind and namespace/name of what an HTTPRoute, or a ListenerSet, attaches to."""
+    return f"{parent.kind or GATEWAY} {gateway_of(item, parent)}"
+
+
+def is_taken(item: Item, made: Attachment) -> bool:
+    """Return whether all that an object attaches to has taken it; only ListenerSets are said to be programmed."""
+    words = {*BY_CAUSE} if isinstance(made, ListenerSet) else {*BY_CAUSE} - {"Programmed"}
+    for parent in parents_of(made):
+        said = [each for each in said_of(item, parent) if each.type in words]
+        if words != {each.type for each in said} or any(each.status != "True" for each in said):
+            return False
+    return True
+
+
+def said_of(item: Item, parent: ParentRef) -> list[Said]:
+    """Return what controllers say of an HTTPRoute at one of its parents, or of a ListenerSet, its listeners first."""
+    status = at(item, "status")
+    wanted = parent.kind or GATEWAY, parent.namespace or item.namespace, parent.name, parent.section_name or ""
+    usual = {"kind": GATEWAY, "namespace": item.namespace, "name": "", "sectionName": ""}
+    said = [
+        each
+        for each in mappings(at(status, "parents"))
+        if tuple(at(each, "parentRef", key) or default for key, default in usual.items()) == wanted
+    ]
+    known = {None, item.metadata.get("generation")}
+    return [
+        Said(
+            each.get("controllerName", "its controller"),
+            condition["type"],
+            condition["status"] if condition.get("observedGeneration") in known else "Unknown",
+            f"{condition.get('message', '')} [{condition.get('reason', '')}]",
+        )
+        for each in (*said, *mappings(at(status, "listeners")), status or {})
+        for condition in mappings(each.get("conditions"))
+    ]
+
+
+def urls_of(item: Item, made: Attachment, addresses: Sequence[str], around: Surroundings) -> list[str]:
+    """Return the URLs that an object answers; where it answers every host, with its first address, or with `*`.
+
+    Those of an HTTPRoute begin with // where it isn't known whether it is http or https; those of a ListenerSet have no
+    path.
+    """
+    if isinstance(made, Ingress):
+        places = _of_ingress(made)
+    elif isinstance(made, HTTPRoute):
+        places = _of_route(item, made, around)
+    else:
+        places = ((SCHEMES["HTTPS"], host, "") for host in made.hosts())
+    every = next((f"[{address}]" if ":" in address else address for address in addresses), EVERY_HOST)
+    return list(dict.fromkeys(f"{scheme}//{host or every}{path}" for scheme, host, path in places))
+
+
+def _of_ingress(ingress: Ingress) -> Iterator[tuple[str, str, str]]:
+    spec = ingress.spec
+    places = [(host, path.path or "/") for host, path in spec.paths()]
+    if spec.default_backend:
+        places.append(("", "/"))
+    certified = [entry.hosts or ("",) for entry in spec.tls or ()]
+    for host, path in places:
+        is_https = any("" in hosts or any(covers(each, {host}) for each in hosts) for hosts in certified)
+        yield SCHEMES["HTTPS" if is_https else "HTTP"], host, path
+
+
+def _of_route(item: Item, route: HTTPRoute, around: Surroundings) -> Iterator[tuple[str, str, str]]:
+    paths = dict.fromkeys(path for path, _ in route.paths())
+    for parent in route.spec.parent_refs or ():
+        listeners = listeners_of(around.items.get((GATEWAY, gateway_of(item, parent))))
+        protocols = {each.protocol for each in listeners if parent.section_name in {"", each.name}}
+        protocols |= {"HTTPS"} if parent.kind == LISTENERSET else set()
+        for scheme in sorted(SCHEMES.get(each, "") for each in protocols) or [""]:
+            for host in route.hosts():
+                yield from ((scheme, host, path) for path in paths)
