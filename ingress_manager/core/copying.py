@@ -58,7 +58,7 @@ def copy(
 def not_allowed(key: str, value: str, limits: Mapping[str, Limit]) -> Problem | None:
     """Return why `limits`, those of copyAnnotations, don't allow an annotation; None if they do."""
     if key not in limits:
-        return not_copied(key)
+        return Problem(f"{key}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
     if end := wrong_value(key, value):
         return Problem(f"{key}: {quoted(value)} {end}", annotation=key)
     limit = limits[key]
@@ -66,11 +66,6 @@ def not_allowed(key: str, value: str, limits: Mapping[str, Limit]) -> Problem | 
         sentence = f"{key}: {quoted(value)} may not be chosen; allowed: {listed(limit, quoted)}"
         return Problem(sentence, Reason.ANNOTATION_NOT_ALLOWED, key)
     return None
-
-
-def not_copied(keys: str) -> Problem:
-    """Return the problem of an annotation, or of several, that the settings don't let be copied."""
-    return Problem(f"{keys}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
 
 
 def keys_not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:

@@ -16,7 +16,7 @@ What is forbidden is not changed in place: the admission of others can deny an u
 delete can't be denied so: the owner of a Service has no say in it. While a Service is paused, nothing is judged.
 """
 
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from zlib import crc32
 
 import msgspec
@@ -30,8 +30,7 @@ from ingress_manager.core.forbidden import forbidden, is_as_answered
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.outputs import make_objects
-from ingress_manager.core.policy import ListenerSets, Policy
-from ingress_manager.core.routing import Routing
+from ingress_manager.core.policy import Policy
 from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
@@ -114,27 +113,18 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     objects = desired_objects(service, stated, observed, policy, problems)
     text = b"" if problems.kept else as_json(objects, problems)
     if problems.kept:
-        return refuse(service, stated, standing, policy, Refused(problems.kept, problems.more))
+        # All that stands stays as it is, and is not mended; or all goes, also what was made for entrances that are
+        # right, if any of it is forbidden, or was made for an entrance that is off by now: opting out wins over every
+        # mistake, and nothing that is observed can be answered.
+        refused = Refused(problems.kept, problems.more)
+        judged = judge(service, standing, policy, {}, is_refused=True)
+        is_off = any(entrance_for(service, key) not in stated for key in standing)
+        return RemovedFirst((), judged, refused) if judged or is_off else refused
     desired = {key_of(each): each for each in objects}
     if judged := judge(service, standing, policy, desired, is_refused=False):
         return RemovedFirst(tuple([each for key, each in desired.items() if key not in judged]), judged)
     missing = [key for key in desired if key not in standing]
     return Desired(objects, text, resync_after(service, age, are_there=not missing), missing)
-
-
-def refuse(
-    service: Service, stated: Container[str], standing: Mapping[Key, Attachment], policy: Policy, refused: Refused
-) -> Refused | RemovedFirst:
-    """Return the decision about a refused Service: all that stands stays as it is, and is not mended; or all goes.
-
-    All goes, also what was made for entrances that are right, if any of it is forbidden, or was made for an entrance
-    that is off by now: opting out wins over every mistake, and nothing that is observed can be answered.
-    """
-    judged = judge(service, standing, policy, {}, is_refused=True)
-    is_off = any(entrance_for(service, key) not in stated for key in standing)
-    if judged or is_off:
-        return RemovedFirst((), judged, refused)
-    return refused
 
 
 def judge(
@@ -172,10 +162,9 @@ def desired_objects(
         own = Problems()
         exposure = expose(Basis(service, entrance, asked, here, own, claims), for_controllers)
         if exposure and not own.kept:
-            if exposure.routing:
-                check_watched(exposure.routing, observed, own)
             objects += make_objects(with_class(exposure, observed))
         problems.extend(own.kept, own.more)
+    check_watched(objects, observed, problems)
     if len(objects) > MOST_OBJECTS and not problems.kept:
         sentence = (
             f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most; "
@@ -185,18 +174,16 @@ def desired_objects(
     return tuple(objects)
 
 
-def check_watched(routing: Routing, observed: Observed, problems: Problems) -> None:
+def check_watched(objects: Iterable[Object], observed: Observed, problems: Problems) -> None:
     """Add a problem for each kind of objects that is to be made, and that Metacontroller doesn't look after."""
-    kinds: list[tuple[str, str, object]] = [("HTTPRoute", "the settings' outputs hold httproute", observed.httproutes)]
-    if isinstance(routing.listener, ListenerSets):
-        kinds.append(("ListenerSet", "the settings state gateway.listenerSets", observed.listenersets))
-    for kind, why, watched in kinds:
-        if watched is None:
+    watched: dict[str, object] = {"HTTPRoute": observed.httproutes, "ListenerSet": observed.listenersets}
+    for kind in dict.fromkeys(each["kind"] for each in objects):
+        if watched.get(kind, ()) is None:
             sentence = (
-                f"{why}, but Metacontroller doesn't look after {kind}s: "
-                f"the administrator has to apply metacontroller/{kind.lower()}/"
+                f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after "
+                f"{kind}s: the administrator has to apply metacontroller/{kind.lower()}/"
             )
-            problems.add(sentence, Reason.NO_HTTPROUTES)
+            problems.add(sentence, Reason.NOT_WATCHED)
 
 
 def with_class(exposure: Exposure, observed: Observed) -> Exposure:

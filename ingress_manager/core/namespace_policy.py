@@ -139,22 +139,21 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
 
     def class_not_allowed(self, ingress_class: str | None) -> str:
         """Return why an IngressClass may not be chosen; None stands for the cluster's default."""
-        if self.allows_class(ingress_class):
-            return ""
         named = "null (the cluster's default)" if ingress_class is None else quoted(ingress_class)
-        return f"{named} may not be chosen; {self.allowed(self.classes or ())}"
+        return "" if self.allows_class(ingress_class) else self.not_chosen(named, self.classes or ())
 
     def path_type_not_allowed(self, path_type: str) -> str:
         """Return why a path type may not be chosen."""
-        if path_type in self.path_types:
-            return ""
-        return f"{quoted(path_type)} may not be chosen; {self.allowed(self.path_types)}"
+        return "" if path_type in self.path_types else self.not_chosen(quoted(path_type), self.path_types)
 
     def profile_not_allowed(self, profile: str) -> str:
         """Return why a profile may not be chosen; there need be none of this name."""
-        if self.allowed_profiles is None or profile in self.allowed_profiles:
-            return ""
-        return f"{quoted(profile)} may not be chosen; {self.allowed(self.usable_profiles())}"
+        is_allowed = self.allowed_profiles is None or profile in self.allowed_profiles
+        return "" if is_allowed else self.not_chosen(quoted(profile), self.usable_profiles())
+
+    def not_chosen(self, shown: str, instead: Sequence[str]) -> str:
+        """Return the end of a sentence about what may not be chosen, with what may be instead."""
+        return f"{shown} may not be chosen; {self.allowed(instead)}"
 
     def allowed(self, values: Sequence[str]) -> str:
         """Return the end of a sentence that lists what is allowed."""

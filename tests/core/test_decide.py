@@ -87,8 +87,8 @@ def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_noth
     """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
     why = refused(made(ON), OBSERVED, BOTH)
     assert why.line() == (
-        "the settings' outputs hold httproute, but Metacontroller doesn't look after HTTPRoutes: the administrator has "
-        "to apply metacontroller/httproute/ [no-httproutes]"
+        "the settings give this Service an object of the kind HTTPRoute, but Metacontroller doesn't look after "
+        "HTTPRoutes: the administrator has to apply metacontroller/httproute/ [not-watched]"
     )
     assert decide(made({}), OBSERVED, BOTH) == Desired()
 
@@ -136,8 +136,8 @@ def test_listenersets_that_metacontroller_does_not_look_after_are_refused() -> N
     routes = Policy(Defaults(outputs=("httproute",), gateway=gateway))
     why = refused(made(ON | {"ingress/tls-secret": "shop-tls"}), Observed(httproutes={}), routes)
     assert why.line() == (
-        "the settings state gateway.listenerSets, but Metacontroller doesn't look after ListenerSets: the "
-        "administrator has to apply metacontroller/listenerset/ [no-httproutes]"
+        "the settings give this Service an object of the kind ListenerSet, but Metacontroller doesn't look after "
+        "ListenerSets: the administrator has to apply metacontroller/listenerset/ [not-watched]"
     )
     assert desired(made(ON), Observed(httproutes={}), routes).objects
 

@@ -168,7 +168,7 @@ def _correct(service: Item, refused: Refused) -> Command:
 
     None where it is the administrator who has to do something.
     """
-    if any(problem.reason is Reason.NO_HTTPROUTES for problem in refused.problems):
+    if any(problem.reason is Reason.NOT_WATCHED for problem in refused.problems):
         return ()
     corrections = [_correction(service, problem) for problem in refused.problems]
     if refused.more or not all(corrections):
