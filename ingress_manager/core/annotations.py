@@ -213,6 +213,8 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
         elif key.startswith(PREFIX):
             unknown.append(key)
     found.pop(HTTP.field, None)
+    if not unknown and not wrong:
+        return Stated(**found)
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
     problems.extend(unknown_annotation(key, begin) for key in unknown[:MOST_KEPT])
     problems.extend(wrong[key] for key in KEYS if key in wrong)

@@ -25,8 +25,8 @@ class Basis(msgspec.Struct, frozen=True):
     stated: Stated
     policy: NamespacePolicy
     problems: Problems
-    claims: dict[Hashable, tuple[str, str]]
-    """What entrances of the Service have claimed so far: by which one, and how it is shown."""
+    claims: dict[Hashable, tuple[str, object]]
+    """What entrances of the Service have claimed so far: by which one, and by which of its paths or rules."""
 
     @property
     def name(self) -> str:
@@ -55,8 +55,8 @@ class Basis(msgspec.Struct, frozen=True):
 
     def has_wrong(self, annotation: str) -> bool:
         """Return whether one of our annotations has a value that can't be read."""
-        key = self.key(annotation)
-        return any(problem.annotation == key for problem in self.stated.problems.kept)
+        wrong = self.stated.problems.kept
+        return bool(wrong) and self.key(annotation) in {problem.annotation for problem in wrong}
 
     def add(self, annotation: str, end: str, reason: Reason) -> None:
         """Add the problem of one of our annotations: the sentence begins with its key."""

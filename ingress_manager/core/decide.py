@@ -154,7 +154,7 @@ def desired_objects(
 ) -> tuple[Object, ...]:
     """Return the objects that the annotations ask for. Adds what is wrong with all entrances."""
     objects: list[Object] = []
-    claims: dict[Hashable, tuple[str, str]] = {}
+    claims: dict[Hashable, tuple[str, object]] = {}
     others = [each for each in (service.metadata.annotations or {}).items() if not each[0].startswith(PREFIX)]
     for_controllers = {key: value for key, value in others if is_for_controllers(key)}
     for entrance, asked in [*stated.items()][: MOST_ENTRANCES + 1]:  # of more, it is only told that there are too many
@@ -176,9 +176,8 @@ def desired_objects(
 
 def check_watched(objects: Iterable[Object], observed: Observed, problems: Problems) -> None:
     """Add a problem for each kind of objects that is to be made, and that Metacontroller doesn't look after."""
-    watched: dict[str, object] = {"HTTPRoute": observed.httproutes, "ListenerSet": observed.listenersets}
-    for kind in dict.fromkeys(each["kind"] for each in objects):
-        if watched.get(kind, ()) is None:
+    for kind, watched in (("HTTPRoute", observed.httproutes), ("ListenerSet", observed.listenersets)):
+        if watched is None and any(each["kind"] == kind for each in objects):
             sentence = (
                 f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after "
                 f"{kind}s: the administrator has to apply metacontroller/{kind.lower()}/"
@@ -238,17 +237,18 @@ def as_json(objects: Sequence[Object], problems: Problems) -> bytes:
 
     Adds a problem when an object is larger than Metacontroller can apply, or all are too large to be sent.
     """
-    texts = [msgspec.json.encode(each) for each in objects]
-    sizes = [size_in_go(text) for text in texts]
-    largest = max(sizes, default=0)
-    if largest > LARGEST_OBJECT:
+    text = msgspec.json.encode(objects)
+    if 6 * len(text) <= LARGEST_OBJECT:  # Go writes one byte as at most six
+        return text
+    sizes = [size_in_go(msgspec.json.encode(each)) for each in objects]
+    if (largest := max(sizes)) > LARGEST_OBJECT:
         kind = objects[sizes.index(largest)]["kind"]
         sentence = f"the {kind} would have {largest} bytes; {LARGEST_OBJECT} is the most"
         problems.add(sentence, Reason.TOO_LARGE)
     elif sum(sizes) > LARGEST_ANSWER:
         sentence = f"the {len(objects)} objects would have {sum(sizes)} bytes in all; {LARGEST_ANSWER} is the most"
         problems.add(sentence, Reason.TOO_LARGE)
-    return b"[%b]" % b",".join(texts)
+    return text
 
 
 def size_in_go(text: bytes) -> int:

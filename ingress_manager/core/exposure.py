@@ -56,8 +56,9 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     added = policy.added_with_tls if basis.tls else policy.annotations
     annotations: dict[str, dict[str, str]] = {}
     annotations["Ingress"], left = annotate("Ingress", basis, for_controllers, copied, added)
-    routing, left_of_httproutes, gateway = None, list[str](), policy.gateway_of_httproutes
-    if gateway:
+    routing: Routing | None = None
+    left_of_httproutes: list[str] = []
+    if gateway := policy.gateway_of_httproutes:
         elsewhere = for_controllers
         if gateway.listener_sets and basis.tls:
             annotations["ListenerSet"], _ = annotate("ListenerSet", basis, {}, copied, added)
@@ -84,26 +85,26 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 def check_ignored(basis: Basis) -> None:
     """Add a problem for each of our annotations that would be ignored."""
     stated, policy, gateway = basis.stated, basis.policy, basis.policy.gateway_of_httproutes
-    here, has_listeners = f"in namespace {policy.namespace}", gateway is not None and gateway.listener_sets is not None
-    ignored: list[tuple[str, object, str]] = [
-        (SECRET, stated.tls_secret and stated.tls is False, f'because of {basis.key(TLS)}: "false"'),
-        (REDIRECT, stated.tls_redirect and gateway and not basis.tls, f'without {basis.key(TLS)}: "true"'),
-        (REDIRECT, stated.tls_redirect is not None and not gateway, f"where no HTTPRoute is made, as {here}"),
-    ]
-    if not policy.makes_ingresses:
-        ignored.append((CLASS, stated.ingress_class, f"where only HTTPRoutes are made, as {here}"))
+    ignored: list[tuple[str, str]] = []
+    if stated.tls_secret and stated.tls is False:
+        ignored.append((SECRET, f'because of {basis.key(TLS)}: "false"'))
+    if stated.tls_redirect and gateway and not basis.tls:
+        ignored.append((REDIRECT, f'without {basis.key(TLS)}: "true"'))
+    if stated.tls_redirect is not None and not gateway:
+        ignored.append((REDIRECT, f"where no HTTPRoute is made, as in namespace {policy.namespace}"))
+    if stated.ingress_class and not policy.makes_ingresses:
+        ignored.append((CLASS, f"where only HTTPRoutes are made, as in namespace {policy.namespace}"))
+    if stated.tls_secret and not policy.makes_ingresses and gateway and not gateway.listener_sets:
         why = f'on HTTPRoutes: the certificate is that of {gateway}, for which {basis.key(TLS)}: "true" is enough'
-        ignored.append((SECRET, stated.tls_secret and not has_listeners, why))
+        ignored.append((SECRET, why))
     if stated.routes is not ONE_ROUTE:
-        why = f"because every one of {basis.key(ROUTES)} states its own"
         for annotation, field in ((HOST, "host"), (PATH, "path"), (PATH_TYPE, "path_type"), (PORT, "port")):
             shared = stated.hosts if field == "host" else getattr(stated, field)
-            is_ignored = shared and all(getattr(each, field) is not None for each in stated.routes)
-            ignored.append((annotation, is_ignored, why))
-    for annotation, is_ignored, why in ignored:
-        if is_ignored:
-            value = quoted((basis.service.metadata.annotations or {})[basis.key(annotation)])
-            basis.add(annotation, f": {value} has no effect {why}; remove it", Reason.CONTRADICTION)
+            if shared and all(getattr(each, field) is not None for each in stated.routes):
+                ignored.append((annotation, f"because every one of {basis.key(ROUTES)} states its own"))
+    for annotation, why in ignored:
+        value = quoted((basis.service.metadata.annotations or {})[basis.key(annotation)])
+        basis.add(annotation, f": {value} has no effect {why}; remove it", Reason.CONTRADICTION)
 
 
 def has_profile(basis: Basis) -> bool:

@@ -139,8 +139,10 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
 
     def class_not_allowed(self, ingress_class: str | None) -> str:
         """Return why an IngressClass may not be chosen; None stands for the cluster's default."""
+        if self.allows_class(ingress_class):
+            return ""
         named = "null (the cluster's default)" if ingress_class is None else quoted(ingress_class)
-        return "" if self.allows_class(ingress_class) else self.not_chosen(named, self.classes or ())
+        return self.not_chosen(named, self.classes or ())
 
     def path_type_not_allowed(self, path_type: str) -> str:
         """Return why a path type may not be chosen."""

@@ -75,25 +75,28 @@ def check_claims(basis: Basis, places: Sequence[Place], rules: Sequence[Rule]) -
     By the same entrance, or by another one of the Service; what two Services claim is compared by `audit`.
     """
     for place, rule in product(places, rules):
-        claims: list[tuple[Hashable, str]] = [
-            (location(rule.host, path.path, path.path_type), f"{rule.host}{path.path} ({path.path_type})")
-            for path in rule.paths
+        claims: list[tuple[Hashable, Path | Rule]] = [
+            (location(rule.host, path.path, path.path_type), path) for path in rule.paths
         ]
         if isinstance(place[-1], ListenerSets):  # a Gateway takes one listener for a host at a port
-            claims.append((rule.host, rule.host))
-        for claim, shown in claims:
-            if (place, claim) not in basis.claims:
-                basis.claims[place, claim] = basis.entrance, shown
+            claims.append((rule.host, rule))
+        for claim, claimed in claims:
+            entrance, first = basis.claims.setdefault((place, claim), (basis.entrance, claimed))
+            if first is claimed:
                 continue
-            entrance, first = basis.claims[place, claim]
-            begin = f": {shown} is the same to ingress controllers as"
+            begin = f": {shown(rule.host, claimed)} is the same to ingress controllers as"
             if entrance == basis.entrance:
-                basis.add(ROUTES, f"{begin} {first}; remove one", Reason.DUPLICATE_ROUTE)
+                basis.add(ROUTES, f"{begin} {shown(rule.host, first)}; remove one", Reason.DUPLICATE_ROUTE)
             else:
                 other = f'"{begin_of(entrance)}{HTTP.key}"'
                 end = f"{begin} that of {other}; state another host, path, class or profile"
                 basis.add(HTTP.key, end, Reason.DUPLICATE_ROUTE)
             return
+
+
+def shown(host: str, claimed: object) -> str:
+    """Return a claim as people write it: a path of a host, or a whole host."""
+    return f"{host}{claimed.path} ({claimed.path_type})" if isinstance(claimed, Path) else host
 
 
 def path_of(stated: Stated, route: Route) -> tuple[str, str]:
