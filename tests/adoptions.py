@@ -5,7 +5,7 @@ A case in tests/commands/adopt/cases.yaml has a name, and below it:
 why        the reason that the case exists
 services   what each Service has beside a port http, by its name: annotations, labels, ports and more of a Service;
            if there are none, one Service has the name of the case
-beside     other Ingresses and HTTPRoutes, as tests/dumps.py has them
+beside     other Ingresses, as tests/dumps.py has them
 ingress    the Ingress, as tests/golden.py has those that are made; a path leads to a port of the Service with the
            name of the case, or to `SERVICE:PORT`; `metadata` and `spec` are as Kubernetes has them; it has the path
            / of the host CASE.example.com, unless stated
@@ -15,7 +15,7 @@ becomes    what becomes of it; written by `make cases`
 
 What becomes of it has the steps, without what goes without saying. `as usual` is that the Service is annotated with
 the host alone, and that the Ingress gets its owner, and changes in nothing else. Of some cases, `printed` has all of
-it, and what is waited for. There are `notes`, what it is `refused` for, and what can be done `first`.
+it, and what is waited for. There are `notes`, and what it is `refused` for.
 """
 
 import json
@@ -57,8 +57,7 @@ def objects(case: Case) -> list[Object]:
 def service(name: str, stated: Object) -> Object:
     """Return a Service of a case."""
     spec = {"ports": stated.get("ports", [{"name": "http", "port": 80}])} | stated.get("spec", {})
-    made = {"apiVersion": "v1", "kind": "Service", "metadata": metadata(name, stated), "spec": spec}
-    return made | {key: stated[key] for key in ("apiVersion",) if key in stated}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata(name, stated), "spec": spec}
 
 
 def metadata(name: str, stated: Object) -> Object:
@@ -75,7 +74,7 @@ def ingress(case: Case) -> Object:
     made = golden.ingress(stated, {"name": case.name, "namespace": NAMESPACE})
     made["metadata"] = metadata(stated.get("name", case.name), stated)
     made["spec"] |= stated.get("spec", {})
-    return made | {key: stated[key] for key in ("apiVersion",) if key in stated}
+    return made
 
 
 def adoptable(case: Case) -> tuple[Manifests, list[Item], Policy, list[str]]:
@@ -142,9 +141,7 @@ def short(command: Command) -> str:
 def of_patch(patch: Object, name: str) -> Iterator[str]:
     """Yield what a patch does beside making the Ingress of that name the Service's of the same name."""
     stated = patch["metadata"]
-    [owner] = stated["ownerReferences"]
-    if owner["name"] != name:
-        yield f"for {owner['name']}"
+    assert [owner["name"] for owner in stated["ownerReferences"]] == [name]
     labels = {key: value for key, value in stated["labels"].items() if key not in golden.MANAGED}
     annotations = {key: value for key, value in stated["annotations"].items() if key != DECORATOR}
     rest = {"labels": labels, "annotations": annotations, "spec": patch.get("spec")}

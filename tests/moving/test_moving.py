@@ -4,9 +4,8 @@ What is served: answers, what guards them, TLS, and the certificates that are re
 --clusters 1000 --seed 7 tests/moving` moves more clusters, or others. A failure names its seed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -27,8 +26,6 @@ from tests.moving.served import Facts, facts, requests_for
 
 OF = yaml.safe_load(Path(__file__).with_name("drawn.yaml").read_bytes())
 """What clusters are drawn of."""
-
-Clusters = Iterator[Callable[[], "Player"]]
 
 
 def drawn(chance: Random) -> Iterator[Object]:
@@ -162,34 +159,25 @@ class Player(Model):
         return {key_of(each) for each in self.all("Ingress") if ours is bool(controller_of(each))}
 
 
-@pytest.fixture
-def clusters(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clusters:
-    """Return, for each seed, what makes a player."""
+def test_what_answers_answers_at_every_moment_of_moving_in_and_out_and_another_run_ends_what_was_cut_off(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     option = request.config.getoption
-    seeds = range(option("--seed"), option("--seed") + (option("--clusters") if option("--thorough") else 20))
-    return (partial(Player, seed, tmp_path, monkeypatch) for seed in seeds)
-
-
-def test_all_that_answers_answers_at_every_moment_of_moving_in_and_out(clusters: Clusters) -> None:
-    for made in clusters:
-        player = made()
-        assert player.adopt() in {0, 1}, player
-        assert player.release() <= {0}, player
-        assert not player.ours(), player
-        assert player.adopt() in {0, 1}, player
-
-
-def test_what_is_cut_off_or_changed_meanwhile_loses_nothing_and_another_run_ends_it(clusters: Clusters) -> None:
-    for made in clusters:
-        whole = made()
-        whole.adopt()
-        player = made()
+    first, number = option("--seed"), option("--clusters") if option("--thorough") else 20
+    for seed in range(first, first + number):
+        whole = Player(seed, tmp_path, monkeypatch)
+        assert whole.adopt() in {0, 1}, whole
+        left, writes = whole.ours(ours=False), whole.writes
+        assert whole.release() <= {0}, whole
+        assert not whole.ours(), whole
+        assert whole.adopt() in {0, 1}, whole
+        player = Player(seed, tmp_path, monkeypatch)
         how = player.chance.choice(("refused", "answer lost", "guarded"))
-        player.disturbed = (player.chance.randint(1, whole.writes + 1), how)
+        player.disturbed = (player.chance.randint(1, writes + 1), how)
         player.adopt()
         player.adopt()
         # A name that the first run has made free may make more possible to the second.
-        assert player.ours(ours=False) <= whole.ours(ours=False) or how == "guarded", player
+        assert player.ours(ours=False) <= left or how == "guarded", player
         player.disturbed = (player.writes + player.chance.randint(1, 8), how)
         player.release()
         player.disturbed = (0, "")
