@@ -182,7 +182,7 @@ def test_where_nothing_is_found_kubectl_may_print_nothing_only_if_it_was_told_so
 
 def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert run("render") == (2, "", "Error: kubectl is not on PATH; -f FILE reads files instead\n")
+    assert run("render") == (2, "", "Error: kubectl is not on PATH; most commands read files instead, with -f FILE\n")
     program = tmp_path / "kubectl"
     said = "E1122 03:04:05.0 7 memcache.go:265] noise\nIt was refused\n  \n- is it the right host?"
     for script, told in (

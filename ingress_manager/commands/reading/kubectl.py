@@ -41,7 +41,7 @@ class Kubectl:
         """Return what kubectl prints. Raises KubectlFailed with what it says on standard error; `stdin` is for it."""
         program = shutil.which("kubectl")
         if program is None:
-            raise KubectlFailed("kubectl is not on PATH; -f FILE reads files instead")
+            raise KubectlFailed("kubectl is not on PATH; most commands read files instead, with -f FILE")
         ended = subprocess.run(  # noqa: S603 - the arguments are the user's own
             [program, *with_options(arguments, self.options)],
             capture_output=True,
