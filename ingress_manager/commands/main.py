@@ -34,14 +34,8 @@ def commands(context: click.Context) -> None:
     Examples:
       ingress-manager render -f service.yaml      print the Ingress that a Service becomes
       ingress-manager status --all-namespaces     list the URLs, and whether they are served
-      ingress-manager audit --all-namespaces      find the problems of a cluster
-      ingress-manager check                       check the installation
-      ingress-manager status team-a/shop          tell all about one Service
       ingress-manager adopt team-a/shop           make a hand-written Ingress ingress-manager's
-      ingress-manager release team-a/shop         go back
       ingress-manager uninstall --keep            remove ingress-manager, and keep every Ingress
-      ingress-manager settings settings.yaml      check a settings file
-      ingress-manager play                        see in a browser what a Service becomes, as you type
 
     \b
     Completion in bash, also for zsh and fish:

@@ -10,7 +10,6 @@ import yaml
 
 from devcluster.sync_requests import service
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml
-from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.render import rendered
 from tests.commands.commands import DEFAULTS, Cluster, listing, run, settings_on_a_cluster
@@ -171,13 +170,6 @@ def test_what_is_wrong_with_the_settings_of_a_cluster_is_told(
 ) -> None:
     cluster.answers = {**CLUSTER, **answers}
     assert told in run("render").err
-
-
-def test_where_nothing_is_found_kubectl_may_print_nothing_only_if_it_was_told_so(cluster: Cluster) -> None:
-    cluster.answers = {"services": ""}
-    assert Kubectl().get("services", IGNORE_NOT_FOUND).items == []
-    with pytest.raises(KubectlFailed, match="has printed no JSON"):
-        Kubectl().get("services")
 
 
 def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

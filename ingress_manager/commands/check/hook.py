@@ -88,16 +88,14 @@ def reached(cluster: Cluster) -> Iterator[Line]:
         good = (each for each in mappings(at(cluster.hook, "status", "conditions")) if each.get("status") == "True")
         worked = max((_time(each.get("lastUpdateTime")) for each in good), default=LONG_AGO)
         failed = _time(newest.time)
-        if failed >= max(worked, cluster.now - LONGEST_PAUSE) and failed >= newest_made(cluster):
+        if failed < max(worked, cluster.now - LONGEST_PAUSE):
+            return
+        ours = f"--selector={MANAGED_BY_LABEL}={MANAGED_BY}"
+        times = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
+        made = cluster.kubectl.run("get", ALL, ours, times, "--", RESOURCES[INGRESS]).split()
+        if failed >= _time(max(made, default="")):
             told = f"at {newest.time}, {newest.sentence}"
             yield wrong(f"the hook doesn't answer Metacontroller as it should: {told}")
-
-
-def newest_made(cluster: Cluster) -> datetime:
-    """Return when the newest Ingress was made by ingress-manager."""
-    ours = f"--selector={MANAGED_BY_LABEL}={MANAGED_BY}"
-    times = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
-    return _time(max(cluster.kubectl.run("get", ALL, ours, times, "--", RESOURCES[INGRESS]).split(), default=""))
 
 
 def _time(stated: object) -> datetime:
