@@ -21,6 +21,7 @@ from ingress_manager.commands.audit.command import NOT_IN_FILES
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.preview import CHANGED, CREATED, MOVED, REFUSED, preview
 from ingress_manager.commands.audit.printing import printed
+from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item, Origin
 from ingress_manager.commands.view import certificates
@@ -31,6 +32,7 @@ from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.vocabulary import protects
 from tests import dumps, golden
 from tests import make_cases as cases
 from tests.commands.commands import (
@@ -89,8 +91,12 @@ def items_of(*objects: Object) -> list[Item]:
     return [Item(each, Origin("", "default")) for each in objects]
 
 
+def audit_in(items: list[Item], policy: Policy) -> list[Finding]:
+    return audit_of(look(items, policy.without_pause()), policy, Surroundings())
+
+
 def found_in(items: list[Item], policy: Policy) -> set[str]:
-    return {each.kind for each in audit_of(look(items, policy.without_pause()), policy, Surroundings())}
+    return {each.kind for each in audit_in(items, policy)}
 
 
 def changes(items: list[Item], policy: Policy) -> set[str]:
@@ -102,6 +108,12 @@ def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Obj
     if made := [as_created(each, parent) for each in desired_for(parent, policy)]:
         assert found_in(items_of(parent, *made), policy) <= WARNINGS
         assert changes(items_of(parent, *made), policy) == set()
+
+
+@given(made_up.services(), made_up.policy())
+def test_no_command_takes_off_what_protects(parent: Object, policy: Policy) -> None:
+    for found in audit_in(items_of(parent), policy):
+        assert not any(protects(word[:-1]) for word in found.command if word.endswith("-"))
 
 
 @given(made_up.valid_services(), made_up.policy(), made_up.policy())

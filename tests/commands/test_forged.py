@@ -24,15 +24,9 @@ BY_HAND: Object = {
     "metadata": NAMES,
     "spec": {"ingressClassName": "nginx", "rules": [{"host": "a.example.com", "http": {"paths": PATHS}}]},
 }
-OURS = as_created(
-    {**BY_HAND, "metadata": {**NAMES, "labels": {"app.kubernetes.io/managed-by": "ingress-manager"}}}, SHOP
-)
-ROUTE = {
-    **OURS,
-    "apiVersion": "gateway.networking.k8s.io/v1",
-    "kind": "HTTPRoute",
-    "spec": {"parentRefs": [{"name": "w"}]},
-}
+LABELS = {"app.kubernetes.io/managed-by": "ingress-manager"}
+OURS = as_created({**BY_HAND, "metadata": {**NAMES, "labels": LABELS}}, SHOP)
+HTTPROUTE = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "spec": {"parentRefs": [{"name": "w"}]}}
 ON_A_CLUSTER = settings_on_a_cluster("defaults: {class: nginx}\n")
 SETTINGS = {name: [each] for name, each in ON_A_CLUSTER.items()}
 ANSWERS: dict[str, list[Object]] = {
@@ -41,7 +35,7 @@ ANSWERS: dict[str, list[Object]] = {
     "services,ingresses": [SHOP, OURS],
     "ingresses": [BY_HAND],
     "ingresses.networking.k8s.io": [OURS],
-    "httproutes.gateway.networking.k8s.io": [ROUTE],
+    "httproutes.gateway.networking.k8s.io": [OURS | HTTPROUTE],
     **SETTINGS,
     "decoratorcontrollers.metacontroller.k8s.io": ON_A_CLUSTER["decoratorcontrollers.metacontroller.k8s.io"]["items"],
     "compositecontrollers.metacontroller.k8s.io": [],
@@ -95,14 +89,6 @@ def test_whatever_kubectl_prints_is_told_in_lines_and_no_terminal_obeys_it(data:
             ended = run(*command)
             assert ended.status in {0, 1, 2}
             assert is_seen(ended.out + ended.err), command
-
-
-def test_a_name_that_no_api_server_has_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    forged = put([SHOP], (0, "metadata", "name"), EVIL)
-    Forged(monkeypatch, {**ANSWERS, "services": forged})
-    ended = run("render")
-    assert (ended.status, ended.out) == (2, "")
-    assert "kubectl get services has printed what can't be read: team-a/\\x1b[31m" in ended.err
 
 
 def test_the_name_of_a_file_is_shown_in_a_line(tmp_path: Path) -> None:
