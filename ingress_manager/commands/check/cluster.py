@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, Manifests, at, mappings
+from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import (
     CONTROLLER,
     DEFAULT,
@@ -68,8 +68,7 @@ class Cluster:
         """Return the objects of a kind, such as "deployments.apps"; none where the cluster doesn't know it."""
         if resources not in self._read:
             try:
-                found = self.kubectl.get_if_known(resources, *(options or (ALL,)))
-                self._read[resources] = (found or Manifests()).items
+                self._read[resources] = self.kubectl.get_if_known(resources, *(options or (ALL,))).items
             except KubectlFailed as failed:
                 self._read[resources] = failed
         read = self._read[resources]
