@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ingress_manager.commands.printing.words import Message
 from ingress_manager.core.strict_yaml import TOO_DEEP, Places, YamlError, load_typed
 
 FieldPath = Sequence[str | int]
@@ -45,20 +46,13 @@ class Document(NamedTuple):
         return min(self.first + line - 1, self.last)
 
 
-class NotReadable(NamedTuple):
-    """Why a document can't be read: a sentence, and the line that it is about."""
-
-    sentence: str
-    line: int
-
-
-def documents(text: str) -> Iterator[Document | NotReadable]:
-    """Yield each document of a text, or why it can't be read."""
-    found = _of_json(text) if text.lstrip().startswith("{") else None
-    yield from _of_yaml(text) if found is None else [found]
+def documents(text: str, file: str) -> Iterator[Document | Message]:
+    """Yield each document of the text of a file, or why it can't be read."""
+    found = _of_json(text, file) if text.lstrip().startswith("{") else None
+    yield from _of_yaml(text, file) if found is None else [found]
 
 
-def _of_json(text: str) -> Document | NotReadable | None:
+def _of_json(text: str, file: str) -> Document | Message | None:
     """Return the value of a text of JSON, or why it can't be read; None if it is no JSON: YAML has braces, too."""
     line = 1 + text[: text.index("{")].count("\n")
     try:
@@ -66,17 +60,17 @@ def _of_json(text: str) -> Document | NotReadable | None:
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
     except RecursionError:
-        return NotReadable(TOO_DEEP, line)
+        return Message(TOO_DEEP, file, line)
     level = [value]
     for _ in range(DEEPEST):
         inside = (each.values() if isinstance(each, dict) else each for each in level)
         level = [member for members in inside for member in members if isinstance(member, NESTED)]
         if not level:
             return Document(value, line, line, {})
-    return NotReadable(TOO_DEEP, line)
+    return Message(TOO_DEEP, file, line)
 
 
-def _of_yaml(text: str) -> Iterator[Document | NotReadable]:
+def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
     starts = [0, *(separator.start() for separator in _SEPARATOR.finditer(text)), len(text)]
     first = 1
     for start, end in pairwise(starts):
@@ -86,5 +80,5 @@ def _of_yaml(text: str) -> Iterator[Document | NotReadable]:
             value, places = load_typed(document, 2 * len(document) + 2, DEEPEST)
             yield Document(value, first, last, places)
         except YamlError as error:
-            yield NotReadable(error.what, min(first + max(error.line, 1) - 1, last))
+            yield Message(error.what, file, min(first + max(error.line, 1) - 1, last))
         first += document.count("\n")

@@ -16,7 +16,7 @@ import click
 
 from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import Message
-from ingress_manager.commands.reading.documents import Document, FieldPath, NotReadable, documents
+from ingress_manager.commands.reading.documents import Document, FieldPath, documents
 from ingress_manager.commands.reading.kinds import VERSIONS
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Object
@@ -167,9 +167,9 @@ def mappings(found: Any) -> list[dict[str, Any]]:
 def read(text: str, file: str = "", namespace: str = "default") -> Manifests:
     """Return what is in the text of a `file`, or of the cluster."""
     found = Manifests()
-    for document in documents(text):
-        if isinstance(document, NotReadable):
-            found.unreadable.append(Message(document.sentence, file, document.line))
+    for document in documents(text, file):
+        if isinstance(document, Message):
+            found.unreadable.append(document)
             continue
         for item in _opened(document.value, Origin(file, namespace, document)):
             if wrong := _wrong_with(item):
