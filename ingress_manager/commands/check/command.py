@@ -64,10 +64,12 @@ CHECKS = (
 def looked_at(cluster: Cluster) -> Iterator[Line]:
     """Yield a line for each thing that isn't well, isn't known, or is well."""
     for part, what, look, remedy in CHECKS:
+        found: list[Line] = []
         try:
-            found = [*look(cluster)] or [ok(what)]
+            found.extend(look(cluster))  # what was found before something can't be read stays
+            found = found or [ok(what)]
         except KubectlFailed as failed:
-            found = [unknown(f"it isn't known whether {what}: {failed.message}")]
+            found.append(unknown(f"it isn't known whether {what}: {failed.message}"))
         for state, sentence, its in found:
             is_well = state in {State.OK, State.UNKNOWN}
             yield Line(state, f"{part}: {sentence}", its or ("" if is_well else remedy))
