@@ -89,13 +89,14 @@ def choose_redirect(
     if not basis.tls:
         return None
     asking = [key for key in (SSL_REDIRECT, *FORCING) if of_ingress.get(key) == "true"]
-    refusing = [key for key in (SSL_REDIRECT, OF_HAPROXY) if key in of_ingress and key not in asking]
+    said = [key for key in (SSL_REDIRECT, OF_HAPROXY) if key in of_ingress]
     if is_wanted is None:
-        is_wanted = bool(asking) or (by_default and not refusing)
+        is_wanted = bool(asking) or (by_default and not said)
         if not (is_wanted or gateway.has_one_listener):
             # An Ingress with TLS is served by http as well; an HTTPRoute isn't, but by a listener that is for both.
-            for key in refusing:
-                add_lost(basis, key, NOT_SAID, value=of_ingress[key], added=key in added)
+            for key in said:
+                if of_ingress[key] == "false":
+                    add_lost(basis, key, NOT_SAID, value="false", added=key in added)
     if not is_wanted:
         return None
     if not gateway.redirects:
