@@ -6,8 +6,6 @@ unwanted, or else as it should be, or drifted. So no two kinds tell of the same.
 In a command, a word in capitals is for a person to fill in.
 """
 
-from collections.abc import Mapping
-
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.steps import kubectl
@@ -15,7 +13,7 @@ from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed
-from ingress_manager.commands.view.drift import differences, last_applied
+from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, backends_of, finalizers_of, is_being_deleted
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
@@ -116,21 +114,14 @@ def unguarded(seen: Seen) -> Found:
             continue
         made = service.desired.get(each.key, {}).get("metadata", {}).get("annotations", {})
         others = {key: text for key, text in each.item.annotations.items() if protects(key) and key not in made}
-        stated = {*service.item.annotations, *_applied_to(each.item)} if others else ()
-        if lost := {key: text for key, text in others.items() if key not in stated}:
+        # What Metacontroller applied last, `drifted` tells of. Its record is JSON.
+        stated, record = service.item.annotations, each.item.annotations.get(LAST_APPLIED, "")
+        if lost := {key: text for key, text in others.items() if key not in stated and f'"{key}":' not in record}:
             sentence = f"Service {service.item.full_name} lacks {listed(sorted(lost))}, by which this is protected"
             command = kubectl("edit", service.item)
             if all(text.isprintable() for text in lost.values()):  # somebody else has written them
                 command = steps.annotating(service.item, lost).command
             yield Finding(each.item, sentence, command, service.item)
-
-
-def _applied_to(item: Item) -> Mapping[str, str]:
-    """Return the annotations that Metacontroller applied last: `drifted` tells whether they go."""
-    try:
-        return last_applied(item.object).get("metadata", {}).get("annotations") or {}
-    except ValueError:
-        return {}
 
 
 def unwanted(seen: Seen) -> Found:
