@@ -13,9 +13,12 @@ from ingress_manager.core.protection import MOST_LEFT, check_protection, check_r
 from ingress_manager.core.routing import CLASS, REDIRECT, SECRET, TLS, Routing, choose_routing
 from ingress_manager.core.rules import HOST, PATH, PATH_TYPE, ROUTES, Place, Rule, check_claims, choose_rules
 from ingress_manager.core.text import listed, quoted
-from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from, is_read_from_services
+from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS, is_read_from, is_read_from_services
 
 EXTERNAL_NAME = "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)"
+CLASSES_OF_GKE = ("gce", "gce-internal")
+"""Of no Ingress with a dot in its name a load balancer can be made. Source: kubernetes/ingress-gce, issue 614."""
+
 FINGERPRINT = "ingress/profile-fingerprint"
 """An annotation of what we make: which filters and annotations its profile gave it."""
 
@@ -51,7 +54,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     check_ignored(basis)
     ingress_class = choose_class(basis)
     present, effective = service.metadata.annotations or {}, ingress_class or policy.default_class
-    check_old_class(basis, present, effective)
+    check_words_of_ingresses(basis, present, effective)
     copied = copy(present, policy.copy_annotations, policy.added_with_tls, problems)
     added = policy.added_with_tls if basis.tls else policy.annotations
     annotations: dict[str, dict[str, str]] = {}
@@ -140,8 +143,8 @@ def choose_class(basis: Basis) -> str | None:
     return chosen
 
 
-def check_old_class(basis: Basis, present: Mapping[str, str], ingress_class: str | None) -> None:
-    """Add a problem if the Service names a class by the old annotation of Ingresses, and would get another one."""
+def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_class: str | None) -> None:
+    """Add a problem for each annotation that says of an Ingress what none of this Service, of this class, will be."""
     if basis.policy.makes_ingresses and present.get(OLD_CLASS, ingress_class) != ingress_class:
         named = "the cluster's default class" if ingress_class is None else f"the class {quoted(ingress_class)}"
         sentence = (
@@ -149,6 +152,18 @@ def check_old_class(basis: Basis, present: Mapping[str, str], ingress_class: str
             f"state {basis.key(CLASS)}, or take it off"
         )
         basis.problems.add(sentence, Reason.CONTRADICTION, OLD_CLASS)
+    if basis.policy.makes_ingresses and ingress_class in CLASSES_OF_GKE and "." in basis.name:
+        end = (
+            f": with the class {quoted(ingress_class)}, GKE serves no Ingress with a dot in its name, "
+            "as that of an entrance with a name; use another class, or another Service for it"
+        )
+        basis.add("ingress/http", end, Reason.CONTRADICTION)
+    if present.get(EDIT_IN_PLACE) == "true":
+        sentence = (
+            f'{EDIT_IN_PLACE}: "true" has no effect on a Service, '
+            "and would keep cert-manager from renewing the certificate: take it off"
+        )
+        basis.problems.add(sentence, Reason.CONTRADICTION, EDIT_IN_PLACE)
 
 
 def annotate(

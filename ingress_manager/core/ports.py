@@ -1,5 +1,6 @@
 """The ports: which of a Service's ports serve HTTP."""
 
+import re
 from collections.abc import Collection, Sequence
 
 from ingress_manager.core.basis import Basis
@@ -29,8 +30,8 @@ def choose_shared_port(basis: Basis) -> int | None:
 
 
 def tcp_ports(service: Service) -> list[ServicePort]:
-    """Return the ports that can serve HTTP."""
-    return [port for port in service.ports if port.protocol == "TCP"]
+    """Return the ports that can serve HTTP. The API server takes no protocol for TCP."""
+    return [port for port in service.ports if port.protocol in {"TCP", ""}]
 
 
 def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) -> dict[str, int]:
@@ -83,7 +84,11 @@ def speaks_https(port: ServicePort) -> bool:
     """
     if port.app_protocol:
         return port.app_protocol.lower() == "https"
-    return not {"https", "tls"}.isdisjoint(port.name.split("-")) if port.name else port.port == 443
+    return bool(_OF_HTTPS.search(port.name)) if port.name else port.port == 443
+
+
+_OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
+"""The name of a port that speaks HTTPS, as people write it: https, https-web, web-tls; but not httpserver."""
 
 
 def shown(port: ServicePort) -> str:
