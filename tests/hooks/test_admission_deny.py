@@ -75,24 +75,3 @@ def test_in_any_history_a_change_is_denied_if_and_only_if_it_brings_more_mistake
                 assert is_allowed(made(new), made(old), policy) == (mistakes(new) <= mistakes(old)), (old, new)
             assert is_allowed(made(new), made(old), WARNING)
             old = new
-
-
-@pytest.mark.parametrize(
-    ("reason", "old", "new", "allowed"),
-    [
-        ("the first mistake", {}, {"ingress/host": "example.org"}, False),
-        ("a mistake beside another", {"ingress/host": "A"}, {"ingress/host": "A", "ingress/path": "a"}, False),
-        ("something else beside a mistake", {"ingress/host": "A"}, {"ingress/host": "A", "other/key": "b"}, True),
-        ("another mistake in its place", {"ingress/host": "A"}, {"ingress/host": "B"}, True),
-        ("one of two corrected", {"ingress/host": "A", "ingress/path": "a"}, {"ingress/host": "A"}, True),
-        (
-            "an entrance that is wrong is turned on",
-            {"internal.ingress/tls": "x"},
-            {"internal.ingress/http": "yes"},
-            False,
-        ),
-    ],
-)
-def test_what_makes_it_no_worse_is_allowed(reason: str, old: State, new: State, allowed: bool) -> None:
-    on: State = {"ingress/http": "true"}
-    assert is_allowed(made(on | new), made(on | old), POLICY) == allowed, reason

@@ -328,14 +328,6 @@ def test_a_body_that_breaks_off_is_answered_400(client: FlaskClient, sent: dict[
     assert samples(client)["ingress_manager_answers_total", "400"] == 1
 
 
-@pytest.mark.parametrize("sent", [OPTED_IN, body(sync_request(service({"ingress/http": "yes"}))), b"{}"])
-def test_with_a_length_and_in_chunks_a_request_is_answered_alike(client: FlaskClient, sent: bytes) -> None:
-    with_length = client.post("/sync", data=sent)
-    in_chunks = client.open("/sync", method="POST", environ_overrides=chunked(io.BytesIO(sent)))
-    assert shown(with_length) == shown(in_chunks)
-    assert dict(with_length.headers) == dict(in_chunks.headers)
-
-
 def test_a_bug_in_another_answer_than_metacontrollers_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     client = client_of(Policy())
     monkeypatch.setattr(Metrics, "text", lambda _self: 1 / 0)

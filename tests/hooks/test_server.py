@@ -115,26 +115,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@pytest.mark.parametrize(
-    ("reason", "sent", "status"),
-    [
-        # By default gunicorn takes SCRIPT_NAME from clients on loopback, and answers 500 when the path is outside.
-        (
-            "a header that would change the path",
-            b"GET /healthz HTTP/1.1\r\nHost: hook\r\nConnection: close\r\nSCRIPT_NAME: /x\r\n\r\n",
-            200,
-        ),
-        (
-            "a large body, which isn't read whole",
-            b"POST /sync HTTP/1.1\r\nHost: hook\r\nConnection: close\r\nContent-Length: 999999999\r\n\r\nx",
-            413,
-        ),
-    ],
-)
-def test_what_others_would_take_for_more_is_refused_or_changes_nothing(
-    server: Server, reason: str, sent: bytes, status: int
-) -> None:
-    assert int(server.answer_to(sent).split(b" ", 2)[1]) == status, reason
+def test_what_others_would_take_for_more_is_refused_or_changes_nothing(server: Server) -> None:
+    def status(head: bytes) -> int:
+        return int(server.answer_to(head + b"Host: hook\r\nConnection: close\r\n\r\nx").split(b" ", 2)[1])
+
+    # By default gunicorn takes SCRIPT_NAME from clients on loopback, and answers 500 when the path is outside.
+    assert status(b"GET /healthz HTTP/1.1\r\nSCRIPT_NAME: /x\r\n") == 200
+    assert status(b"POST /sync HTTP/1.1\r\nContent-Length: 999999999\r\n") == 413, "it isn't read whole"
 
 
 @pytest.mark.thorough
@@ -155,14 +142,6 @@ def test_hundreds_of_connections_that_hang_hold_up_nobody_else(server: Server) -
 BUSY = {
     "a body without an end that nobody reads": (
         b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: 99999999999\r\n\r\n",
-        b" " * 16384,
-    ),
-    "chunks without an end": (
-        b"POST /sync HTTP/1.1\r\nHost: hook\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"4000\r\n" + b" " * 16384 + b"\r\n",
-    ),
-    "a body for a path that takes none": (
-        b"GET /healthz HTTP/1.1\r\nHost: hook\r\nContent-Length: 99999999999\r\n\r\n",
         b" " * 16384,
     ),
     "one request after the other, without waiting": (b"", b"GET /healthz HTTP/1.1\r\nHost: hook\r\n\r\n" * 500),
