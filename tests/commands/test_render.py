@@ -177,7 +177,13 @@ def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, mo
     assert run("render") == (2, "", "Error: kubectl is not on PATH; most commands read files instead, with -f FILE\n")
     program = tmp_path / "kubectl"
     said = "E1122 03:04:05.0 7 memcache.go:265] noise\nIt was refused\n  \n- is it the right host?"
+    forbidden = (
+        'Error from server (Forbidden): ingresses.networking.k8s.io is forbidden: User "tom" cannot list resource '
+        '"ingresses" in API group "networking.k8s.io" at the cluster scope'
+    )
+    lacking = "Error: you lack the right to list ingresses.networking.k8s.io in the cluster\n"
     for script, told in (
+        (f"echo '{forbidden}' >&2; exit 1", lacking),
         (f"echo '{said}' >&2; exit 1", "Error: It was refused - is it the right host?\n"),
         ("exit 1", "Error: kubectl failed with exit code 1\n"),
         (f"echo '{json.dumps(listing())}'", "There is no Service in what was read.\n"),

@@ -16,6 +16,12 @@ from ingress_manager.core.text import one_line, quoted
 _LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
 """How the lines begin that kubectl's libraries log beside its own message."""
 
+_FORBIDDEN = re.compile(
+    r'\(Forbidden\): .*? cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
+    r'(?: in the namespace "(?P<namespace>[^"]+)")?'
+)
+"""What the API server says to whom a right lacks."""
+
 IGNORE_NOT_FOUND = "--ignore-not-found"
 """With it kubectl prints nothing at all where nothing is there."""
 
@@ -94,6 +100,17 @@ class Kubectl:
 
 
 def message(said: str) -> str:
-    """Return what kubectl says on standard error as one line, without what its libraries log."""
+    """Return what kubectl says on standard error as one line, without what its libraries log.
+
+    Where rights lack, these are named as the table of rights and docs/security.md name them.
+    """
+    if rights := dict.fromkeys(_right_in(found) for found in _FORBIDDEN.finditer(said)):
+        return one_line(f"you lack the right to {' and to '.join(rights)}")
     lines = [line.strip() for line in said.splitlines() if line.strip() and not _LOG_LINE.match(line)]
     return one_line(" ".join(lines))
+
+
+def _right_in(found: re.Match[str]) -> str:
+    resource = ".".join(filter(None, (found["resource"], found["group"])))
+    where = f"in the namespace {found['namespace']}" if found["namespace"] else "in the cluster"
+    return f"{found['verb']} {resource} {where}"
