@@ -92,15 +92,6 @@ def test_colour_is_for_terminals_that_want_it(tmp_path: Path, monkeypatch: pytes
     assert context.color is False
 
 
-def test_on_a_terminal_no_word_of_a_message_is_broken(tmp_path: Path) -> None:
-    (tmp_path / "bad.yaml").write_text(BAD)
-    shown = on_a_terminal(
-        str(BIN / "ingress-manager"), "render", str(tmp_path / "bad.yaml"), NO_COLOR="1", COLUMNS="30"
-    )
-    assert "With the default settings;\r\n    --settings FILE takes\r\n    others.\r\n" in shown
-    assert '\r\n    "yes" must be "true" or\r\n    "false" [invalid-value]\r\n' in shown
-
-
 def test_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(console, "PATIENCE", 0.001)
     with console.waiting("waiting for the test"):
