@@ -95,8 +95,7 @@ def choose_redirect(
         if not (is_wanted or gateway.has_one_listener):
             # An Ingress with TLS is served by http as well; an HTTPRoute isn't, but by a listener that is for both.
             for key in said:
-                if of_ingress[key] == "false":
-                    add_lost(basis, key, NOT_SAID, value="false", added=key in added)
+                add_lost(basis, key, NOT_SAID, value=of_ingress[key], added=key in added)
     if not is_wanted:
         return None
     if not gateway.redirects:
