@@ -6,7 +6,7 @@ import msgspec
 
 from ingress_manager.core.annotations import ONE_ROUTE, PREFIX, PROFILE
 from ingress_manager.core.basis import Basis
-from ingress_manager.core.copying import COPIED, NOT_COPIED, copy
+from ingress_manager.core.copying import ANY, COPIED, NOT_COPIED, copy
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.ports import PORT
 from ingress_manager.core.protection import MOST_LEFT, check_protection, check_reader
@@ -116,7 +116,7 @@ def has_profile(basis: Basis) -> bool:
     if asked is None or policy.profile is not None:
         return not basis.has_wrong(PROFILE)
     end, reason = policy.profile_not_allowed(asked), Reason.PROFILE_NOT_ALLOWED
-    if policy.allowed_profiles is None:  # with limits, it isn't told whether others may have it
+    if policy.profiles == ANY:  # with limits, it isn't told whether others may have it
         reason = Reason.UNKNOWN_PROFILE
         end = f"{quoted(asked)} is not a profile of the settings; {policy.allowed(policy.usable_profiles())}"
     basis.add(PROFILE, f": {end}", reason)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from ingress_manager.core.annotations import PROFILE
-from ingress_manager.core.copying import COPIED, not_allowed
+from ingress_manager.core.copying import ANY, COPIED, not_allowed
 from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.exposure import FINGERPRINT
 from ingress_manager.core.kubernetes import (
@@ -105,7 +105,7 @@ def _copied(annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator
 def _outdated(made: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
     """Yield what an object has otherwise than the settings give it now."""
     annotations = made.metadata.annotations or {}
-    if PROFILE not in annotations and None not in (policy.default_profile, policy.allowed_profiles):
+    if PROFILE not in annotations and policy.default_profile is not None and policy.profiles != ANY:
         usable = listed(policy.usable_profiles())
         sentence = f"it has no profile; allowed in namespace {policy.namespace}: {usable}"
         yield Problem(sentence, Reason.PROFILE_NOT_ALLOWED)

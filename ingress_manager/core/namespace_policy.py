@@ -4,26 +4,17 @@ There is one rule for all of it: what is nearest to the Service holds. That is i
 general settings, then what is built in; each field by itself.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from ingress_manager.core.copying import Limit
+from ingress_manager.core.copying import ANY, Limit
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.policy import (
-    HTTPROUTE,
-    INGRESS,
-    NO_DEFAULTS,
-    NO_LIMITS,
-    NO_NAME,
-    NO_PROFILE,
-    Gateway,
-    Policy,
-    overlay,
-)
+from ingress_manager.core.policy import HTTPROUTE, INGRESS, NO_NAME, Gateway, Policy, Tls
 from ingress_manager.core.syntax import EVERY_HOST, LONGEST_LABEL
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -39,13 +30,13 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
     settings: Policy
     """All settings, whole."""
 
-    # The limits. None: everything is allowed.
-    hosts: tuple[str, ...] | None
-    """The patterns of the hosts that may be claimed."""
-    classes: tuple[str, ...] | None
+    # The limits.
+    hosts: Limit
+    """The patterns of the hosts that may be claimed, as the settings have them."""
+    classes: Limit
     path_types: tuple[str, ...]
     copy_annotations: Mapping[str, Limit]
-    allowed_profiles: tuple[str, ...] | None
+    profiles: Limit
     accepted_losses: tuple[str, ...]
 
     # The defaults.
@@ -54,14 +45,13 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
     host: str
     """The template of the default host, as `tls_secret` is that of the Secret's name."""
     ingress_class: str | None
-    tls: bool
+    tls_enabled: bool
     tls_secret: str | None
-    redirect: bool
+    tls_redirect: bool
     """Whether http is answered with a redirect, where there is TLS."""
+    tls_annotations: Mapping[str, str]
     annotations: Mapping[str, str]
     """Those that the administrator adds to every Ingress, and to every HTTPRoute those that are read there, too."""
-    added_with_tls: Mapping[str, str]
-    """All that the administrator adds to an Ingress with TLS. Their keys are never copied from a Service."""
     labels: Mapping[str, str]
     outputs: tuple[str, ...]
     """Which objects are made: some of OUTPUT_NAMES."""
@@ -71,10 +61,20 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
     # The profile, by which the values above are those that they are.
     profile: str | None
     """The name of the profile that holds; None: none does."""
-    filters: tuple[Object, ...]
-    timeouts: Object | None
     own_annotations: tuple[Mapping[str, str], Mapping[str, str]]
     """Those that the profile itself states, and those that it states of Ingresses with TLS."""
+    filters: tuple[Object, ...] = ()
+    timeouts: Object | None = None
+
+    @cached_property
+    def added_with_tls(self) -> Mapping[str, str]:
+        """Return all that the administrator adds to an Ingress with TLS. None is copied from a Service."""
+        return {**self.annotations, **self.tls_annotations}
+
+    @cached_property
+    def patterns(self) -> tuple[str, ...] | None:
+        """Return the patterns of the hosts that may be claimed here; None: all hosts may."""
+        return None if self.hosts == ANY else tuple([fill_in(each, "", self.namespace) for each in self.hosts])
 
     @property
     def makes_ingresses(self) -> bool:
@@ -113,8 +113,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
 
     def usable_profiles(self) -> list[str]:
         """Return the names of the profiles that a Service may have."""
-        known, allowed = self.settings.profiles, self.allowed_profiles
-        return [name for name in known if allowed is None or name in allowed]
+        return [name for name in self.settings.profiles if is_within(name, self.profiles)]
 
     # What may be asked for, and what may stand. Each returns the end of a sentence, "" if it may.
 
@@ -123,26 +122,26 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         refused = [host for host in hosts if not self.allows_host(host)]
         if not refused:
             return ""
-        shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.hosts or ()]
+        shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.patterns or ()]
         return f"{listed(refused, quoted)} may not be claimed; {self.allowed(shown)}"
 
     def allows_host(self, host: str) -> bool:
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""
-        if self.hosts is None or host in self.hosts:
+        if self.patterns is None or host in self.patterns:
             return True
         # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends as such a pattern does.
-        return host.removeprefix("*").endswith(tuple([each[1:] for each in self.hosts if each.startswith("*.")]))
+        return host.removeprefix("*").endswith(tuple([each[1:] for each in self.patterns if each.startswith("*.")]))
 
     def allows_class(self, ingress_class: str | None) -> bool:
         """Return whether an Ingress may have this class; None stands for the cluster's default."""
-        return self.classes is None or ingress_class in self.classes
+        return is_within(ingress_class, self.classes)
 
     def class_not_allowed(self, ingress_class: str | None) -> str:
         """Return why an IngressClass may not be chosen; None stands for the cluster's default."""
         if self.allows_class(ingress_class):
             return ""
         named = "null (the cluster's default)" if ingress_class is None else quoted(ingress_class)
-        return self.not_chosen(named, self.classes or ())
+        return self.not_chosen(named, self.classes)
 
     def path_type_not_allowed(self, path_type: str) -> str:
         """Return why a path type may not be chosen."""
@@ -150,8 +149,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
 
     def profile_not_allowed(self, profile: str) -> str:
         """Return why a profile may not be chosen; there need be none of this name."""
-        is_allowed = self.allowed_profiles is None or profile in self.allowed_profiles
-        return "" if is_allowed else self.not_chosen(quoted(profile), self.usable_profiles())
+        return "" if is_within(profile, self.profiles) else self.not_chosen(quoted(profile), self.usable_profiles())
 
     def not_chosen(self, shown: str, instead: Sequence[str]) -> str:
         """Return the end of a sentence about what may not be chosen, with what may be instead."""
@@ -184,43 +182,36 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
 def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespacePolicy:
     """Return what holds in a namespace for a Service that asks for a profile, or for none, by whole settings."""
     entry = policy.entry_of(namespace)
-    limits = overlay(entry.limits or NO_LIMITS, policy.limits)
-    general = overlay(entry.defaults or NO_DEFAULTS, policy.defaults)
-    allowed = none_if_any(limits.profiles)
-    name = general.profile if asked_for is None else asked_for
-    chosen = policy.profiles.get(name) if allowed is None or name in allowed else None
-    profile = chosen or NO_PROFILE
-    defaults, hosts = overlay(profile, general), none_if_any(limits.hosts)
+    nearest = {
+        field: value for far in (policy, entry) for each in (far.limits, far.defaults) for field, value in stated(each)
+    }
+    default = nearest.pop("profile")
+    name = default if asked_for is None else asked_for
+    chosen = policy.profiles.get(name) if is_within(name, nearest["profiles"]) else None
+    own = dict(stated(chosen))
     return NamespacePolicy(
         namespace=namespace,
         settings=policy,
-        hosts=None if hosts is None else tuple([fill_in(pattern, "", namespace) for pattern in hosts]),
-        classes=none_if_any(limits.classes),
-        path_types=limits.path_types,
-        copy_annotations=limits.copy_annotations,
-        allowed_profiles=allowed,
-        accepted_losses=limits.accepted_losses if profile.accepted_losses is UNSET else profile.accepted_losses,
-        default_profile=general.profile,
-        host=defaults.host,
-        ingress_class=defaults.ingress_class,
-        tls=defaults.tls.enabled,
-        tls_secret=defaults.tls.secret,
-        redirect=defaults.tls.redirect,
-        annotations=defaults.annotations,
-        added_with_tls={**defaults.annotations, **defaults.tls.annotations},
-        labels=defaults.labels,
-        outputs=defaults.outputs,
-        gateway=defaults.gateway,
+        default_profile=default,
         profile=name if chosen else None,
-        filters=profile.filters or (),
-        timeouts=profile.timeouts or None,
-        own_annotations=(profile.annotations or {}, (profile.tls and profile.tls.annotations) or {}),
+        own_annotations=(own.get("annotations", {}), own.get("tls_annotations", {})),
+        **{**nearest, **own},
     )
 
 
-def none_if_any(limit: Limit) -> tuple[str, ...] | None:
-    """Return what a limit lists; None if it is lifted."""
-    return None if isinstance(limit, str) else limit
+def stated(settings: msgspec.Struct | UnsetType | None, begin: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the fields that some settings state, with their values; those of TLS as fields of their own."""
+    for field in settings.__struct_fields__ if settings else ():
+        value = getattr(settings, field)
+        if isinstance(value, Tls):
+            yield from stated(value, "tls_")
+        elif value is not UNSET:
+            yield f"{begin}{field}", value
+
+
+def is_within(value: str | None, limit: Limit) -> bool:
+    """Return whether a limit lists a value, or is lifted."""
+    return limit == ANY or value in limit
 
 
 def fill_in(template: str, service: str, namespace: str) -> str:

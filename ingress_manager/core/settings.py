@@ -128,7 +128,7 @@ def _check_here(at: FieldPath, here: NamespacePolicy, policy: Policy) -> None:
     if not here.allows_class(default):
         of = f" of the profile {here.profile}," if here.profile else ""
         shown = "null, the cluster's default," if default is None else quoted(default)
-        end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(here.classes or ())}"
+        end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(here.classes)}"
         raise FieldError((*at, "class"), end)
     _check_class(at, here)
     _check_outputs(at, resolve(policy, here.namespace, NO_NAME) if here.profile else here)
@@ -183,13 +183,13 @@ def _check_class(at: FieldPath, here: NamespacePolicy) -> None:
 def _check_outputs(at: FieldPath, here: NamespacePolicy) -> None:
     """Raise FieldError for what the outputs, or their Gateway, can't do."""
     if HTTPROUTE not in here.outputs:
-        if here.redirect:
+        if here.tls_redirect:
             end = f": must be false where outputs don't hold {HTTPROUTE}; an Ingress can't say it"
             raise FieldError((*at, "tls", "redirect"), end)
     elif not here.gateway:
         end = f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
         raise FieldError((*at, "gateway"), end)
-    elif here.redirect and not here.gateway.redirects:
+    elif here.tls_redirect and not here.gateway.redirects:
         end = ": must name a listener of its own where tls.redirect is true: it answers with the redirect"
         raise FieldError((*at, "gateway", "http"), end)
 

@@ -167,7 +167,7 @@ def annotations_for(service: Service, spec: IngressSpec, name: str, here: Namesp
     tls = certificates_of(spec)
     if tls and tls[0].secret_name is not None and tls[0].secret_name != here.default_secret(name):
         found["ingress/tls-secret"] = tls[0].secret_name
-    elif bool(tls) != here.tls:
+    elif bool(tls) != here.tls_enabled:
         found["ingress/tls"] = "true" if tls else "false"
     return found
 
