@@ -7,7 +7,7 @@ Why Metacontroller hasn't done something is in its Events: it reports each faile
 API server's words or with the hook's, and tries again after 1,000 s at most.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ingress_manager.commands.audit.kinds import KINDS
@@ -45,11 +45,11 @@ def audit_of(
     not be looked at.
     """
     seen = Seen(view, policy, around)
-    unknown = {SETTINGS} & view.unseen().keys()
+    has_settings = SETTINGS not in view.unseen()
     return [
         each._replace(kind=kind, severity=row.severity)
         for kind, row in KINDS.items()
-        if kind in kinds and unknown.isdisjoint(row.needs)
+        if kind in kinds and (has_settings or not row.by_settings)
         for each in sorted(row.find(seen), key=lambda each: (each.item.full_name, str(each.item)))
     ]
 
@@ -71,11 +71,3 @@ def _with_reason(finding: Finding, reports: Mapping[str, Report] | None) -> Find
         return finding._replace(sentence=f"{finding.sentence}, and no Event of its Service says why")
     said = f"; Metacontroller said at {report.time}: {report.sentence.removeprefix('Sync error: ')}" if report else ""
     return finding._replace(sentence=finding.sentence + said, command=kubectl("describe", service))
-
-
-def unseen(view: View, around: Surroundings) -> Iterator[str]:
-    """Yield what could not be looked at, with what was therefore not looked for, or not everywhere; a sentence each."""
-    whats = [([what], sentence) for what, sentence in view.unseen().items()]
-    for kinds, sentence in (*whats, *around.unseen()):
-        therefore = [kind for kind, row in KINDS.items() if not {*kinds}.isdisjoint(row.needs)]
-        yield sentence + (f"; not looked for, or not everywhere: {', '.join(therefore)}" if therefore else "")

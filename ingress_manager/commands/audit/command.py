@@ -5,9 +5,9 @@ from collections.abc import Collection, Sequence
 import click
 from click.core import ParameterSource
 
-from ingress_manager.commands.audit.audit import Looked, audit_of, is_unexplained, unseen, with_reasons
+from ingress_manager.commands.audit.audit import Looked, audit_of, is_unexplained, with_reasons
 from ingress_manager.commands.audit.kinds import KINDS
-from ingress_manager.commands.audit.preview import EFFECTS, preview
+from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.printing import FORMATS, printed
 from ingress_manager.commands.audit.seen import Severity
 from ingress_manager.commands.printing.console import note, waiting
@@ -41,15 +41,8 @@ NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, S
     "and refuse, and nothing else.",
 )
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
-@click.option(
-    "--only",
-    metavar="KIND",
-    multiple=True,
-    type=click.Choice(list(dict.fromkeys([*KINDS, *EFFECTS]))),
-    help=f"Only findings of this kind. Can be repeated. With --settings: {', '.join(EFFECTS)}.",
-)
 @click.pass_context
-def audit(context: click.Context, source: Source, new: str | None, output: str, only: tuple[str, ...]) -> None:
+def audit(context: click.Context, source: Source, new: str | None, output: str) -> None:
     """Find the problems of a cluster, each with the kubectl command that fixes it.
 
     `audit` changes nothing. It judges Services, and what was made for them, by the cluster's settings, or by
@@ -66,25 +59,20 @@ def audit(context: click.Context, source: Source, new: str | None, output: str, 
     \b
     Examples:
       ingress-manager audit --all-namespaces
-      ingress-manager audit -n team-a --only refused --only name-taken
+      ingress-manager audit -n team-a
       kubectl get services,ingresses -A -o json | ingress-manager audit -f - --current-settings settings.yaml
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    if wrong := [kind for kind in only if kind not in (KINDS if new is None else EFFECTS)]:
-        raise click.UsageError(f"--only {wrong[0]} is for an audit {'with' if new is None else 'without'} --settings")
     # The variable of --current-settings may be set for other commands.
     stated = context.get_parameter_source("settings") is ParameterSource.COMMANDLINE
     if new is not None and stated:
         raise click.UsageError("--current-settings is for an audit without --settings")
     policy = read_policy(source, "--current-settings") if new is None else policy_of(settings_of_file(new))
-    seen = foreseen(source, policy) if new and isinstance(policy, Policy) else look_at(source, policy, only or KINDS)
+    seen = foreseen(source, policy) if new and isinstance(policy, Policy) else look_at(source, policy)
     if isinstance(policy, Policy) and policy.pauses:
         note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
     not_asked_for = [NOT_IN_FILES] if source.files else [f"Only {scope_of(source)} was looked at"]
-    shown = seen._replace(
-        findings=[each for each in seen.findings if not only or each.kind in only],
-        unseen=[*([] if source.all_namespaces else not_asked_for), *seen.unseen],
-    )
+    shown = seen._replace(unseen=[*([] if source.all_namespaces else not_asked_for), *seen.unseen])
     for text in printed(shown, output, "change" if new else "finding", source.kubectl.options):
         click.echo(text, nl=False)
     is_wrong = any(each.severity is not Severity.HINT for each in seen.findings)
@@ -102,7 +90,7 @@ def look_at(
     view = view_of(source, policy)
     around = Surroundings() if source.files else read_surroundings(source, view)
     findings = audit_of(view, UNKNOWN if isinstance(policy, str) else policy, around, kinds)
-    sentences, is_blind = list(unseen(view, around)), bool(view.unseen())
+    sentences, is_blind = [*view.unseen().values(), *around.unseen()], bool(view.unseen())
     said: Sequence[Item] | None = None
     if not source.files and (events or any(map(is_unexplained, findings))):
         try:

@@ -59,8 +59,8 @@ class Surroundings:
     slices: dict[str, list[Item]] = field(default_factory=dict)
     """The EndpointSlices of each Service, by its namespace/name."""
 
-    def unseen(self) -> Iterator[tuple[list[str], str]]:
-        """Yield what could not be read for one reason, with a sentence that says so."""
+    def unseen(self) -> Iterator[str]:
+        """Yield what could not be read, a sentence for each reason."""
         by_reason: dict[str, list[str]] = {}
         for what, reason in self.unread.items():
             by_reason.setdefault(reason, []).append(what)
@@ -68,7 +68,7 @@ class Surroundings:
             called = ", ".join(
                 "The certificates in Secrets" if each == CERTIFICATES else plural(each) for each in whats
             )
-            yield whats, f"{called} could not be looked at: {reason}"
+            yield f"{called} could not be looked at: {reason}"
 
     def of_kind(self, kind: str) -> dict[str, Item]:
         """Return the objects of a kind by their namespace/name; IngressClasses by their names."""
