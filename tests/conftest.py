@@ -1,4 +1,4 @@
-"""How hypothesis runs here, and how it is said what could not be tested, or passed only when it was tried again."""
+"""How hypothesis runs here, and how it is said what could not be tested."""
 
 import importlib
 import os
@@ -17,9 +17,6 @@ COVERING = {Path(__file__).with_name(name) for name in ("core", "hooks", "not_fo
 
 MEASURED = ("ingress_manager", "hooks", "not_found")
 """The packages whose coverage is measured, as in setup.cfg."""
-
-MOST_FLAKY = 5
-"""So many tests on a cluster may pass only when they are tried again."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -106,27 +103,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("NOT TESTED", sep="!", yellow=True, bold=True)
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} tests were left out. {reason}")
-    show_flaky(terminalreporter)
-
-
-def flaky(terminalreporter: pytest.TerminalReporter) -> dict[str, pytest.TestReport]:
-    """Return the first failure of each test that failed, and passed when it was tried again."""
-    passed = {report.nodeid for report in terminalreporter.getreports("passed")}
-    return {report.nodeid: report for report in terminalreporter.getreports("rerun") if report.nodeid in passed}
-
-
-def show_flaky(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the tests that passed only when they were tried again, with the first error of each."""
-    if found := flaky(terminalreporter):
-        terminalreporter.section("FLAKY", sep="!", yellow=True, bold=True)
-    for nodeid, report in found.items():
-        error = str(report.longrepr).strip().splitlines()[-1]
-        terminalreporter.write_line(f"FLAKY {nodeid} failed once, and passed when it was tried again: {error}")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a run in which more tests than a few passed only when they were tried again."""
-    terminalreporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if terminalreporter and len(flaky(terminalreporter)) > MOST_FLAKY:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED

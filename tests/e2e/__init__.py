@@ -7,7 +7,7 @@ installed. Who changes the hook's settings on a shared cluster puts them back.
 What helps, beside the tests:
 
     objects                 objects as they are written here
-    people, shell           somebody with some rights and no others; commands as that person runs them
+    people                  somebody with some rights and no others; commands as that person runs them
     audit                   what the engine asked the API server for, and what happened to Ingresses, by its audit log
-    traffic, nodes          visitors; nodes on which no pod runs
+    traffic                 visitors
 """

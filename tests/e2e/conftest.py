@@ -1,11 +1,12 @@
 """The clusters that tests share. Where none can be had, tests are skipped, and the summary says why.
 
-The engine is the Metacontroller on PATH, else the stand-in for it. test_standin.py holds the stand-in to the other.
+The engine is the Metacontroller on PATH, else the stand-in for it.
 """
 
 import contextlib
 import itertools
 import os
+import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ import pytest
 import yaml
 
 from devcluster import gateway
-from devcluster.api import NAMESPACES
+from devcluster.api import NAMESPACES, Api, ApiError
 from devcluster.cluster import DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
+from devcluster.deployments import changed, report
 from devcluster.errors import MissingProgram
 from devcluster.processes import Processes
 from devcluster.programs import find_metacontroller, find_programs, find_traefik, gateway_api_crds
@@ -101,6 +103,33 @@ def serving(engine: str) -> Iterator[DevCluster]:
         yield running
 
 
+class Nodes(threading.Thread):
+    """Says of each Deployment that its pods are available, where none can run: `kubectl rollout status` would wait.
+
+    Use it as a context manager.
+    """
+
+    def __init__(self, api: Api) -> None:
+        super().__init__(daemon=True)
+        self._api = api
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        """Look again and again, until the end."""
+        while not self._ended.wait(0.1):
+            for deployment in changed(self._api):
+                with contextlib.suppress(ApiError):  # it has just been deleted
+                    report(self._api, deployment)
+
+    def __enter__(self) -> "Nodes":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self.join()
+
+
 @contextlib.contextmanager
 def bare_plane(engine: str = "standin") -> Iterator[ControlPlane]:
     """Yield an API server with nothing installed; skip the test where it, or the engine, can't be had."""
@@ -109,6 +138,15 @@ def bare_plane(engine: str = "standin") -> Iterator[ControlPlane]:
         plane.start()
         plane.wait_ready()
         yield plane
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    """Yield an API server with nothing installed, whose namespaces can be deleted, and whose rollouts end."""
+    with bare_plane() as plane:
+        plane.start_controllers()
+        with Nodes(plane.api):
+            yield plane
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import yaml
@@ -101,52 +101,36 @@ def questions(cluster: DevCluster) -> int:
     return int(sum(map(float, counted)))
 
 
-class Change(NamedTuple):
-    """A change of a Service, and how often the API server asks because of it."""
-
-    reason: str
-    annotations: dict[str, str]
-    patch: Object
-    questions: int
-    of_status: bool = False
-
-
 OTHER = {"example.com/owner": "a"}
 BALANCED = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}
-CHANGES = [
-    Change("an annotation", RIGHT, {"metadata": {"annotations": {"ingress/path": "/a"}}}, 1),
-    Change("an annotation of another entrance", OTHER, {"metadata": {"annotations": {"a.ingress/http": "true"}}}, 1),
-    Change(
-        "an annotation that is no word of ours, which may be one to copy",
-        RIGHT,
-        {"metadata": {"annotations": OTHER}},
-        1,
-    ),
-    Change("a label, which may be one to copy", RIGHT, {"metadata": {"labels": {"team": "a"}}}, 1),
-    Change("a port", RIGHT, {"spec": {"ports": [{"name": "http", "port": 81}]}}, 1),
-    Change("the type", RIGHT, {"spec": {"type": "ClusterIP"}}, 1),
-    Change("the last annotation goes", {"ingress/http": "true"}, {"metadata": {"annotations": None}}, 0),
-    Change("the same again", RIGHT, {"metadata": {"annotations": RIGHT}}, 0),
-    Change("a load balancer's status", RIGHT, BALANCED, 0, of_status=True),
-    Change("a finalizer", RIGHT, {"metadata": {"finalizers": ["example.com/keep"]}}, 0),
-    Change("the selector", RIGHT, {"spec": {"selector": {"app": "shop"}}}, 0),
-    Change("a port of a Service that asks for nothing", OTHER, {"spec": {"ports": [{"port": 81}]}}, 0),
+CHANGES: list[tuple[str, dict[str, str], Object, int]] = [
+    ("an annotation", RIGHT, {"metadata": {"annotations": {"ingress/path": "/a"}}}, 1),
+    ("an annotation of another entrance", OTHER, {"metadata": {"annotations": {"a.ingress/http": "true"}}}, 1),
+    ("an annotation that may be one to copy", RIGHT, {"metadata": {"annotations": OTHER}}, 1),
+    ("a port", RIGHT, {"spec": {"ports": [{"name": "http", "port": 81}]}}, 1),
+    ("the type", RIGHT, {"spec": {"type": "ClusterIP"}}, 1),
+    ("the last annotation goes", {"ingress/http": "true"}, {"metadata": {"annotations": None}}, 0),
+    ("the same again", RIGHT, {"metadata": {"annotations": RIGHT}}, 0),
+    ("a load balancer's status", RIGHT, BALANCED, 0),
+    ("a finalizer", RIGHT, {"metadata": {"finalizers": ["example.com/keep"]}}, 0),
+    ("a port of a Service that asks for nothing", OTHER, {"spec": {"ports": [{"port": 81}]}}, 0),
 ]
+"""Changes of a Service with these annotations, and how often the API server asks because of each."""
 
 
 def test_the_api_server_asks_only_when_what_counts_has_changed(asked: DevCluster, stage: Stage) -> None:
     seen = {}
-    for number, change in enumerate(CHANGES):
+    for number, (reason, annotations, change, _) in enumerate(CHANGES):
         # A name of its own: of one that was made again, the API server would first try to patch what it remembers.
         name = f"shop-{number}"
-        made = service(stage.namespace, change.annotations, name)
+        made = service(stage.namespace, annotations, name)
         made["spec"]["type"] = "LoadBalancer"
         stage.api.create(SERVICES, made)
         before, path = questions(asked), path_of(SERVICES, stage.namespace, name)
-        stage.api.request("PATCH", path + ("/status" if change.of_status else ""), body=change.patch)
-        seen[change.reason] = questions(asked) - before
+        stage.api.request("PATCH", path + ("/status" if "status" in change else ""), body=change)
+        seen[reason] = questions(asked) - before
         stage.api.patch(SERVICES, name, {"metadata": {"finalizers": None}}, stage.namespace)
-    assert seen == {change.reason: change.questions for change in CHANGES}
+    assert seen == {reason: count for reason, _, _, count in CHANGES}
 
 
 def test_the_api_server_asks_neither_of_other_services_nor_in_its_own_namespaces_nor_before_a_deletion(
@@ -200,37 +184,25 @@ def annotated(annotations: Mapping[str, str]) -> Object:
     return {"metadata": {"annotations": annotations}}
 
 
-@pytest.fixture(scope="module")
-def standing(asked: DevCluster) -> Iterator[Stage]:
-    """Yield a namespace with a Service with an Ingress, which was wrong before the settings deny that."""
-    with fresh_stage(asked, "standing") as stage:
-        stage.api.create(SERVICES, service(stage.namespace, RIGHT))
-        stage.until_ingress("shop", "its Ingress", lambda _: True)
-        stage.api.patch(SERVICES, "shop", annotated(WRONG), stage.namespace)
-        asked.settings_file.write_text(yaml.safe_dump(DENY))
-        admission_of(asked).process.kill()
-        admission_of(asked).process.start()
-        admission_of(asked).wait_ready(asked.api)
-        yield stage
-
-
-def test_a_service_that_was_wrong_before_is_denied_what_is_wrong_anew_and_goes_with_its_ingress(
-    standing: Stage,
+def test_with_deny_a_mistake_is_denied_but_one_from_before_only_if_it_grows_and_the_service_goes_with_its_ingress(
+    asked: DevCluster, stage: Stage
 ) -> None:
     def patch(change: Object) -> None:
-        standing.api.patch(SERVICES, "shop", change, standing.namespace)
+        stage.api.patch(SERVICES, "shop", change, stage.namespace)
 
-    one_more = annotated({"ingress/class": "Not_A_Class"})
-    with pytest.raises(ApiError, match="ingress/class"):
-        patch(one_more)
-    patch({"metadata": {"finalizers": ["example.com/keep"]}})
-    standing.api.delete(SERVICES, "shop", standing.namespace)
-    patch({"metadata": {"finalizers": None}})
-    standing.until("no Service", lambda: standing.api.get(SERVICES, "shop", standing.namespace) is None)
-    standing.until("no Ingress", lambda: standing.ingress("shop") is None)
-
-
-@pytest.mark.usefixtures("standing")
-def test_whoever_makes_a_mistake_is_denied(stage: Stage) -> None:
+    stage.api.create(SERVICES, service(stage.namespace, RIGHT))
+    stage.until_ingress("shop", "its Ingress", lambda _: True)
+    patch(annotated(WRONG))
+    asked.settings_file.write_text(yaml.safe_dump(DENY))
+    admission_of(asked).process.kill()
+    admission_of(asked).process.start()
+    admission_of(asked).wait_ready(asked.api)
     with pytest.raises(ApiError, match=re.escape(SAID)):
-        stage.api.create(SERVICES, service(stage.namespace, WRONG))
+        stage.api.create(SERVICES, service(stage.namespace, WRONG, "another"))
+    with pytest.raises(ApiError, match="ingress/class"):
+        patch(annotated({"ingress/class": "Not_A_Class"}))
+    patch({"metadata": {"finalizers": ["example.com/keep"]}})
+    stage.api.delete(SERVICES, "shop", stage.namespace)
+    patch({"metadata": {"finalizers": None}})
+    stage.until("no Service", lambda: stage.api.get(SERVICES, "shop", stage.namespace) is None)
+    stage.until("no Ingress", lambda: stage.ingress("shop") is None)

@@ -22,8 +22,7 @@ from ingress_manager.core.settings import FILE_VARIABLE
 from tests import adoptions
 from tests.e2e.audit import deleted, written
 from tests.e2e.objects import backend, by_hand, namespace
-from tests.e2e.people import mover
-from tests.e2e.shell import Ended, commands_of, environment_of, run, sh
+from tests.e2e.people import Ended, commands_of, environment_of, mover, run, sh
 from tests.e2e.traffic import asking
 from tests.golden import Case
 

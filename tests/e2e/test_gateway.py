@@ -1,17 +1,20 @@
 """The gateway as it is shipped: nobody takes another's requests, and what it answers where nothing is."""
 
 import itertools
+import json
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.gateway import Gateway, lacking
+from devcluster.gateway import LOOPBACK, Gateway, lacking
 from devcluster.story import Stage, served_by
 from tests.e2e.objects import by_hand, create
 from tests.e2e.people import said, tenant_of
@@ -143,6 +146,31 @@ def test_what_nobody_serves_is_the_404_pages(gateway: Gateway, host: str, shop: 
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert f"nobody.{host}/somewhere" in answer.body
     assert shop not in answer.body
+
+
+ITS_OWN = {"X-Forwarded-For": LOOPBACK, "X-Real-Ip": LOOPBACK, "X-Forwarded-Proto": "http"}
+OF_EACH = {*ITS_OWN, "Accept-Encoding", "Host", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Server"}
+"""The headers that arrive with each request."""
+
+
+@pytest.mark.gate
+def test_a_request_becomes_what_the_table_says(stage: Stage, gateway: Gateway, host: str) -> None:
+    for name in ("open", "secret"):
+        asked = {"ingress/http": "true", "ingress/host": host, "ingress/path": f"/{name}"}
+        stage.exits.enter_context(Backend(stage.create_service(name, asked, PORT)))
+        stage.until("an answer", lambda: served_by(stage, name, gateway.ask(host, f"/{name}")))  # noqa: B023
+    for row in yaml.safe_load(Path(__file__).with_name("gateway_requests.yaml").read_text(encoding="utf-8")):
+        headers = {
+            key: "x" * value if isinstance(value, int) else value for key, value in row.get("headers", {}).items()
+        }
+        answer = gateway.ask(host, row["path"], headers=headers)
+        if answer.status != 200:
+            assert ("page" if answer.is_the_404_page else answer.status) == row["becomes"], row
+            continue
+        arrived = json.loads(answer.body)
+        assert f"{arrived['service'].rpartition('/')[2]} {arrived['path']}" == row["becomes"], row
+        assert {*arrived["headers"]} == {*OF_EACH, *row.get("brings", ())}, row
+        assert {key: arrived["headers"][key] for key in ITS_OWN} == ITS_OWN, row
 
 
 def test_with_the_component_https_redirect_http_is_sent_to_https(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES, ApiError, Object, Resource
+from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.audit import writes
@@ -26,10 +27,6 @@ class Routes(Stage):
 
         return self.until(what, check)
 
-    def until_route(self, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
-        """Return the HTTPRoute once it is as wanted."""
-        return self.until_one(HTTPROUTES, name, what, wanted)
-
     def clear(self) -> None:
         """Delete all Services, and wait until nothing that was made for them is left."""
         for service in self.api.list(SERVICES, self.namespace):
@@ -45,7 +42,7 @@ class Routes(Stage):
 @pytest.fixture
 def stage(serving: DevCluster, request: pytest.FixtureRequest) -> Iterator[Routes]:
     """Yield the namespace whose name says what a Service is given there."""
-    stage = Routes(serving.api, request.param)
+    stage = Routes(serving.api, request.param, serving.gateway)
     yield stage
     stage.clear()
 
@@ -99,28 +96,17 @@ def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(s
     stage.until_event("blog", "HTTPRoute httproute/blog isn't there yet")
     assert stage.api.get(HTTPROUTES, "blog", stage.namespace) == stranger
     stage.api.delete(HTTPROUTES, "blog", stage.namespace)
-    stage.until_route("blog", "the Service's own", lambda route: "ownerReferences" in route["metadata"])
+    stage.until_one(HTTPROUTES, "blog", "the Service's own", lambda route: "ownerReferences" in route["metadata"])
 
 
+@pytest.mark.gate
 @in_namespace("httproute")
-def test_hosts_with_other_paths_have_an_httproute_that_comes_and_goes_without_touching_the_first(
-    stage: Routes,
-) -> None:
-    stage.create_service("shop", ON)
-    first = stage.until_route("shop", "the HTTPRoute", lambda _: True)
-    annotate(stage, {"ingress/routes": TWO_PATHS})
-    stage.until("two HTTPRoutes", lambda: len(stage.names(HTTPROUTES)) == 2)
-    [_, second] = stage.names(HTTPROUTES)
-    made = stage.until_route(second, "the second", lambda _: True)
-    assert made["spec"]["hostnames"] == ["api.example.com"]
-    annotate(stage, {"ingress/routes": None})
-    stage.until("one HTTPRoute", lambda: stage.names(HTTPROUTES) == ["shop"])
-    now = stage.until_route("shop", "the first", lambda _: True)
-    assert (now["metadata"]["uid"], now["metadata"]["generation"]) == (first["metadata"]["uid"], 1)
-
-
-def annotate(stage: Stage, annotations: dict[str, str | None]) -> None:
-    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": annotations}}, stage.namespace)
+def test_a_service_is_served_once_it_is_annotated_and_no_longer_once_it_opts_out(stage: Routes) -> None:
+    host = "visited.example.com"
+    with Backend(stage.create_service("visited", {"ingress/host": host})):
+        for asked in (None, "true", None):
+            stage.annotate("visited", asked)
+            stage.until_answer(host, f"{asked}", lambda got: got.status == 200 if asked else got.is_the_404_page)  # noqa: B023
 
 
 EVERYTHING = {"ingress/host": "*, a.example.com", "ingress/tls-secret": "one"}
@@ -147,7 +133,7 @@ def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, sta
         for name in QUIET:
             stage.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": label}}}, stage.namespace)
         stage.create_service(f"later-{label}", {**ON, "ingress/host": f"{label}.example.com"})
-        stage.until_route(f"later-{label}", "the HTTPRoute of a Service created later", lambda _: True)
+        stage.until_one(HTTPROUTES, f"later-{label}", "the HTTPRoute of a Service created later", lambda _: True)
     for kind, count in zip(kinds, counts, strict=True):
         made = [verb for verb, name in writes(serving, stage, kind.plural) if name.startswith("quiet")]
         assert made == ["create"] * count

@@ -1,5 +1,6 @@
 """A real API server, with Pod Security admission, takes all that is installed without a word of warning."""
 
+import base64
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +9,15 @@ from typing import Any
 import pytest
 import yaml
 
+from devcluster.api import SERVICES, WEBHOOKS, Object
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
-from tests.e2e.nodes import Nodes
-from tests.e2e.shell import commands_of, sh
+from devcluster.overlay import ADMISSION, CONTROLLER
+from tests.docs.test_docs import blocks
+from tests.e2e.conftest import Nodes
+from tests.e2e.objects import DEPLOYMENTS, SECRETS, create
+from tests.e2e.people import commands_of, sh
 from tests.manifests.objects import FOLDERS, rendered
 from tools import dist
 from tools.install import replacement
@@ -110,3 +115,56 @@ def test_the_commands_of_kubectl_install_what_they_are_for(installed: ControlPla
         ("deployment", "ingress-manager-gateway", "not-found"),
     ):
         assert name in installed.kubectl("get", kind, "--namespace", namespace, name)
+
+
+def test_the_commands_of_the_page_on_admission_install_renew_and_remove_it(
+    empty_cluster: ControlPlane, tmp_path: Path
+) -> None:
+    def run(command: str) -> str:
+        return sh(empty_cluster, command, folder=tmp_path).stdout
+
+    def stored() -> tuple[bytes, bytes]:
+        """Return the certificate of the Secret, and the authority by which the API server knows it."""
+        secret = empty_cluster.api.get(SECRETS, f"{ADMISSION}-tls", CONTROLLER)
+        webhook = empty_cluster.api.get(WEBHOOKS, CONTROLLER)
+        assert secret is not None
+        assert webhook is not None
+        bundle = webhook["webhooks"][0]["clientConfig"]["caBundle"]
+        return base64.b64decode(secret["data"]["tls.crt"]), base64.b64decode(bundle)
+
+    (tmp_path / "manifests").symlink_to(REPOSITORY / "manifests")
+    (tmp_path / "my-hook").mkdir()
+    kustomization = yaml.safe_load(blocks("admission.md", "yaml")[0])
+    kustomization["components"].remove("../manifests/admission/cert-manager")
+    (tmp_path / "my-hook/kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    run("kubectl apply --filename manifests/namespace.yaml")
+    authority, certificate, secret, apply, bundle, outage, renew, *remove = commands_of("docs/admission.md")
+
+    for command in (authority, certificate, secret, apply, bundle):
+        run(command)
+    first, known_by = stored()
+    (tmp_path / "known-by.crt").write_bytes(known_by)
+    verify = f"openssl verify -CAfile known-by.crt -verify_hostname {ADMISSION}.{CONTROLLER}.svc tls.crt"
+    assert run(verify) == "tls.crt: OK\n"
+    deployment = empty_cluster.api.get(DEPLOYMENTS, ADMISSION, CONTROLLER)
+    assert deployment is not None
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "registry.example.com/ingress-manager:0.1.0"
+
+    # Nobody answers here, so the API server goes on without an answer.
+    annotated: Object = {"annotations": {"ingress/hots": "shop.example.com"}}
+    create(empty_cluster.api, SERVICES, "unanswered", "default", annotated, spec={"ports": [{"port": 80}]})
+    empty_cluster.api.delete(SERVICES, "unanswered", "default")
+    assert f'name="services.{CONTROLLER}.internal"' in run(outage)
+
+    for command in (certificate, renew, apply):
+        run(command)
+    assert stored()[0] != first
+    assert stored()[1] == known_by, "no other authority is needed, and an apply keeps the one that is stated"
+    assert run(verify) == "tls.crt: OK\n"
+
+    for command in remove:
+        run(command)
+    assert empty_cluster.api.get(WEBHOOKS, CONTROLLER) is None
+    left = run(f"kubectl get all,secrets,networkpolicies,poddisruptionbudgets --namespace {CONTROLLER} --output name")
+    assert [line for line in left.splitlines() if "admission" in line] == []

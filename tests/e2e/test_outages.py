@@ -15,11 +15,11 @@ from devcluster.processes import Process
 from devcluster.story import HOST, PORT, Stage, served_by
 from tests.e2e.audit import READS, done
 from tests.e2e.objects import create
-from tests.e2e.traffic import ON
 
 PATIENCE = 60.0
 """Seconds to wait for anything. A lease ends after 15 s; the API server gives up waiting for etcd after 34 s."""
 
+ON = {"ingress/http": "true"}
 VISITED, VISITED_HOST = "visited", "visited.example.com"
 ELSEWHERE = "elsewhere.example.com"
 

@@ -23,8 +23,7 @@ from ingress_manager.core.kubernetes import DECORATOR
 from tests.e2e.conftest import bare_plane
 from tests.e2e.objects import CONFIG_MAPS, by_hand, create
 from tests.e2e.objects import namespace as make_namespace
-from tests.e2e.people import grant, is_allowed, kubeconfig_of
-from tests.e2e.shell import Ended, commands_of, run, sh
+from tests.e2e.people import Ended, commands_of, grant, is_allowed, kubeconfig_of, run, sh
 from tests.manifests.objects import find
 
 TEAM, HOOK = "team-a", "ingress-manager"

@@ -107,23 +107,19 @@ STEPS = [
     Step("an orphaning delete, never annotated", {}, deleted(propagationPolicy="Orphan"), None),
     Step("the same with another entrance", INTERNAL, deleted(propagationPolicy="Orphan"), BY_INTERNAL + ORPHANED),
     Step("the finalizer orphan", ON, patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),
-    Step("the same beside another", ON, patched(metadata={"finalizers": ["a.b/c", "orphan"]}), TO_ORPHAN),
     Step("the same, never annotated", {}, patched(metadata={"finalizers": ["orphan"]}), None),
     Step("the same with another entrance", INTERNAL, patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),
     Step("the same by the status", ON, status_patched(metadata={"finalizers": ["orphan"]}), TO_ORPHAN),
     Step("Metacontroller's finalizer", ON, patched(metadata=FROZEN), FREEZES),
     Step("the same, opting out at once", ON, patched(metadata=FROZEN | {"annotations": None}), FREEZES),
     Step("the same, never annotated", {}, patched(metadata=FROZEN), FREEZES),
-    Step("the same beside another", ON, patched(metadata={"finalizers": ["a.b/c", METACONTROLLERS]}), FREEZES),
     Step("the same by the status", {}, status_patched(metadata=FROZEN), FREEZES),
     Step("a condition of a load balancer", ON, status_patched(status={"conditions": [READY]}), None),
     Step("a plain delete", ON, deleted(), None),
-    Step("a delete in the background", ON, deleted(propagationPolicy="Background"), None),
     Step("a delete in the foreground", ON, deleted(propagationPolicy="Foreground"), None),
     Step("an edit", ON, patched(spec={"ports": [{"name": "http", "port": 81}]}), None),
     Step("another finalizer", ON, patched(metadata={"finalizers": ["a.b/c"]}), None),
     Step("opting out", ON, patched(metadata={"annotations": None}), None),
-    Step("into a LoadBalancer", ON, patched(spec={"type": "LoadBalancer"}), None),
 ]
 
 

@@ -11,7 +11,7 @@ from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.objects import create
-from tests.e2e.shell import commands_of, sh
+from tests.e2e.people import commands_of, sh
 
 ADDRESS = "192.0.2.1"
 SLICES = Resource("discovery.k8s.io/v1", "endpointslices", "EndpointSlice")

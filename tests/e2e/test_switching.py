@@ -25,11 +25,10 @@ from devcluster.cluster import DevCluster
 from devcluster.processes import ReservedPort
 from devcluster.programs import find_traefik
 from devcluster.story import Stage
-from tests.e2e.conftest import SERVING_SETTINGS
-from tests.e2e.nodes import Nodes
+from tests.e2e.conftest import SERVING_SETTINGS, Nodes
 from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, INGRESS_CLASSES, SECRETS, create
 from tests.e2e.objects import namespace as make_namespace
-from tests.e2e.shell import environment_of
+from tests.e2e.people import environment_of
 from tests.e2e.traffic import IN_A_ROW, asking, with_class_nginx
 
 PAGES = [REPOSITORY / "docs/leaving-ingress-nginx.md", REPOSITORY / "docs/switching.md"]

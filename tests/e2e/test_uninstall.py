@@ -17,7 +17,7 @@ from ingress_manager.commands.view.managed import operations_to_disown
 from tests.e2e.audit import deleted, written
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.objects import CLUSTER_ROLES, POLICIES, by_hand, namespace
-from tests.e2e.shell import commands_of, run, sh
+from tests.e2e.people import commands_of, run, sh
 from tests.e2e.test_adopt import is_ours
 
 

@@ -12,7 +12,6 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import LOOPBACK, answers
 
-ON = {"ingress/http": "true"}
 IN_A_ROW = 12
 """A new connection is taken by either Traefik. If so many saw the same, both have taken up the change."""
 

@@ -19,7 +19,7 @@ from devcluster.errors import MissingProgram
 from devcluster.node import ADDRESS, Node, require
 from tests.docs.test_docs import blocks
 from tests.e2e.objects import PODS
-from tests.e2e.shell import Ended, environment_of, sh
+from tests.e2e.people import Ended, environment_of, sh
 from tests.e2e.test_install import everything, until_only
 from tests.node.images import HOOK, archives
 from tools.install import replacement
