@@ -15,7 +15,7 @@ from bench.cluster import service
 from bench.figures import Figure, Section, at_most
 from devcluster.build import Progress
 from devcluster.sync_requests import as_created
-from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.render import rendered
 from ingress_manager.core.policy import Policy
 
@@ -47,7 +47,7 @@ def dump(folder: Path, count: int) -> Path:
     for number, each in enumerate(services):
         each["metadata"]["uid"] = f"11111111-2222-3333-4444-{number:012}"
         del each["spec"]["clusterIP"]
-    made = rendered([Item(each, Origin("", "default")) for each in services], Policy()).objects
+    made = rendered([Item(each) for each in services], Policy()).objects
     ingresses = [as_created(each, parent) for each, parent in zip(made, services, strict=True)]
     path = folder / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*services, *ingresses]}, indent=4))

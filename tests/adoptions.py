@@ -26,7 +26,7 @@ from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.plans.plan import Step
 from ingress_manager.commands.printing.words import Command, shown
 from ingress_manager.commands.reading.kinds import INGRESSES
-from ingress_manager.commands.reading.manifests import Item, Manifests, read
+from ingress_manager.commands.reading.manifests import Item, of_kind, read
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
@@ -77,16 +77,16 @@ def ingress(case: Case) -> Object:
     return made
 
 
-def adoptable(case: Case) -> tuple[Manifests, list[Item], Policy, list[str]]:
+def adoptable(case: Case) -> tuple[list[Item], list[Item], Policy, list[str]]:
     """Return the objects of a case, its Ingress, the settings, and the changes that are accepted.
 
     The objects have a uid and a resourceVersion, as those of a cluster do.
     """
-    manifests = read(json.dumps({"kind": "List", "items": objects(case)}))
-    for number, item in enumerate(manifests.items, start=1):
+    items = read(json.dumps({"kind": "List", "items": objects(case)})).items
+    for number, item in enumerate(items, start=1):
         item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
     policy = parse(case.settings or SETTINGS.read_text(encoding="utf-8"))
-    return manifests, list(manifests.of_kind(INGRESSES))[-1:], policy, case.stated.get("accept", [])
+    return items, of_kind(items, INGRESSES)[-1:], policy, case.stated.get("accept", [])
 
 
 def becomes(case: Case) -> Object:

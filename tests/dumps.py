@@ -29,7 +29,7 @@ from typing import Any
 
 from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.audit.audit import Looked, audit_of, with_reasons
-from ingress_manager.commands.reading.manifests import Manifests, read
+from ingress_manager.commands.reading.manifests import Item, of_kind, read
 from ingress_manager.commands.view.events import EVENTS, reports
 from ingress_manager.commands.view.look import look
 from ingress_manager.commands.view.surroundings import Surroundings
@@ -43,15 +43,15 @@ DELETED = "2026-01-03T03:04:05Z"
 PORTS = [{"name": "http", "port": 80, "protocol": "TCP"}]
 
 
-def manifests(case: Case) -> Manifests:
+def manifests(case: Case) -> list[Item]:
     """Return the objects of a case, as a command reads them."""
-    return read(json.dumps({"kind": "List", "items": objects(case.stated["objects"])}))
+    return read(json.dumps({"kind": "List", "items": objects(case.stated["objects"])})).items
 
 
-def around(found: Manifests) -> Surroundings:
+def around(found: list[Item]) -> Surroundings:
     """Return what stands around in a case; of a kind of which there is an object, all were read."""
     made = Surroundings(datetime.fromisoformat(NOW))
-    made.take(found.items)
+    made.take(found)
     made.read |= {kind for kind, _ in made.items}
     return made
 
@@ -59,8 +59,8 @@ def around(found: Manifests) -> Surroundings:
 def looked(case: Case) -> Looked:
     """Return what a look at a case sees."""
     found = manifests(case)
-    view, surroundings = look(found.items, case.policy.without_pause()), around(found)
-    events = list(found.of_kind(EVENTS))
+    view, surroundings = look(found, case.policy.without_pause()), around(found)
+    events = of_kind(found, EVENTS)
     findings = with_reasons(audit_of(view, case.policy, surroundings), reports(events))
     return Looked(view, surroundings, findings, events, [], is_blind=False)
 

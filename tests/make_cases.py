@@ -23,6 +23,7 @@ from ingress_manager.commands.audit.printing import printed as printed_audit
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.manifests import of_kind
 from ingress_manager.commands.release import release_of
 from ingress_manager.commands.status.printing import printed, told
 from ingress_manager.commands.status.states import Judge
@@ -48,9 +49,9 @@ FIELDS = ["why", "settings", "new", "forms", "objects", "becomes"]
 
 def released(case: Case) -> dict[str, str]:
     """Return how the Service of a case is released, or why it isn't, and the notes."""
-    manifests = dumps.manifests(case)
-    [service] = manifests.of_kind(SERVICES)
-    plan = release_of(service, manifests)
+    items = dumps.manifests(case)
+    [service] = of_kind(items, SERVICES)
+    plan = release_of(service, items)
     found = {"steps": listed(plan.steps), "told": map(str, (*plan.messages, *plan.notes))}
     texts = {name: "".join(f"{line}\n" for line in lines) for name, lines in found.items()}
     return {name: text for name, text in texts.items() if text}
@@ -70,7 +71,7 @@ def audited(case: Case) -> dict[str, Any]:
     seen = dumps.looked(case)
     if "new" in case.stated:
         new = parse(new_settings(case))
-        view = look(dumps.manifests(case).items, new.without_pause())
+        view = look(dumps.manifests(case), new.without_pause())
         seen = seen._replace(view=view, findings=preview(view, new))
     name, noun = ("changes", "change") if "new" in case.stated else ("audit", "finding")
     return in_forms(name, {form: click.unstyle("".join(printed_audit(seen, form, noun))) for form in forms})

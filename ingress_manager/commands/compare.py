@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import click
 
-from ingress_manager.commands.printing.console import note, waiting
+from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.words import counted
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
@@ -111,9 +111,9 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
       ingress-manager compare --old 203.0.113.10 --new 127.0.0.1:30080,30443 -n team-a
       ingress-manager compare --old 203.0.113.10 --new 203.0.113.20 -f ingresses.yaml --class internal
     """  # noqa: D301 - \b keeps click from joining lines
-    manifests = source.read(RESOURCES[INGRESS])
+    items = source.read(RESOURCES[INGRESS])
     requests: dict[Request, str] = {}
-    for item, spec in ingresses_in(manifests.items):
+    for item, spec in ingresses_in(items):
         if class_of(item, spec) == ingress_class:
             for request in requests_of(spec, item.annotations):
                 requests.setdefault(request, item.full_name)
@@ -126,7 +126,8 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
     def differing(request: Request) -> list[str]:
         return list(differences(ask(old, request), ask(new, request)))
 
-    with waiting(f"asking for {counted(len(requests), 'URL')}, twice"), ThreadPoolExecutor(AT_ONCE) as pool:
+    note(f"… asking for {counted(len(requests), 'URL')}, twice")
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         found = list(pool.map(differing, requests))
     for (request, name), told in zip(requests.items(), found, strict=True):
         for each in told:

@@ -14,7 +14,7 @@ from ingress_manager.commands.plans.deployers import about_service
 from ingress_manager.commands.plans.plan import Plan
 from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, remains, touch, unseen
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
-from ingress_manager.commands.reading.manifests import Item, Manifests, about
+from ingress_manager.commands.reading.manifests import Item, about, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, named, read_named, with_source
 from ingress_manager.commands.view.managed import annotations_of, copied_from, entrances_in, is_made_for, keys_of
 from ingress_manager.core.annotations import is_on
@@ -50,27 +50,25 @@ def release(
     """  # noqa: D301 - \b keeps click from joining lines
     # No Service's name has a dot.
     asked = [name.partition(".")[::2] for name in names]
-    manifests, services = read_named(source, SERVICES, [service for service, _ in asked])
+    items, services = read_named(source, SERVICES, [service for service, _ in asked])
     for namespace in sorted({item.namespace for item in services}):
         # Whoever can't see them must not release their Service: they would be deleted.
         for resource in OF_GATEWAY_API:
-            manifests.extend(source.kubectl.get_if_known(resource, f"--namespace={namespace}"))
+            items += source.kubectl.get_if_known(resource, f"--namespace={namespace}")
     plans = [
-        release_of(
-            named(manifests, SERVICES, service, source.namespace), manifests, entrance or None, events=not without_event
-        )
+        release_of(named(items, SERVICES, service, source.namespace), items, entrance or None, events=not without_event)
         for service, entrance in dict.fromkeys(asked)
     ]
     context.exit(1 if perform(source.kubectl, plans, apply=apply) else 0)
 
 
-def release_of(service: Item, manifests: Manifests, entrance: str | None = None, *, events: bool = True) -> Plan:
+def release_of(service: Item, items: Iterable[Item], entrance: str | None = None, *, events: bool = True) -> Plan:
     """Return what is to be done with a Service, or with one entrance of it."""
     entrances = [*entrances_in(service.annotations)] if entrance is None else [entrance]
     on = [each for each in entrances if is_on(annotations_of(each, service.annotations))]
     names = {f"{service.namespace}/{ingress_of(each, service.name)}" for each in on}
     kept, waited_for = list[Item](), list[Item]()
-    for item in manifests.of_kind(INGRESSES, HTTPROUTES, LISTENERSETS):
+    for item in of_kind(items, INGRESSES, HTTPROUTES, LISTENERSETS):
         of = entrance_of(service.name, item.name)
         if is_made_for(item, service) and entrance in {None, of}:
             kept.append(item)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import click
 
-from ingress_manager.commands.printing.console import note, show, waiting
+from ingress_manager.commands.printing.console import note, show
 from ingress_manager.commands.printing.objects import FORMATS, printed
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item, Unreadable, about, about_refusal
+from ingress_manager.commands.reading.manifests import Item, Unreadable, about, about_refusal, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.objects import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
@@ -42,18 +42,17 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
       ingress-manager render --check manifests/*.yaml
       ingress-manager render --all-namespaces --output name
     """  # noqa: D301 - \b keeps click from joining lines
-    manifests = source.read("services")
+    items = source.read("services")
     policy = source.policy()
     if policy.pauses:
         note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
         policy = policy.without_pause()
-    with waiting(f"deciding over {len(manifests.items)} objects"):
-        becomes = rendered(manifests.items, policy)
+    becomes = rendered(items, policy)
     if not check:
         for text in printed(becomes.objects, output):
             click.echo(text, nl=False)
     wrong = show(becomes.messages)
-    is_empty = not wrong and not any(manifests.of_kind(SERVICES))
+    is_empty = not wrong and not of_kind(items, SERVICES)
     if is_empty:
         note("There is no Service in what was read.")
     context.exit(1 if wrong else NO_SERVICE if is_empty and not allow_empty else 0)

@@ -12,7 +12,7 @@ from ingress_manager.commands.plans.carrying_out import apply_option, carry_out
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.plans.steps import disowning, each_of
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
-from ingress_manager.commands.reading.manifests import Item, Manifests
+from ingress_manager.commands.reading.manifests import Item, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, Source, with_source
 from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, named_by
 from ingress_manager.commands.release import taken_off
@@ -56,10 +56,10 @@ def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, a
     """  # noqa: D301 - \b keeps click from joining lines
     if keep is None:
         raise click.UsageError("say what becomes of the Ingresses: --keep or --remove")
-    manifests = source.kubectl.get("services,ingresses", "--all-namespaces")
+    items = source.kubectl.get("services,ingresses", "--all-namespaces")
     for resource in (*OF_GATEWAY_API, *CONTROLLERS):
-        manifests.extend(source.kubectl.get_if_known(resource, "--all-namespaces"))
-    plan = steps(manifests, keep=keep, keep_metacontroller=keep_metacontroller)
+        items += source.kubectl.get_if_known(resource, "--all-namespaces")
+    plan = steps(items, keep=keep, keep_metacontroller=keep_metacontroller)
     if apply:
         carry_out(source.kubectl, "uninstall", plan)
         click.echo("ingress-manager is removed.")
@@ -68,14 +68,14 @@ def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, a
             click.echo(line)
 
 
-def steps(manifests: Manifests, *, keep: bool, keep_metacontroller: bool = False) -> Iterator[Step]:
+def steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = False) -> Iterator[Step]:
     """Yield the steps that remove the installation of a cluster.
 
     With `keep`, every object stays as it is; without, all are removed that ingress-manager has made. Metacontroller
     stays with `keep_metacontroller`, or where it works for other controllers.
     """
-    managed = [item for item in manifests.of_kind(INGRESSES, HTTPROUTES, LISTENERSETS) if is_managed(item)]
-    controllers = [each for each in manifests.items if each.kind.startswith("metacontroller.k8s.io/")]
+    managed = [item for item in of_kind(items, INGRESSES, HTTPROUTES, LISTENERSETS) if is_managed(item)]
+    controllers = [each for each in items if each.kind.startswith("metacontroller.k8s.io/")]
     own = [each for each in controllers if each.name == CONTROLLER and each.kind.endswith("/DecoratorController")]
     namespace, hook = named_by(own) or DEFAULT
     # After a run that was broken off, the cluster may not even know the kind.
@@ -89,7 +89,7 @@ def steps(manifests: Manifests, *, keep: bool, keep_metacontroller: bool = False
         head = f"Remove what it has made, {len(managed)} in all: from here on, nothing serves the Services."
         yield from titled(head, [each_of("delete", managed, GOING)] if managed else [])
     head = "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
-    yield from titled(head, taking_off(manifests.of_kind(SERVICES), managed if keep else ()))
+    yield from titled(head, taking_off(of_kind(items, SERVICES), managed if keep else ()))
     yield from titled("Remove webhook, admission policies and rights.", [delete(CLUSTER_WIDE, options=[OURS])])
     if namespace == DEFAULT.namespace:
         yield from titled("Remove the hook's namespace.", [delete("namespace", namespace)])

@@ -13,7 +13,7 @@ import pytest
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import entrances_in, keys_of
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL
@@ -55,7 +55,7 @@ def test_a_plan_that_is_made_again_in_the_middle_gives_no_service_another_entran
     for step in first.steps:
         if step.command[:2] == ("kubectl", "annotate"):
             _, service, *changes = step.command[step.command.index("--") + 1 :]
-            [item] = [each for each in manifests.items if (each.kind, each.name) == ("v1/Service", service)]
+            [item] = [each for each in manifests if (each.kind, each.name) == ("v1/Service", service)]
             item.metadata.setdefault("annotations", {}).update(change.split("=", 1) for change in changes)
             annotated += 1
     [again] = adopt(manifests, ingresses, policy, accepted)
@@ -76,10 +76,10 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
     yet = {key: value for key, value in stated.items() if key not in asking or key.endswith(PROFILE)}
     for made in ingresses:
         del made["metadata"]["labels"][MANAGED_BY_LABEL]
-        ingress = Item(made, Origin("", "default"))
+        ingress = Item(made)
         for annotations in (yet, stated):
             shop["metadata"]["annotations"] = annotations
-            [adoption] = adopt(Manifests([Item(shop, Origin("", "default")), ingress]), [ingress], policy)
+            [adoption] = adopt([Item(shop), ingress], [ingress], policy)
             assert (adoption.messages, adoption.spec) == ((), made["spec"])
         assert [step for step in adoption.steps if step.command] == [], "what the case says suffices"
 
@@ -93,7 +93,7 @@ Apply = Callable[..., Ended]
 
 def objects(case: golden.Case = CASE) -> dict[str, Any]:
     """Return what kubectl answers when it is asked for the objects of a case."""
-    return listing(*(item.object for item in adoptions.adoptable(case)[0].items))
+    return listing(*(item.object for item in adoptions.adoptable(case)[0]))
 
 
 def test_all_are_listed_with_what_is_in_the_way(settings: Callable[[str], Path]) -> None:
@@ -212,7 +212,7 @@ def apply(cluster: Cluster, path: Path) -> Apply:
 def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply: Apply, cluster: Cluster) -> None:
     ended = apply(events=[NONE, NONE, TAKEN])
     assert (ended.status, ended.err) == (0, "")
-    *steps, last = ended.out.splitlines()
+    *steps, last = [line for line in ended.out.splitlines() if not line.startswith("#")]
     commands = [line for line in PRINTED.splitlines() if line.startswith("kubectl")]
     printed = [f"$ {command.replace(' -- ', ' --context=there -- ')}" for command in commands]
     assert (steps, last) == (printed, "team-a/hosts is ingress-manager's: team-a/hosts.")

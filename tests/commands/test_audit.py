@@ -21,7 +21,7 @@ from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.preview import CHANGED, CREATED, MOVED, REFUSED, preview
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import certificates
 from ingress_manager.commands.view.drift import differences, merge
 from ingress_manager.commands.view.look import look
@@ -76,7 +76,7 @@ def test_no_advice_deletes_what_serves_unless_it_is_forbidden_or_off_or_goes_wit
 
 
 def items_of(*objects: Object) -> list[Item]:
-    return [Item(each, Origin("", "default")) for each in objects]
+    return [Item(each) for each in objects]
 
 
 def audit_in(items: list[Item], policy: Policy) -> list[Finding]:

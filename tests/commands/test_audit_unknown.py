@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from ingress_manager.commands.audit.audit import Looked, audit_of
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
-from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.view import surroundings
 from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, look
@@ -26,8 +25,8 @@ NOTHING: frozenset[str] = frozenset()
 def looked(case: Case, kinds: frozenset[str], namespaces: frozenset[str] = NOTHING) -> Looked:
     """Return what is seen of a case of which something is taken away."""
     whole = dumps.manifests(case)
-    items = [each for each in whole.items if each.object["kind"] not in kinds and each.namespace not in namespaces]
-    around = dumps.around(Manifests(items))
+    items = [each for each in whole if each.object["kind"] not in kinds and each.namespace not in namespaces]
+    around = dumps.around(items)
     around.read = dumps.around(whole).read - kinds
     known = Known(dict.fromkeys(kinds & {*KINDS[:4]}, "no"))
     policy = UNKNOWN if SETTINGS in kinds else case.policy

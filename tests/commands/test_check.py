@@ -140,7 +140,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_each_part_that_is_otherwise_is_named(case: dict[str, Any], cluster: Cluster) -> None:
     cluster.becomes(case)
-    *lines, _, _ = run("check", *case.get("options", ())).out.splitlines(keepends=True)
+    *lines, _, _ = run("check").out.splitlines(keepends=True)
     assert "".join(line for line in lines if line[0] != "✓") == case["says"]
 
 

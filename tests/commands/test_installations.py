@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.settings import RESOURCE, Installation, named_by
 from tests.commands.commands import Cluster, listing, put, run, settings_on_a_cluster
 
@@ -26,7 +26,7 @@ SAID = "With the settings of the ConfigMap tools/hook-settings-abc.\n"
     ],
 )
 def test_the_controller_names_the_service_of_its_hook(path: tuple[str, ...], value: Any, found: Any) -> None:
-    assert named_by([Item(put(CONTROLLER, path, value), Origin("", ""))]) == found
+    assert named_by([Item(put(CONTROLLER, path, value))]) == found
 
 
 def test_the_settings_are_those_of_the_installation(cluster: Cluster) -> None:

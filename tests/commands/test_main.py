@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -90,14 +89,6 @@ def test_colour_is_for_terminals_that_want_it(tmp_path: Path, monkeypatch: pytes
     with click.Context(main.commands) as context:
         console.use_colour(context)
     assert context.color is False
-
-
-def test_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(console, "PATIENCE", 0.001)
-    with console.waiting("waiting for the test"):
-        while not (shown := capsys.readouterr().err):
-            time.sleep(0.001)
-    assert shown == "… waiting for the test\n"
 
 
 def test_the_commands_start_without_what_serves_the_hook_and_without_rich() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import Object
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
 from ingress_manager.commands.reading.documents import DEEPEST
-from ingress_manager.commands.reading.manifests import Manifests, Unreadable, read
+from ingress_manager.commands.reading.manifests import Read, Unreadable, read
 from ingress_manager.commands.render import rendered
 from ingress_manager.commands.view.objects import as_spec
 from ingress_manager.core.policy import Policy
@@ -33,7 +33,7 @@ spec:
 FLAT = ", ".join(["[]"] * DEEPEST)
 
 
-def objects(found: Manifests) -> list[Any]:
+def objects(found: Read) -> list[Any]:
     return [item.object for item in found.items]
 
 

@@ -15,7 +15,7 @@ from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.printing.words import Command, shown, with_options
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
-from ingress_manager.commands.reading.manifests import Manifests, Unreadable, read
+from ingress_manager.commands.reading.manifests import Item, Unreadable, of_kind, read
 from ingress_manager.commands.release import release_of
 from ingress_manager.commands.uninstall import steps
 from ingress_manager.commands.view.look import look
@@ -49,12 +49,12 @@ def objects(draw: st.DrawFn) -> list[Object]:
     return [shop, draw(st.sampled_from([as_created(own, shop), by_hand]))]
 
 
-def plans(manifests: Manifests) -> Iterator[Iterable[Step]]:
+def plans(items: list[Item]) -> Iterator[Iterable[Step]]:
     """Yield the steps of every command that plans."""
-    yield from (release_of(each, manifests).steps for each in manifests.of_kind(SERVICES))
+    yield from (release_of(each, items).steps for each in of_kind(items, SERVICES))
     with suppress(Unreadable):
-        yield from (each.steps for each in adopt(manifests, manifests.of_kind(INGRESSES), LENIENT))
-    yield from (steps(manifests, keep=keep) for keep in (True, False))
+        yield from (each.steps for each in adopt(items, of_kind(items, INGRESSES), LENIENT))
+    yield from (steps(items, keep=keep) for keep in (True, False))
 
 
 def checked(command: Command, line: str, options: Sequence[str] = ()) -> None:
@@ -67,8 +67,8 @@ def checked(command: Command, line: str, options: Sequence[str] = ()) -> None:
 
 @given(objects(), st.lists(TEXT.filter(str.isprintable).map("--context={}".format), max_size=1))
 def test_whatever_a_dump_holds_a_shell_reads_only_what_is_meant(drawn: list[Object], options: list[str]) -> None:
-    manifests = read(json.dumps({"kind": "List", "items": drawn}), "f")
-    for plan in plans(manifests):
+    items = read(json.dumps({"kind": "List", "items": drawn}), "f").items
+    for plan in plans(items):
         for step in plan:
             lines = [*listed([step], options)]
             assert all(line.isprintable() for line in lines)
@@ -80,7 +80,7 @@ def test_whatever_a_dump_holds_a_shell_reads_only_what_is_meant(drawn: list[Obje
                 assert line.startswith(reading)
                 checked(step.command, line.removeprefix(reading), options)
     with suppress(Unreadable):  # what no API server takes
-        for found in audit_of(look(manifests.items, LENIENT), LENIENT, Surroundings()):
+        for found in audit_of(look(items, LENIENT), LENIENT, Surroundings()):
             if found.command:
                 checked(found.command, shown(found.command))
 

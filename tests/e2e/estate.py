@@ -8,7 +8,7 @@ import yaml
 from devcluster.api import INGRESSES, Object
 from ingress_manager.commands.leaving.judge import AtGateway
 from ingress_manager.commands.leaving.order import Stated
-from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import ingresses_in
 from tests.e2e.objects import backend, new
 
@@ -104,5 +104,5 @@ def ingress(title: str, auth: str = "http://auth.example.com") -> Object:
 
 def stated(ingress: Object) -> Stated:
     """Return an Ingress as the commands take it."""
-    [found] = ingresses_in([Item(ingress, Origin("", NAMESPACE))])
+    [found] = ingresses_in([Item(ingress)])
     return found

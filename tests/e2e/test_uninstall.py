@@ -12,7 +12,7 @@ from devcluster.cluster import DevCluster
 from devcluster.gateway import NAME as GATEWAY
 from devcluster.overlay import CLASS
 from devcluster.story import Stage
-from ingress_manager.commands.reading.manifests import Item, Origin
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import operations_to_disown
 from tests.e2e.audit import deleted, written
 from tests.e2e.conftest import SERVING_SETTINGS
@@ -54,7 +54,7 @@ def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(installed: DevClu
     labels = {"app.kubernetes.io/managed-by": "ingress-manager"}
     theirs = by_hand("both", "stranger", "stranger.example.com", "shop", metadata={"labels": labels})
     stranger = stage.api.create(INGRESSES, theirs)
-    release = json.dumps(operations_to_disown(Item(made[INGRESSES, "shop"], Origin("", "both"))))
+    release = json.dumps(operations_to_disown(Item(made[INGRESSES, "shop"])))
     refused = f"kubectl patch --namespace=both --type=json --patch={shlex.quote(release)} -- ingress stranger"
     said = sh(installed.control_plane, refused, check=False).stderr
     assert "the server rejected our request" in said, "it is nobody's to release"

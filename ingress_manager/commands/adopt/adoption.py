@@ -16,7 +16,7 @@ from ingress_manager.commands.adopt.parts import asked_beside, part, why_not_bes
 from ingress_manager.commands.plans.deployers import about_service, not_yet
 from ingress_manager.commands.plans.plan import Plan
 from ingress_manager.commands.plans.steps import unseen
-from ingress_manager.commands.reading.manifests import Item, Manifests, about
+from ingress_manager.commands.reading.manifests import Item, about
 from ingress_manager.commands.view.managed import CONTROLLER, annotations_of, is_made_for, owners
 from ingress_manager.commands.view.objects import as_spec, certificates_of, secret_called, services_of
 from ingress_manager.core.annotations import HTTP, PROFILE, is_on
@@ -67,13 +67,13 @@ class Adoption(Plan):
 
 
 def adopt(
-    manifests: Manifests, ingresses: Iterable[Item], policy: Policy, accepted: Container[str] = ()
+    items: Sequence[Item], ingresses: Iterable[Item], policy: Policy, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
     """Yield what is to be done with each of these Ingresses, one after the other; `accepted` fields may change.
 
     Raises Unreadable.
     """
-    around = Around.of(manifests, policy, accepted)
+    around = Around.of(items, policy, accepted)
     for item in ingresses:
         plan = Adoption(item, item.full_name)
         service, entrance = service_of(item, around.services)

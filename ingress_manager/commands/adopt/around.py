@@ -1,13 +1,13 @@
 """Around an Ingress: the Services, and what other Ingresses answer, with what the plans before are about to make."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from ingress_manager.commands.adopt.asked import Asked
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
-from ingress_manager.commands.reading.manifests import Item, Manifests
+from ingress_manager.commands.reading.manifests import Item, of_kind
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.commands.view.objects import Place, as_spec, class_of, places_of
 from ingress_manager.core.kubernetes import IngressSpec
@@ -54,10 +54,10 @@ class Around:
     claims: dict[Place, list[Standing]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, manifests: Manifests, policy: Policy, accepted: Container[str]) -> "Around":
+    def of(cls, items: Sequence[Item], policy: Policy, accepted: Container[str]) -> "Around":
         """Return what is around Ingresses. Raises Unreadable."""
-        around = cls(policy, accepted, {item.full_name: item for item in manifests.of_kind(SERVICES)})
-        for item in manifests.of_kind(INGRESSES):
+        around = cls(policy, accepted, {item.full_name: item for item in of_kind(items, SERVICES)})
+        for item in of_kind(items, INGRESSES):
             around.names[item.full_name] = is_managed(item)
             spec = as_spec(item)
             around.claim(Standing(item.full_name, class_of(item, spec), item.born, frozenset(places_of(spec))))

@@ -11,7 +11,7 @@ from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading.kinds import INGRESS, INGRESSES, RESOURCES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, Manifests
+from ingress_manager.commands.reading.manifests import Item, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, read_named, with_source
 from ingress_manager.commands.reading.options import RESOURCES as BOTH
 from ingress_manager.commands.view.managed import is_managed
@@ -66,15 +66,15 @@ def adopt(  # noqa: PLR0913 - each is an option
     """  # noqa: D301 - \b keeps click from joining lines
     check(source, names, everything=everything, apply=apply)
     if everything:
-        manifests = source.read(BOTH, "--show-managed-fields")
-        ingresses = [item for item in manifests.of_kind(INGRESSES) if not is_managed(item)]
+        items = source.read(BOTH, "--show-managed-fields")
+        ingresses = [item for item in of_kind(items, INGRESSES) if not is_managed(item)]
     else:
-        manifests, ingresses = read_named(source, INGRESSES, names)
+        items, ingresses = read_named(source, INGRESSES, names)
     policy = source.policy()
-    adoptions = list(adoptions_of(manifests, ingresses, policy, accepted))
+    adoptions = list(adoptions_of(items, ingresses, policy, accepted))
     if any(each.replaces for each in adoptions):
-        manifests.items += elsewhere(source, manifests)
-        adoptions = list(adoptions_of(manifests, ingresses, policy, accepted))
+        items += elsewhere(source, items)
+        adoptions = list(adoptions_of(items, ingresses, policy, accepted))
     if everything:
         click.echo("\n".join(table(adoptions)))
     context.exit(1 if perform(source.kubectl, adoptions, apply=apply) else 0)
@@ -89,7 +89,7 @@ def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool
         raise click.UsageError("--all-namespaces is for --all")
 
 
-def elsewhere(source: Source, manifests: Manifests) -> list[Item]:
+def elsewhere(source: Source, items: Sequence[Item]) -> list[Item]:
     """Return the Ingresses of other namespaces: they may get requests of one that is replaced, or changed."""
     if source.files or source.all_namespaces:
         return []
@@ -98,8 +98,8 @@ def elsewhere(source: Source, manifests: Manifests) -> list[Item]:
     except KubectlFailed as failed:
         note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
         return []
-    known = {item.full_name for item in manifests.of_kind(INGRESSES)}
-    return [item for item in found.items if item.full_name not in known]
+    known = {item.full_name for item in of_kind(items, INGRESSES)}
+    return [item for item in found if item.full_name not in known]
 
 
 def table(adoptions: Sequence[Adoption]) -> Iterator[str]:

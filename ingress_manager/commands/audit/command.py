@@ -10,7 +10,7 @@ from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.printing import FORMATS, printed
 from ingress_manager.commands.audit.seen import Severity
-from ingress_manager.commands.printing.console import note, waiting
+from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import (
@@ -94,7 +94,7 @@ def look_at(
     said: Sequence[Item] | None = None
     if not source.files and (events or any(map(is_unexplained, findings))):
         try:
-            said = source.kubectl.get("events", OF_SERVICES, *source.scope).items
+            said = source.kubectl.get("events", OF_SERVICES, *source.scope)
         except KubectlFailed as failed:
             sentences.append(f"Events could not be looked at: {failed.message}")
             is_blind = True
@@ -113,8 +113,7 @@ def view_of(source: Source, policy: Policy | str) -> View:
 
     Raises click.UsageError, KubectlFailed for Services, and Unreadable.
     """
-    manifests, known = read_objects(source)
+    items, known = read_objects(source)
     if isinstance(policy, str):
         known.unread[SETTINGS] = policy
-    with waiting(f"judging {len(manifests.items)} objects"):
-        return look(manifests.items, UNKNOWN if isinstance(policy, str) else policy.without_pause(), known)
+    return look(items, UNKNOWN if isinstance(policy, str) else policy.without_pause(), known)

@@ -10,7 +10,6 @@ from ingress_manager.commands.view.drift import merged
 from ingress_manager.commands.view.look import Unknown, View
 from ingress_manager.commands.view.objects import ObjectView, as_object, is_being_deleted
 from ingress_manager.commands.view.surroundings import Surroundings
-from ingress_manager.core.decide import RemovedFirst
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy
@@ -45,13 +44,12 @@ def _removed(view: View) -> Iterator[Finding]:
     for _, service in sorted(view.services.items()):
         if is_being_deleted(service.item) or isinstance(service.decision, Refused | Unknown):
             continue
-        forbidden = service.decision.forbidden if isinstance(service.decision, RemovedFirst) else {}
         # If the Service is refused, all that was made for it goes.
-        why_all = next(iter(forbidden.values()), None) if service.refused else None
+        why_all = next(iter(service.forbidden.values()), None) if service.refused else None
         for key, each in sorted(service.observed.items()):
             if key in service.desired or is_being_deleted(each.item):
                 continue
-            problem = forbidden.get(key, why_all)
+            problem = service.forbidden.get(key, why_all)
             sentence = problem.told() if problem else f"Service {service.item.full_name} doesn't ask for it"
             if key in view.anew(service):
                 sentence += "; it is then made anew"
@@ -79,4 +77,4 @@ def _changed(observed: ObjectView, desired: Object) -> ObjectView:
     """Return an object as Metacontroller would make it."""
     then = merged(observed.item, desired)
     metadata = {**observed.item.metadata, **then["metadata"]}
-    return as_object(Item({**observed.item.object, "metadata": metadata, "spec": then["spec"]}, observed.item.origin))
+    return as_object(Item({**observed.item.object, "metadata": metadata, "spec": then["spec"]}))

@@ -50,7 +50,7 @@ def _table(findings: Sequence[Finding], options: Sequence[str]) -> Iterator[str]
 
 def _as_json(finding: Finding, options: Sequence[str]) -> dict[str, Any]:
     item = finding.item
-    place = {"file": item.origin.file, "line": item.line()} if item.origin.file else {}
+    place = {"file": item.file, "line": item.line()} if item.file else {}
     return {
         "kind": finding.kind,
         "severity": finding.severity,

@@ -80,9 +80,8 @@ class Seen:
         """What Services ask for and Metacontroller doesn't have, or not for long, with what has its name."""
 
         self.made = [
-            (service, each, forbidden.get(key))
+            (service, each, service.forbidden.get(key))
             for service in self.exposed
-            for forbidden in [view.forbidden(service)]
             for key, each in service.observed.items()
             if not is_being_deleted(each.item)
         ]

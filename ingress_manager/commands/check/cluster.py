@@ -53,22 +53,18 @@ wrong, warning, unknown, ok = (partial(Line, state) for state in State)
 
 
 class Cluster:
-    """A cluster with its installation, or with the one that a person has `named`.
+    """A cluster with its installation. All of it raises KubectlFailed where that can't be read."""
 
-    All of it raises KubectlFailed where that can't be read.
-    """
-
-    def __init__(self, kubectl: Kubectl, named: Installation | None) -> None:
+    def __init__(self, kubectl: Kubectl) -> None:
         self.kubectl = kubectl
         self.now = datetime.now(UTC)
-        self._named = named
         self._read: dict[str, Sequence[Item] | KubectlFailed] = {}
 
     def all(self, resources: str, *options: str) -> Sequence[Item]:
         """Return the objects of a kind, such as "deployments.apps"; none where the cluster doesn't know it."""
         if resources not in self._read:
             try:
-                self._read[resources] = self.kubectl.get_if_known(resources, *(options or (ALL,))).items
+                self._read[resources] = self.kubectl.get_if_known(resources, *(options or (ALL,)))
             except KubectlFailed as failed:
                 self._read[resources] = failed
         read = self._read[resources]
@@ -95,8 +91,8 @@ class Cluster:
 
     @property
     def installation(self) -> Installation:
-        """Return the hook's Deployment: the one that is named, or that the DecoratorController leads to."""
-        return self._named or named_by(self.all(RESOURCE)) or DEFAULT
+        """Return the hook's Deployment: the one that the DecoratorController leads to, or that of manifests/."""
+        return named_by(self.all(RESOURCE)) or DEFAULT
 
     @property
     def hook(self) -> Item | None:

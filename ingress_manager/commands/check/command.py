@@ -11,7 +11,7 @@ from ingress_manager.commands.check import expected, hook, metacontroller, provi
 from ingress_manager.commands.check.cluster import Cluster, Line, State, ok, unknown
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.options import CLUSTER, INSTALLATION, Source, timeout_option, with_source
+from ingress_manager.commands.reading.options import CLUSTER, Source, timeout_option, with_source
 from ingress_manager.core.text import one_line
 
 COLOURS = {State.WRONG: "red", State.WARNING: "yellow", State.UNKNOWN: "cyan", State.OK: "green"}
@@ -76,7 +76,7 @@ def looked_at(cluster: Cluster) -> Iterator[Line]:
 
 
 @click.command(short_help="Check the installation, part by part.")
-@with_source(*CLUSTER, INSTALLATION)
+@with_source(*CLUSTER)
 @click.option("--wait", is_flag=True, help="Check again until nothing is wrong, at most for --timeout.")
 @timeout_option("2m", "How long to wait with --wait")
 @click.pass_context
@@ -95,7 +95,7 @@ def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -
     """  # noqa: D301 - \b keeps click from joining lines
     until, told = monotonic() + seconds, ""
     while True:
-        found = [*looked_at(Cluster(source.kubectl, source.installation))]
+        found = [*looked_at(Cluster(source.kubectl))]
         wrong = next((line.sentence for line in found if line.state is State.WRONG), "")
         if not wrong or not wait or monotonic() >= until:
             break

@@ -8,7 +8,7 @@ import click
 
 from ingress_manager.commands.leaving.judge import CLASS, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import by_host, near
-from ingress_manager.commands.printing.console import note, waiting
+from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.words import counted
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.manifests import Item
@@ -57,11 +57,10 @@ def leaving(context: click.Context, source: Source) -> None:
       ingress-manager leaving ingress-nginx --all-namespaces
       helm template shop ./chart | ingress-manager leaving ingress-nginx -f -
     """  # noqa: D301 - \b keeps click from joining lines
-    found = ingresses_in(source.read(RESOURCES[INGRESS]).items)
+    found = ingresses_in(source.read(RESOURCES[INGRESS]))
     estate = by_host(found)
-    with waiting(f"judging {counted(len(found), 'Ingress')}"):
-        of_nginx = [(item, spec) for item, spec in found if class_of(item, spec) == CLASS]
-        left = [Left(item, judge(item, spec, near(spec, estate))) for item, spec in of_nginx]
+    of_nginx = [(item, spec) for item, spec in found if class_of(item, spec) == CLASS]
+    left = [Left(item, judge(item, spec, near(spec, estate))) for item, spec in of_nginx]
     left.sort(key=lambda each: ([*AtGateway].index(each.gateway), each.item.full_name))
     if left:
         for line in report(left):

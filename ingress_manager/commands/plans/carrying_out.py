@@ -6,7 +6,7 @@ from time import monotonic, sleep
 import click
 
 from ingress_manager.commands.plans.plan import Plan, Seen, Step, going_back
-from ingress_manager.commands.printing.console import note, show, waiting
+from ingress_manager.commands.printing.console import note, show
 from ingress_manager.commands.printing.words import comment, shown
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
@@ -57,11 +57,11 @@ def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step]) -> None:
                 click.echo(f"$ {shown(step.command, kubectl.options)}")
                 kubectl.run(*step.command[1:], stdin=step.stdin)
             if step.pause:
-                with waiting(f"waiting {step.pause} seconds, so that it is seen"):
-                    sleep(step.pause)
+                click.echo(comment(f"  waiting {step.pause} seconds"))
+                sleep(step.pause)
             for seen in step.until:
-                with waiting(f"waiting until {seen.what}: {seen.otherwise}"):
-                    _wait(kubectl, seen, before)
+                click.echo(comment(f"  waiting until {seen.what}"))
+                _wait(kubectl, seen, before)
     except (KubectlFailed, KeyboardInterrupt) as stopped:
         why = stopped.message if isinstance(stopped, KubectlFailed) else "interrupted"
         commands = [f"  {shown(step.command, kubectl.options)}" for step in begun if step.command]
@@ -81,5 +81,5 @@ def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object]) -> None:
 def _look(kubectl: Kubectl, seen: Seen, before: Collection[object] = ()) -> list[Item]:
     """Return what the command of `seen` gets, of what is to be new without these versions. Raises KubectlFailed."""
     end = seen.command.index("--")
-    found = kubectl.get(" ".join(seen.command[end + 1 :]), *seen.command[2:end], IGNORE_NOT_FOUND).items
+    found = kubectl.get(" ".join(seen.command[end + 1 :]), *seen.command[2:end], IGNORE_NOT_FOUND)
     return [each for each in found if not (seen.is_new and each.metadata.get("resourceVersion") in before)]

@@ -1,17 +1,12 @@
-"""What people see on standard error: messages, notes, and that something takes its time."""
+"""What people see on standard error: messages and notes."""
 
 import os
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import click
 
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.core.text import one_line
-
-PATIENCE = 2.0
-"""Seconds after which a person is told what is taking so long."""
 
 
 def use_colour(context: click.Context) -> None:
@@ -30,15 +25,3 @@ def show(messages: Sequence[Message]) -> int:
 def note(sentence: str) -> None:
     """Print what is worth knowing, and wrong with nothing."""
     click.secho(one_line(sentence), dim=True, err=True)
-
-
-@contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """Say on standard error what is being done, if it takes more than two seconds."""
-    timer = threading.Timer(PATIENCE, lambda: click.echo(f"… {what}", err=True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

@@ -10,7 +10,7 @@ import click
 
 from ingress_manager.commands.printing.words import with_options
 from ingress_manager.commands.reading.kinds import LISTS
-from ingress_manager.commands.reading.manifests import Item, Manifests, read
+from ingress_manager.commands.reading.manifests import Item, read
 from ingress_manager.core.text import one_line, quoted
 
 _LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
@@ -60,43 +60,39 @@ class Kubectl:
             raise KubectlFailed(message(ended.stderr) or f"kubectl failed with exit code {ended.returncode}")
         return ended.stdout
 
-    def get(self, resources: str, *arguments: str) -> Manifests:
+    def get(self, resources: str, *arguments: str) -> list[Item]:
         """Return the objects of kinds, "services,ingresses", or of names, "crd/a crd/b". Raises KubectlFailed."""
         # To print ten thousand anew takes kubectl six seconds: it passes them on as the API server lists them.
         raw = [each for each in resources.split(",") if each in LISTS] if arguments == ("--all-namespaces",) else []
         rest = ",".join(each for each in resources.split(",") if each not in raw)
-        found = Manifests()
-        for each in raw:
-            found.extend(self._read(each, f"--raw={LISTS[each]}"))
-        if rest:
-            found.extend(self._read(rest, "--output=json", *arguments, "--", *rest.split()))
-        return found
+        found = [item for each in raw for item in self._read(each, f"--raw={LISTS[each]}")]
+        return found + (self._read(rest, "--output=json", *arguments, "--", *rest.split()) if rest else [])
 
-    def _read(self, resources: str, *arguments: str) -> Manifests:
+    def _read(self, resources: str, *arguments: str) -> list[Item]:
         printed = self.run("get", *arguments)
         if not printed and IGNORE_NOT_FOUND in arguments:
-            return Manifests()
+            return []
         found = read(printed)
         if found.unreadable or not printed.lstrip().startswith("{"):
             wrong = next((f"what can't be read: {each}" for each in found.unreadable if each.about), None)
             raise KubectlFailed(f"kubectl get {resources} has printed {wrong or f'no JSON: {quoted(printed)}'}")
-        return found
+        return found.items
 
     def get_one(self, resource: str, *arguments: str) -> Item:
         """Return one object, such as "configmap/settings". Raises KubectlFailed."""
-        items = self.get(resource, *arguments).items
+        items = self.get(resource, *arguments)
         if not items:
             raise KubectlFailed(f"kubectl get {resource} has printed no object")
         return items[0]
 
-    def get_if_known(self, resource: str, *arguments: str) -> Manifests:
+    def get_if_known(self, resource: str, *arguments: str) -> list[Item]:
         """Return the objects of a kind, none when the cluster doesn't know the kind. Raises KubectlFailed."""
         try:
             return self.get(resource, *arguments)
         except KubectlFailed as failed:
             if not failed.is_unknown_kind:
                 raise
-            return Manifests()
+            return []
 
 
 def message(said: str) -> str:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import click
 
@@ -38,19 +38,6 @@ class Unreadable(click.ClickException):
         show(self.messages)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a document comes from."""
-
-    file: str
-    """Empty when that is the cluster."""
-
-    namespace: str
-    """The namespace of the objects that state none."""
-
-    document: Document | None = None
-
-
 @dataclass(frozen=True)
 class Item:
     """An object, and where it stands. What is inside may be anything that JSON can say.
@@ -59,7 +46,13 @@ class Item:
     """
 
     object: Object
-    origin: Origin
+    file: str = ""
+    """Empty when it comes from the cluster."""
+
+    default: str = "default"
+    """The namespace of the objects that state none."""
+
+    document: Document | None = None
     path: FieldPath = ()
     """Where it is within its document: () or, in a List, ("items", number)."""
 
@@ -70,7 +63,7 @@ class Item:
     """The metadata; empty when there is none, or something else stands in its place."""
 
     namespace: str = field(init=False)
-    """The namespace, which is that of the origin when the object states none."""
+    """The one that it states, or that of those that state none."""
 
     name: str = field(init=False)
     full_name: str = field(init=False)
@@ -83,7 +76,7 @@ class Item:
             if isinstance(stated, dict) and None in stated.values():
                 # A key without a value, as Helm leaves it, is "" to the API server.
                 metadata = metadata | {key: {each: "" if text is None else text for each, text in stated.items()}}
-        namespace = str(metadata.get("namespace") or self.origin.namespace)
+        namespace = str(metadata.get("namespace") or self.default)
         name = str(metadata.get("name") or "")
         vars(self).update(
             kind=f"{self.object.get('apiVersion', '')}/{self.object.get('kind', '')}",
@@ -114,32 +107,25 @@ class Item:
 
     def line(self, *path: str | int) -> int:
         """Return the line of one of its fields in the file, else of the nearest field around it; 0 without a file."""
-        if not self.origin.file or self.origin.document is None:
-            return 0
-        return self.origin.document.line((*self.path, *path))
+        return self.document.line((*self.path, *path)) if self.file and self.document else 0
 
 
-@dataclass(slots=True)
-class Manifests:
+class Read(NamedTuple):
     """What was read, in the order in which it was read."""
 
-    items: list[Item] = field(default_factory=list)
-    unreadable: list[Message] = field(default_factory=list)
+    items: list[Item]
+    unreadable: list[Message]
     """Why a document or an object can't be read: a command ends with these."""
 
-    def extend(self, others: "Manifests") -> None:
-        """Add what was read elsewhere."""
-        self.items.extend(others.items)
-        self.unreadable.extend(others.unreadable)
 
-    def of_kind(self, *kinds: str) -> Iterator[Item]:
-        """Yield the items of these kinds, written as v1/Service."""
-        return (item for item in self.items if item.kind in kinds)
+def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
+    """Return the items of these kinds, written as v1/Service."""
+    return [item for item in items if item.kind in kinds]
 
 
 def about(item: Item, sentence: str, *field: str | int, reason: str = "") -> Message:
     """Return a message about an item, at the line of one of its fields, such as "spec", "ports", 0."""
-    return Message(sentence, item.origin.file, item.line(*field), item.full_name, reason)
+    return Message(sentence, item.file, item.line(*field), item.full_name, reason)
 
 
 def about_refusal(item: Item, refused: Refused) -> Iterator[Message]:
@@ -164,14 +150,15 @@ def mappings(found: Any) -> list[dict[str, Any]]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def read(text: str, file: str = "", namespace: str = "default") -> Manifests:
+def read(text: str, file: str = "", namespace: str = "default") -> Read:
     """Return what is in the text of a `file`, or of the cluster."""
-    found = Manifests()
+    found = Read([], [])
     for document in documents(text, file):
         if isinstance(document, Message):
             found.unreadable.append(document)
             continue
-        for item in _opened(document.value, Origin(file, namespace, document)):
+        for value, path in _opened(document.value):
+            item = Item(value, file, namespace, document, path)
             if wrong := _wrong_with(item):
                 found.unreadable.append(wrong)
             else:
@@ -226,45 +213,47 @@ def _texts(mapping: Any) -> dict[str, str]:
     return {key: value for key, value in mapping.items() if isinstance(key, str) and isinstance(value, str)}
 
 
-def _opened(value: Any, origin: Origin, path: FieldPath = ()) -> Iterator[Item]:
-    """Yield the objects of a document: the object itself, or those of a List."""
+def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Object, FieldPath]]:
+    """Yield the objects of a document, the object itself or those of a List, each with where it is."""
     if not isinstance(value, dict):
         return
     members, kind = value.get("items"), value.get("kind")
     if not (isinstance(kind, str) and kind.endswith("List") and isinstance(members, list)):
-        yield Item(value, origin, path)
+        yield value, path
         return
     # The members of a ServiceList, unlike those of a List, need not say what they are.
     implied = {} if kind == "List" else {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
     for number, member in enumerate(members):
         if isinstance(member, dict):
-            yield from _opened({**implied, **member}, origin, (*path, "items", number))
+            yield from _opened({**implied, **member}, (*path, "items", number))
 
 
 SUFFIXES = (".json", ".yaml", ".yml")
 
 
-def read_files(paths: Iterable[str], namespace: str) -> Manifests:
+def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
     """Return the objects in files, folders, and standard input (-).
 
     Raises click.UsageError for what isn't there, and Unreadable where something in it can't be read.
     """
-    found = Manifests()
+    items, unreadable = list[Item](), list[Message]()
     for path in paths:
         for file in [None] if path == "-" else _files(Path(path)):
             # A name may hold what a terminal obeys, or bytes that are no text.
             name = one_line(str(file)) if file else "stdin"
             try:
                 content = file.read_bytes() if file else sys.stdin.buffer.read()
-                found.extend(read(content.decode("utf-8-sig"), name, namespace))
+                found = read(content.decode("utf-8-sig"), name, namespace)
+                items += found.items
+                unreadable += found.unreadable
             except OSError as error:
                 raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
             except UnicodeDecodeError as error:
                 line = 1 + content.count(b"\n", 0, error.start)
-                found.unreadable.append(Message("is not UTF-8 text", name, line))
-    if found.unreadable:
-        raise Unreadable(found.unreadable)
-    return found
+                unreadable.append(Message("is not UTF-8 text", name, line))
+    if unreadable:
+        raise Unreadable(unreadable)
+    return items
 
 
 def _files(path: Path) -> Iterator[Path]:

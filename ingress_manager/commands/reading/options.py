@@ -10,11 +10,9 @@ import click
 
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, Manifests, read_files
+from ingress_manager.commands.reading.manifests import Item, of_kind, read_files
 from ingress_manager.commands.reading.settings import (
-    DEFAULT,
     RESOURCE,
-    Installation,
     SettingsText,
     configmap_of,
     named_by,
@@ -24,7 +22,6 @@ from ingress_manager.commands.reading.settings import (
 )
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE
-from ingress_manager.core.syntax import wrong_name, wrong_namespace
 from ingress_manager.core.text import quoted
 
 Options = tuple[Callable[[Any], Any], ...]
@@ -42,9 +39,6 @@ class Source:
     all_namespaces: bool = False
     context: str | None = None
     kubeconfig: str | None = None
-    installation: Installation | None = None
-    """The installation of ingress-manager, if a person names it; None: that of the DecoratorController."""
-
     settings: str | None = None
     """The settings file; None: those of the cluster, or the defaults."""
 
@@ -67,7 +61,7 @@ class Source:
             return ["--all-namespaces"]
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]
 
-    def read(self, resources: str, *options: str) -> Manifests:
+    def read(self, resources: str, *options: str) -> list[Item]:
         """Return all that is in the files, or the objects of some kinds, such as "services,ingresses", of the cluster.
 
         `options` are for kubectl, beside those. Raises click.UsageError, also for options of which one would have no
@@ -101,7 +95,7 @@ class Source:
 
     def configmap(self) -> tuple[str, str]:
         """Return the namespace and the name of the ConfigMap that the hook reads. Raises KubectlFailed."""
-        installation = named_by(self.kubectl.get_if_known(RESOURCE).items)
+        installation = named_by(self.kubectl.get_if_known(RESOURCE))
         if installation is None:
             raise KubectlFailed("no DecoratorController leads to a hook")
         deployment = self.kubectl.get_one(f"deployment/{installation.name}", f"--namespace={installation.namespace}")
@@ -121,15 +115,6 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
         show_envvar=True,
         help=f"The settings file, or a ConfigMap with it. Without this option: {without}.",
     )
-
-
-def _named(_context: click.Context, _option: click.Parameter, value: str | None) -> Installation | None:
-    if value is None:
-        return None
-    namespace, slash, name = value.rpartition("/")
-    if end := (slash and wrong_namespace(namespace)) or wrong_name(name):
-        raise click.BadParameter(f"{quoted(value)} {end}")
-    return Installation(namespace or DEFAULT.namespace, name)
 
 
 FILES: Options = (
@@ -155,12 +140,6 @@ OF_CLUSTER: Options = (
     *CLUSTER,
 )
 ALL_OBJECTS: Options = (*FILES, *OF_CLUSTER)
-INSTALLATION = click.option(
-    "--installation",
-    metavar="[NAMESPACE/]NAME",
-    callback=_named,
-    help="The hook's Deployment, if no DecoratorController leads to it.",
-)
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
 """Files that stand without -f."""
 
@@ -207,29 +186,21 @@ def timeout_option(default: str, of: str) -> Callable[[Decorated], Decorated]:
 RESOURCES = "services,ingresses"
 
 
-def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[Manifests, list[Item]]:
+def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[list[Item], list[Item]]:
     """Return what is in the namespaces of the objects that are named, and those. Raises click.UsageError."""
     namespaces = {name.rpartition("/")[0] or source.namespace for name in names}
-    if source.files:
-        manifests = source.read(RESOURCES)
-    else:
-        manifests = Manifests()
-        for namespace in sorted(namespaces, key=str):
-            manifests.extend(replace(source, namespace=namespace).read(RESOURCES, "--show-managed-fields"))
-    return manifests, [named(manifests, kind, name, source.namespace) for name in dict.fromkeys(names)]
+    sources = [source] if source.files else [replace(source, namespace=each) for each in sorted(namespaces, key=str)]
+    items = [item for each in sources for item in each.read(RESOURCES, "--show-managed-fields")]
+    return items, [named(items, kind, name, source.namespace) for name in dict.fromkeys(names)]
 
 
-def named(manifests: Manifests, kind: str, name: str, namespace: str | None) -> Item:
+def named(items: Iterable[Item], kind: str, name: str, namespace: str | None) -> Item:
     """Return the object with a name. Without a namespace, it is in the one that kubectl has taken."""
     where, _, own = name.rpartition("/")
-    found = {
-        item.full_name: item
-        for item in manifests.of_kind(kind)
-        if item.name == own and (where or namespace or item.namespace) == item.namespace
-    }
-    if len(found) > 1:
-        raise click.UsageError(f"there are several of the name {name}: write NAMESPACE/{own}")
+    alike = {item.full_name: item for item in of_kind(items, kind) if item.name == own}
+    found = [each for each in alike.values() if (where or namespace or each.namespace) == each.namespace]
     if not found:
         raise click.UsageError(f"there is no {kind.rpartition('/')[2]} {name}")
-    [only] = found.values()
-    return only
+    if found[1:]:
+        raise click.UsageError(f"there are several of the name {name}: write NAMESPACE/{own}")
+    return found[0]

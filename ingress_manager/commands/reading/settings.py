@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from ingress_manager.commands.printing.words import Message
-from ingress_manager.commands.reading.manifests import Item, at, is_name, mappings, read
+from ingress_manager.commands.reading.manifests import Item, at, is_name, mappings, of_kind, read
 from ingress_manager.core import settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
@@ -58,7 +58,7 @@ def settings_in(text: str, file: str) -> SettingsText:
     found = SettingsText(text, file)
     if "ConfigMap" not in text:
         return found  # to read it as manifests, too, would take longer than the rest
-    for item in read(text, file).of_kind("v1/ConfigMap"):
+    for item in of_kind(read(text, file).items, "v1/ConfigMap"):
         if (inside := text_of(item)) is not None:
             found = SettingsText(inside, file, item.line("data", KEY))
     return found

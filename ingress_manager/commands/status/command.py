@@ -9,7 +9,6 @@ from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.command import look_at
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Manifests
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.status.printing import FORMATS, line_of, printed, told
 from ingress_manager.commands.status.states import KINDS_OF_STATES, Judge, Row, State
@@ -82,8 +81,8 @@ def wait_for(
         seen = look_at(source, policy, KINDS if name else KINDS_OF_STATES, events=bool(name))
         services = [*seen.view.services.values()]
         if name:
-            found = Manifests([each.item for each in services])
-            services = [seen.view.services[named(found, SERVICES, name, source.namespace).full_name]]
+            found = named([each.item for each in services], SERVICES, name, source.namespace)
+            services = [seen.view.services[found.full_name]]
         rows = list(Judge(seen).rows(services))
         if wanted and not rows:
             raise click.UsageError('there is nothing to wait for: no annotation ingress/http: "true"')

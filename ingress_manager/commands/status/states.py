@@ -130,7 +130,7 @@ class Judge:
         reasons = list(dict.fromkeys(reasons))
         for key in sorted({**wanted, **service.observed}):
             # One that doesn't stand is shown as it would be.
-            each = service.observed.get(key) or as_object(Item(wanted[key], item.origin))
+            each = service.observed.get(key) or as_object(Item(wanted[key]))
             if isinstance(each, ObjectView):
                 judged = of_all or self._judged(service, key)
                 gateways = self._gateways(each.item, each.typed)

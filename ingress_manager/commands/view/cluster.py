@@ -8,7 +8,7 @@ import click
 from ingress_manager.commands.printing.words import plural
 from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, RESOURCES, SERVICE, VERSIONS
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, Manifests, Origin
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.view.look import Known, View
@@ -20,33 +20,32 @@ from ingress_manager.core.kubernetes import Ingress
 from ingress_manager.core.policy import Policy
 
 
-def read_objects(source: Source) -> tuple[Manifests, Known]:
+def read_objects(source: Source) -> tuple[list[Item], Known]:
     """Return what there is, as far as the user may read it. Raises click.UsageError, and KubectlFailed for Services."""
-    known = Known()
+    known, items = Known(), list[Item]()
     if source.files:
-        manifests = source.read("")
-        there = {item.kind for item in manifests.items}
+        items = source.read("")
+        there = {item.kind for item in items}
         for kind in (kind for kind, version in VERSIONS.items() if version not in there):
             prints = f"`kubectl get {plural(kind).lower()}` prints them"
             known.unread[kind] = f"{plural(kind)} could not be looked at: there is none in what was read; {prints}"
         if SERVICE in known.unread:
             raise click.UsageError(known.unread[SERVICE])
         known.optional = {*known.unread} - {INGRESS}
-        return manifests, known
-    manifests = Manifests()
+        return items, known
     for kind, resource in RESOURCES.items():
         try:
-            manifests.extend(source.read(resource))
+            items += source.read(resource)
         except KubectlFailed as failed:
             if kind != INGRESS and failed.is_unknown_kind:
                 known.lacking.add(kind)
             else:
                 known.unread[kind] = f"{plural(kind)} could not be looked at: {failed.message}"
     # Last: the Ingress of a Service that is made meanwhile must not be taken for one whose Service is gone.
-    manifests.extend(source.read("services"))
-    if not manifests.items:
+    items += source.read("services")
+    if not items:
         known.unread["namespace"] = f"There is nothing to look at in {scope_of(source)}, if it is there at all"
-    return manifests, known
+    return items, known
 
 
 def scope_of(source: Source) -> str:
@@ -105,7 +104,7 @@ def read_surroundings(source: Source, view: View) -> Surroundings:
             scopes = [[f"--namespace={namespace}"] for namespace in sorted(gateways)]
         try:
             for scope in scopes:
-                around.take(_secrets(source) if kind == SECRET else source.kubectl.get(AROUND[kind], *scope).items)
+                around.take(_secrets(source) if kind == SECRET else source.kubectl.get(AROUND[kind], *scope))
             around.read.add(kind)
         except KubectlFailed as failed:
             around.unread[kind] = failed.message
@@ -123,7 +122,4 @@ def _secrets(source: Source) -> Iterator[Item]:
         namespace, name, crt, keys, type_ = line.split(" ", 4)
         data = {key: crt if key == "tls.crt" else "" for key in keys.split(",")}
         metadata = {"namespace": namespace, "name": name}
-        yield Item(
-            {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": type_, "data": data},
-            Origin("", namespace),
-        )
+        yield Item({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": type_, "data": data})

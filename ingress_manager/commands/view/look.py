@@ -13,7 +13,7 @@ from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, as_service
 from ingress_manager.core.annotations import Stated
-from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, judge, refusal_of
+from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, refusal_of
 from ingress_manager.core.entrances import read_entrances
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
@@ -82,6 +82,11 @@ class ServiceView:
         return None if isinstance(self.decision, Unknown) else refusal_of(self.decision)
 
     @property
+    def forbidden(self) -> Mapping[Key, Problem]:
+        """Return which of the objects that were made for it the settings forbid, and why."""
+        return self.decision.forbidden if isinstance(self.decision, RemovedFirst) else {}
+
+    @property
     def is_exposed(self) -> bool:
         """Return whether it asks for something, even if it is refused."""
         if isinstance(self.decision, Desired):
@@ -118,18 +123,9 @@ class View:
         """Return what a Service would be given if nothing stood in its way."""
         if not isinstance(service.decision, RemovedFirst) or isinstance(self.policy, Unknown):
             return service.desired
-        forbidden = self.forbidden(service)
-        kept = {key: each for key, each in service.observed.items() if key not in forbidden}
+        kept = {key: each for key, each in service.observed.items() if key not in service.forbidden}
         then = decide(service.service, as_observed(kept, self.known.lacking), self.policy)
         return {key_of(each): each for each in then.objects} if isinstance(then, Desired) else {}
-
-    def forbidden(self, service: ServiceView) -> dict[Key, Problem]:
-        """Return which of the objects that were made for a Service the settings forbid, and why."""
-        if not isinstance(self.policy, Policy):
-            return {}
-        standing, is_refused = as_observed(service.observed).all(), service.refused is not None
-        desired = {} if is_refused else service.desired
-        return judge(service.service, standing, self.policy, desired, is_refused=is_refused)
 
 
 def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None) -> View:

@@ -84,22 +84,6 @@ class Surroundings:
                 self.slices.setdefault(f"{item.namespace}/{item.labels.get(OF_SERVICE)}", []).append(item)
 
 
-class Listener(NamedTuple):
-    """A port of a Gateway."""
-
-    name: str
-    port: int
-    protocol: str
-    hostname: str
-    """Empty: every host."""
-
-
-def listeners_of(gateway: Item | None) -> list[Listener]:
-    """Return the listeners of a Gateway; none where it isn't there."""
-    stated = mappings(at(gateway, "spec", "listeners"))
-    return [Listener(each["name"], each["port"], each["protocol"], each.get("hostname", "")) for each in stated]
-
-
 def is_ready(slice_: Item) -> bool:
     """Return whether an EndpointSlice has an address that is ready, which one is, too, where nobody says so."""
     return any(at(each, "conditions", "ready") is not False for each in mappings(slice_.object.get("endpoints")))
@@ -219,8 +203,8 @@ def _of_ingress(ingress: Ingress) -> Iterator[tuple[str, str, str]]:
 def _of_route(item: Item, route: HTTPRoute, around: Surroundings) -> Iterator[tuple[str, str, str]]:
     paths = dict.fromkeys(path for path, _ in route.paths())
     for parent in route.spec.parent_refs or ():
-        listeners = listeners_of(around.items.get((GATEWAY, gateway_of(item, parent))))
-        protocols = {each.protocol for each in listeners if parent.section_name in {"", each.name}}
+        listeners = mappings(at(around.items.get((GATEWAY, gateway_of(item, parent))), "spec", "listeners"))
+        protocols = {each["protocol"] for each in listeners if parent.section_name in {None, "", each["name"]}}
         protocols |= {"HTTPS"} if parent.kind == LISTENERSET else set()
         for scheme in sorted(SCHEMES.get(each, "") for each in protocols) or [""]:
             for host in route.hosts():
