@@ -195,7 +195,7 @@ def is_on(annotations: Mapping[str, str]) -> bool:
 
 
 def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
-    """Return what the annotations say, with all that is wrong with them.
+    """Return what the annotations of one entrance say, with all that is wrong with them.
 
     `begin` is what stands before each key on the Service: internal. for that of another entrance.
     """
@@ -210,7 +210,7 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
                 wrong[key] = Problem(f"{subject} {parsed.end}", annotation=begin + key)
             else:
                 found[annotation.field] = parsed
-        elif key.startswith(PREFIX):
+        else:
             unknown.append(key)
     found.pop(HTTP.field, None)
     if not unknown and not wrong:

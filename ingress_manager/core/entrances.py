@@ -45,24 +45,26 @@ def entrance_for(service: Service, key: Key) -> str:
     return entrance_of(service.metadata.name, key[1].partition("/")[2])
 
 
-def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
-    """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is ""."""
-    found = {"": parse(annotations)} if is_on(annotations) else {}
-    # Nearly no Service has another entrance, and to look at each key would take longer.
-    if HTTP_OF_ENTRANCE not in "".join(annotations):
-        return found
+def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return those annotations that describe entrances, by the entrance's name, with the keys of ingress/… itself."""
     described: dict[str, dict[str, str]] = {}
     for key, value in annotations.items():
-        name, _, word = key.rpartition(f".{PREFIX}")
-        if name:
-            described.setdefault(name, {})[PREFIX + word] = value
-    names = sorted([name for name, own in described.items() if is_on(own)])
-    if len(names) > MOST_ENTRANCES:
+        begin, _, word = key.rpartition(PREFIX)
+        if key.startswith(PREFIX) or begin[1:].endswith("."):
+            described.setdefault(begin[:-1], {})[PREFIX + word] = value
+    return described
+
+
+def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
+    """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is ""."""
+    on = {name: own for name, own in by_entrance(annotations).items() if is_on(own)}
+    if len(on) > MOST_ENTRANCES and len(names := sorted(filter(None, on))) > MOST_ENTRANCES:
         # There can be thousands. What else is wrong with them is not looked for.
         sentence = f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most"
-        return found | dict.fromkeys(names, Stated(problems=Problems([Problem(sentence, annotation=HTTP.key)])))
-    for name in names:
-        found[name] = parse(described[name], begin_of(name))
+        too_many = Stated(problems=Problems([Problem(sentence, annotation=HTTP.key)]))
+        return {name: too_many if name else parse(on[name]) for name in sorted(on)}
+    found = {name: parse(on[name], begin_of(name)) for name in sorted(on)}
+    for name in filter(None, found):
         if not is_entrance_name(name):
             found[name].problems.kept.insert(0, wrong_name(name))
     return found
@@ -70,13 +72,9 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
 
 def without_http(annotations: Mapping[str, str]) -> list[str]:
     """Return the annotations without effect: they describe an entrance of which nothing says whether it is on."""
-    found = []
-    for key in annotations:
-        begin, _, _ = key.rpartition(PREFIX)
-        is_ours = key.startswith(PREFIX) or (begin.endswith(".") and is_entrance_name(begin[:-1]))
-        if is_ours and f"{begin}{HTTP.key}" not in annotations:
-            found.append(key)
-    return sorted(found)
+    described = by_entrance(annotations).items()
+    off = [(name, own) for name, own in described if HTTP.key not in own and (not name or is_entrance_name(name))]
+    return sorted([begin_of(name) + key for name, own in off for key in own])
 
 
 def no_effect(keys: Sequence[str]) -> str:

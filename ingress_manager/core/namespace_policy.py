@@ -76,17 +76,17 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         """Return the patterns of the hosts that may be claimed here; None: all hosts may."""
         return None if self.hosts == ANY else tuple([fill_in(each, "", self.namespace) for each in self.hosts])
 
-    @property
+    @cached_property
     def makes_ingresses(self) -> bool:
         """Return whether Ingresses are made."""
         return INGRESS in self.outputs
 
-    @property
+    @cached_property
     def gateway_of_httproutes(self) -> Gateway | None:
         """Return the Gateway that HTTPRoutes attach to; None: none are made."""
         return self.gateway if HTTPROUTE in self.outputs else None
 
-    @property
+    @cached_property
     def said_by_filters(self) -> Container[str]:
         """Return the keys of annotations beside which the profile states filters: they say the same of HTTPRoutes."""
         return {key for own in self.own_annotations for key in own} if self.filters else ()
@@ -106,7 +106,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         """Return the Secret of an Ingress whose Service names none; None: the controller's certificate."""
         return None if self.tls_secret is None else fill_in(self.tls_secret, ingress, self.namespace)
 
-    @property
+    @cached_property
     def default_class(self) -> str | None:
         """Return the class where a Service asks for none; it may be that of an annotation."""
         return self.ingress_class or self.annotations.get(OLD_CLASS)
