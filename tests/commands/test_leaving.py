@@ -9,10 +9,10 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_traefik
-from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AtGateway, judge
+from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AsHttpRoute, AtGateway, judge
 from ingress_manager.commands.leaving.order import answered_by_others, by_host, near
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.core.vocabulary import NGINX
+from ingress_manager.core.vocabulary import NGINX, changes, protects
 from tests.commands.commands import Cluster, Ended, listing, run
 from tests.e2e.estate import ESTATE, ingress, stated
 
@@ -27,6 +27,8 @@ def test_the_table_has_every_annotation_of_ingress_nginx_and_says_what_differs_a
     for name, row in (TABLE | FIELDS).items():
         assert bool(row.but) == (row.gateway not in {AtGateway.ALIKE, AtGateway.IGNORED}), name
         assert row.do or row.gateway not in {AtGateway.OPEN, AtGateway.REFUSED}, name
+    tuning = [row.httproutes for name, row in TABLE.items() if not (protects(NGINX + name) or changes(NGINX + name))]
+    assert {*tuning} == {AsHttpRoute.NO}, "HTTPRoutes do without"
 
 
 @pytest.mark.parametrize("title", [title for title, row in ESTATE.items() if not row.unknowable])
@@ -75,6 +77,22 @@ def test_beside_an_ingress_are_all_that_may_answer_for_one_of_its_hosts(host: st
     assert {hosts[int(item.name[1:])] for item, _ in around} == beside
 
 
+@pytest.mark.parametrize(
+    ("annotation", "value", "said"),
+    [
+        ("proxy-read-timeout", "60", AsHttpRoute.SAME),
+        ("ssl-redirect", "false", AsHttpRoute.SAME),
+        ("rewrite-target", "/", AsHttpRoute.SAME),
+        ("rewrite-target", "/x", AsHttpRoute.FILTER),
+        ("whitelist-source-range", "192.0.2.0/24", AsHttpRoute.PROFILE),
+        ("auth-type", "basic", AsHttpRoute.NO),
+        ("auth-type", "", AsHttpRoute.SAME),
+    ],
+)
+def test_how_httproutes_say_it(annotation: str, value: str, said: AsHttpRoute) -> None:
+    assert [each.httproutes for each in judge(*stated(plain(annotations={annotation: value})))] == [said]
+
+
 @pytest.mark.parametrize(("key", "word"), [("auth-new", AtGateway.OPEN), ("new", AtGateway.IGNORED)])
 def test_an_annotation_that_nobody_knows_is_open_if_it_seems_to_protect(key: str, word: AtGateway) -> None:
     assert [each.gateway for each in judge(*stated(plain(annotations={key: "x"})))] == [word]
@@ -106,10 +124,10 @@ def test_below_the_rows_it_is_said_once_what_differs_and_what_to_do() -> None:
     assert (
         ended.out
         == """\
-AT THE GATEWAY  INGRESS        BECAUSE OF
-refused         estate/legacy  configuration-snippet, proxy-body-size
-differs         estate/upload  proxy-body-size
-alike           estate/closed
+AT THE GATEWAY  AS HTTPROUTES  INGRESS        BECAUSE OF
+refused         no             estate/legacy  configuration-snippet, proxy-body-size
+differs         same           estate/upload  proxy-body-size
+alike           no             estate/closed
 
 refused: configuration-snippet "x;\\n" of estate/legacy
   An Ingress with a snippet isn't served. Use annotations, or let the Pods do it.
@@ -117,9 +135,24 @@ refused: configuration-snippet "x;\\n" of estate/legacy
 differs: proxy-body-size "50m" of estate/legacy, estate/upload
   There is no limit, unless proxy-request-buffering is "on".
 
+As HTTPRoutes, no:
+  configuration-snippet of estate/legacy
+  auth-type of estate/closed
+
 3 Ingresses: 1 refused, 1 differs, 1 alike.
 """
     )
+
+
+def test_as_json_everything_is_told_with_its_place() -> None:
+    found = reported(plain("a"), plain("b", {"denylist-source-range": "192.0.2.0/24"}), options=("-o", "json"))
+    first, second = found.json["ingresses"]
+    [said] = first.pop("annotations")
+    assert said.items() >= {"key": f"{NGINX}denylist-source-range", "value": "192.0.2.0/24", "gateway": "open"}.items()
+    place = {"namespace": "estate", "name": "b", "file": "stdin", "line": 21}
+    assert first == {**place, "gateway": "open", "httproutes": "profile"}
+    assert (second["gateway"], second["httproutes"]) == ("alike", "same")
+    assert found.status == 1
 
 
 def test_without_anything_open_or_refused_all_is_fine(cluster: Cluster) -> None:

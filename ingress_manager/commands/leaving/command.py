@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from ingress_manager.commands.leaving.judge import CLASS, AtGateway, Judged, judge
+from ingress_manager.commands.leaving.judge import CLASS, AsHttpRoute, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import by_host, near
 from ingress_manager.commands.printing.console import note
+from ingress_manager.commands.printing.objects import as_json
 from ingress_manager.commands.printing.words import counted
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.manifests import Item
@@ -18,7 +19,7 @@ from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import NGINX
 
 NOTHING_READ = 2
-HEAD = ("AT THE GATEWAY", "INGRESS", "BECAUSE OF")
+HEAD = ("AT THE GATEWAY", "AS HTTPROUTES", "INGRESS", "BECAUSE OF")
 
 
 class Left(NamedTuple):
@@ -37,17 +38,26 @@ class Left(NamedTuple):
         """Return what the gateway makes of it: the worst of all that it says."""
         return next((each.gateway for each in self.differing), AtGateway.ALIKE)
 
+    @property
+    def httproutes(self) -> AsHttpRoute:
+        """Return how HTTPRoutes say it: the worst of all that it says."""
+        return min((each.httproutes for each in self.judged), key=[*AsHttpRoute].index, default=AsHttpRoute.SAME)
+
 
 @click.command(short_help="Tell what becomes of each Ingress without ingress-nginx.")
 @click.argument("controller", type=click.Choice(["ingress-nginx"]), expose_value=False)
 @with_source(*ALL_OBJECTS)
+@click.option(
+    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="The format."
+)
 @click.pass_context
-def leaving(context: click.Context, source: Source) -> None:
+def leaving(context: click.Context, source: Source, output: str) -> None:
     """Tell what becomes of each Ingress of the class nginx without ingress-nginx, whoever wrote it.
 
     A row says what the gateway with its component ingress-nginx does with the Ingress: "open" where it would answer a
-    request that ingress-nginx keeps out, "refused" where it would not serve it. Below the rows, it is said what
-    differs, and what to do. Annotations stand without nginx.ingress.kubernetes.io/.
+    request that ingress-nginx keeps out, "refused" where it would not serve it; and whether HTTPRoutes say the "same",
+    by a "filter", by what else a "profile" has, or not. Below the rows, it is said what differs, and what to do.
+    Annotations stand without nginx.ingress.kubernetes.io/.
 
     Exit status: 0 if nothing is open or refused, 1 if something is or can't be read, 2 for wrong use, if kubectl has
     failed, or if there is no such Ingress.
@@ -56,13 +66,16 @@ def leaving(context: click.Context, source: Source) -> None:
     Examples:
       ingress-manager leaving ingress-nginx --all-namespaces
       helm template shop ./chart | ingress-manager leaving ingress-nginx -f -
+      ingress-manager leaving ingress-nginx --all-namespaces -o json
     """  # noqa: D301 - \b keeps click from joining lines
     found = ingresses_in(source.read(RESOURCES[INGRESS]))
     estate = by_host(found)
     of_nginx = [(item, spec) for item, spec in found if class_of(item, spec) == CLASS]
     left = [Left(item, judge(item, spec, near(spec, estate))) for item, spec in of_nginx]
     left.sort(key=lambda each: ([*AtGateway].index(each.gateway), each.item.full_name))
-    if left:
+    if output == "json":
+        click.echo(as_json({"ingresses": [_as_json(each) for each in left]}), nl=False)
+    elif left:
         for line in report(left):
             click.echo(line)
     else:
@@ -83,12 +96,13 @@ def report(left: Sequence[Left]) -> Iterator[str]:
     rows = [HEAD]
     for each in left:
         because = ", ".join(dict.fromkeys(_called(judged) for judged in each.differing))
-        rows.append((each.gateway, each.item.full_name, because))
-    widths = [max(len(one_line(row[column])) for row in rows) for column in range(2)]
+        rows.append((each.gateway, each.httproutes, each.item.full_name, because))
+    widths = [max(len(one_line(row[column])) for row in rows) for column in range(3)]
     for row in rows:
         *cells, last = map(one_line, row)
         yield "  ".join([*(cell.ljust(size) for cell, size in zip(cells, widths, strict=True)), last]).rstrip()
     yield from _remedies(left)
+    yield from _as_httproutes(left)
     counts = ", ".join(f"{count:,} {word}" for word, count in Counter(each.gateway for each in left).items())
     yield f"\n{counted(len(left), 'Ingress')}: {counts}."
 
@@ -108,5 +122,28 @@ def _remedies(left: Sequence[Left]) -> Iterator[str]:
         yield f"  {one_line(sentence)}"
 
 
+def _as_httproutes(left: Sequence[Left]) -> Iterator[str]:
+    """Yield what HTTPRoutes don't say as Ingresses do."""
+    for how in (AsHttpRoute.NO, AsHttpRoute.FILTER, AsHttpRoute.PROFILE):
+        found: dict[str, list[str]] = {}
+        for ingress in left:
+            for name in dict.fromkeys(_called(each) for each in ingress.judged if each.httproutes is how):
+                found.setdefault(name, []).append(ingress.item.full_name)
+        yield from [f"\nAs HTTPRoutes, {how}:"] if found else []
+        for name, of in found.items():
+            yield one_line(f"  {name} of {listed(of)}")
+
+
 def _called(judged: Judged) -> str:
     return judged.key.removeprefix(NGINX)
+
+
+def _as_json(left: Left) -> dict[str, Any]:
+    item = left.item
+    place = {"file": item.origin.file, "line": item.line()} if item.origin.file else {}
+    said = {
+        "gateway": left.gateway,
+        "httproutes": left.httproutes,
+        "annotations": [each._asdict() for each in left.judged],
+    }
+    return {"namespace": item.namespace, "name": item.name, **said, **place}

@@ -1,4 +1,4 @@
-"""What becomes of what an Ingress asks of ingress-nginx at the gateway.
+"""What becomes of what an Ingress asks of ingress-nginx: at the gateway, and as HTTPRoutes.
 
 The data are ingress-nginx.yaml. Of what the gateway opens, gateway/ingress-nginx/ denies new Ingresses.
 """
@@ -16,7 +16,7 @@ from ingress_manager.commands.leaving.order import Stated, answered_by_others, h
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import class_of
 from ingress_manager.core.kubernetes import AttachmentMeta, Ingress, IngressSpec
-from ingress_manager.core.vocabulary import NGINX, REWRITE, protects
+from ingress_manager.core.vocabulary import NGINX, REWRITE, changes, is_said, protects
 
 CLASS, OWN_CLASS = "nginx", "ingress-manager"
 """The class that the gateway serves in ingress-nginx's place, and its own."""
@@ -37,10 +37,25 @@ class AtGateway(StrEnum):
     """It answers as ingress-nginx does."""
 
 
+class AsHttpRoute(StrEnum):
+    """How HTTPRoutes of ingress-manager say it; what is worst first."""
+
+    NO = "no"
+    """Not at all: the Service is refused, unless the loss is accepted."""
+    FILTER = "filter"
+    """By a filter of a profile."""
+    PROFILE = "profile"
+    """By what else a profile states, or a Gateway that does it."""
+    SAME = "same"
+    """They do the same, or do without it: it only tunes."""
+
+
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What becomes of an annotation, or of something else that an Ingress says."""
 
     gateway: AtGateway
+    httproutes: AsHttpRoute = AsHttpRoute.NO
+    """Unless it only tunes, or they say the value."""
     but: str = ""
     """What is different, or open: a sentence. Stated, unless it is alike or ignored."""
     do: str = ""
@@ -58,6 +73,7 @@ class Judged(NamedTuple):
     """The annotation, or a field."""
     value: str
     gateway: AtGateway
+    httproutes: AsHttpRoute
     but: str
     do: str
 
@@ -81,12 +97,13 @@ def judge(item: Item, spec: IngressSpec, beside: Iterable[Stated] = ()) -> list[
     """
     others = [each for each in beside if each[0].full_name != item.full_name]
     found = [*judged_annotations(item, spec), *judged_fields(item, spec), *judged_beside(item, spec, others)]
-    return sorted(found, key=lambda each: ([*AtGateway].index(each.gateway), each.key, each.value))
+    rank = [*AtGateway, *AsHttpRoute].index
+    return sorted(found, key=lambda each: (rank(each.gateway), rank(each.httproutes), each.key, each.value))
 
 
 def judged(key: str, value: str, row: Row) -> Judged:
     """Return what a row says of something."""
-    return Judged(key, value, row.gateway, row.but, row.do)
+    return Judged(key, value, row.gateway, row.httproutes, row.but, row.do)
 
 
 def judged_annotations(item: Item, spec: IngressSpec) -> Iterator[Judged]:
@@ -98,8 +115,12 @@ def judged_annotations(item: Item, spec: IngressSpec) -> Iterator[Judged]:
         row = TABLE.get(key.removeprefix(NGINX)) or FIELDS["unknown-protection" if protects(key) else "unknown"]
         # To rewrite a path as itself is nothing.
         asks_for_nothing = not value.strip() or (key == REWRITE and paths == {value})
-        is_alike = asks_for_nothing or re.fullmatch(row.alike, value.strip(), re.IGNORECASE)
-        yield judged(key, value, Row(AtGateway.ALIKE) if is_alike else row)
+        if asks_for_nothing or re.fullmatch(row.alike, value.strip(), re.IGNORECASE):
+            row = Row(AtGateway.ALIKE, row.httproutes)
+        only_tunes = not (protects(key) or changes(key))
+        if only_tunes or asks_for_nothing or is_said(key, value, tls=bool(spec.tls), at_root=paths <= {"/"}):
+            row = msgspec.structs.replace(row, httproutes=AsHttpRoute.SAME)
+        yield judged(key, value, row)
 
 
 def judged_fields(item: Item, spec: IngressSpec) -> Iterator[Judged]:
