@@ -9,15 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from ingress_manager.commands.adopt.adoption import adopt
+from ingress_manager.commands.adopt.adoption import Adoption, adopt
+from ingress_manager.commands.adopt.command import NEEDED
+from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import entrances_in, keys_of
-from ingress_manager.core.annotations import PROFILE
-from ingress_manager.core.copying import MANAGED_BY_LABEL
+from ingress_manager.core.annotations import PATH_TYPES, PROFILE
+from ingress_manager.core.copying import DEFAULT_COPIED, MANAGED_BY_LABEL, wrong_copied_key
+from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.kubernetes import LAST_APPLIED
+from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
 from tests import adoptions, golden
 from tests.commands.commands import DEFAULTS, Cluster, Ended, event, listing, run
 
@@ -84,6 +90,54 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
         assert [step for step in adoption.steps if step.command] == [], "what the case says suffices"
 
 
+TIGHT = {"hosts": ["nobody.example.com"], "pathTypes": ["Prefix"], "copyAnnotations": {"example.com/none": "any"}}
+"""Limits that keep out nearly every Ingress."""
+
+
+def tightened(case: golden.Case) -> dict[str, Any]:
+    """Return the settings of a case, whose limits keep nearly everything out."""
+    stated: dict[str, Any] = yaml.safe_load(case.settings or adoptions.SETTINGS.read_text())
+    default = parse(yaml.safe_dump(stated)).defaults.ingress_class
+    classes = {"classes": [default]} if default else {}
+    losses = {key: value for key, value in stated.get("limits", {}).items() if key == "acceptedLosses"}
+    return stated | {"limits": {**TIGHT, **classes, **losses}, "namespaces": {}}
+
+
+@pytest.mark.parametrize("case", ADOPTIONS.values(), ids=lambda case: case.name)
+def test_what_only_limits_keep_out_is_adopted_by_the_settings_that_it_asks_for_and_by_none_that_allow_less(
+    case: golden.Case,
+) -> None:
+    manifests, ingresses, _, accepted = adoptions.adoptable(case)
+    stated, values = tightened(case), dict.fromkeys(ingresses[0].annotations, "any")
+    copied = {key: value for key, value in values.items() if not wrong_copied_key(key)}
+    every = {"hosts": "any", "classes": "any", "pathTypes": [*PATH_TYPES]}
+
+    def plan(policy: Policy) -> list[Adoption]:
+        return [*adopt(manifests, ingresses, policy, accepted)]
+
+    def with_namespaces(entries: dict[str, Any]) -> Policy:
+        return parse(yaml.safe_dump(stated | {"namespaces": entries}))
+
+    tight = with_namespaces({})
+    before = plan(tight)
+    find_needs(before, tight, plan, accepted)
+    pasted = yaml.safe_load(as_yaml(entries(tight, before)))
+    lifted = stated | {"limits": stated["limits"] | every | {"copyAnnotations": copied or TIGHT["copyAnnotations"]}}
+    could = bool(plan(parse(yaml.safe_dump(lifted)))[0].becomes)
+    assert bool(plan(with_namespaces(pasted))[0].becomes) == could
+    assert bool(pasted) == (could and not before[0].becomes)
+    for limit, name, value in before[0].needs:
+        allowed = pasted["team-a"]["limits"][limit]
+        less = [each for each in allowed if each != name] if isinstance(allowed, list) else {**allowed, name: ["other"]}
+        assert value in allowed[name] if value else name in allowed
+        try:
+            policy = with_namespaces({"team-a": {"limits": pasted["team-a"]["limits"] | {limit: less}}})
+        except SettingsError as wrong:
+            assert '"other"' in str(wrong)  # noqa: PT017 - of some keys the settings know what is right
+            continue
+        assert plan(policy)[0].messages, f"{name} would have to be allowed"
+
+
 # The shell.
 
 CASE = ADOPTIONS["hosts"]
@@ -96,17 +150,53 @@ def objects(case: golden.Case = CASE) -> dict[str, Any]:
     return listing(*(item.object for item in adoptions.adoptable(case)[0]))
 
 
-def test_all_are_listed_with_what_is_in_the_way(settings: Callable[[str], Path]) -> None:
+def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
+    settings: Callable[[str], Path],
+) -> None:
     names = ("annotation-that-protects-refused", "annotations-that-stay", "edited-in-place-refused")
     dump = json.dumps(listing(*(each for name in names for each in objects(ADOPTIONS[name])["items"])))
-    path = settings("defaults: {class: nginx}\nlimits: {hosts: [annotations-that-stay.example.com]}\n")
+    general = "limits: {hosts: ['*.{namespace}.example.com']}\n"
+    path = settings(f"{general}namespaces: {{team-*: {{defaults: {{class: nginx}}, limits: {{classes: [nginx]}}}}}}\n")
     ended = run("adopt", "--all", "-f", "-", "--settings", path, stdin=dump)
     assert ended.status == 1
-    table, _, _ = ended.out.partition("kubectl")
-    assert table.startswith("# team-a/annotation-that-protects-refused  can't be adopted\n#   Service ")
-    assert "\n# team-a/annotations-that-stay             stays, and is adopted\n" in table
-    assert "\n#   has the annotation acme.cert-manager.io/http01-edit-in-place: " in table
-    assert "\n# 1 of 3 Ingresses can be adopted.\n" in table
+    table, _, pasted = ended.out.partition(f"# {NEEDED}\n")
+    assert table.startswith(
+        "# team-a/annotation-that-protects-refused  can't be adopted\n"
+        "#   limits.hosts: annotation-that-protects-refused.example.com\n"
+        '#   limits.copyAnnotations: nginx.ingress.kubernetes.io/whitelist-source-range: "10.0.0.0/8"\n'
+        "# team-a/annotations-that-stay             can't be adopted\n"
+        "#   limits.hosts: annotations-that-stay.example.com\n"
+        "# team-a/edited-in-place-refused           can't be adopted\n"
+        "#   has the annotation acme.cert-manager.io/http01-edit-in-place: "
+    )
+    assert "\n# 0 of 3 Ingresses can be adopted, and 2 more with the settings at the end.\n" in table
+    needs = yaml.safe_load(pasted)["namespaces"]
+    limits = needs["team-a"]["limits"]
+    protecting = "nginx.ingress.kubernetes.io/whitelist-source-range"
+    assert needs == {"team-a": {"defaults": {"class": "nginx"}, "limits": limits}}, "what its pattern states holds on"
+    assert limits == {
+        "hosts": [
+            "*.{namespace}.example.com",
+            "annotation-that-protects-refused.example.com",
+            "annotations-that-stay.example.com",
+        ],
+        "classes": ["nginx"],
+        "copyAnnotations": {**dict.fromkeys(DEFAULT_COPIED, "any"), protecting: ["10.0.0.0/8"]},
+    }
+    again = run("adopt", "--all", "-f", "-", "--settings", settings(f"{general}{pasted}"), stdin=dump)
+    assert "comes back without metadata.annotations.cert-manager.io/cluster-issuer, " in again.err
+    assert "\n# 2 of 3 Ingresses can be adopted.\n" in again.out
+    assert NEEDED not in again.out
+
+
+def test_what_no_limit_can_let_in_is_told_beside_the_limit_that_hides_it(settings: Callable[[str], Path]) -> None:
+    dump = json.dumps(objects(ADOPTIONS["annotation-that-protects-an-entrance-refused"]))
+    path = settings("defaults: {class: nginx}\nlimits: {hosts: [a.example.com]}\n")
+    ended = run("adopt", "--all", "-f", "-", "--settings", path, stdin=dump)
+    assert (ended.status, NEEDED in ended.out) == (1, False)
+    for told in (ended.out, ended.err):
+        assert 'internal.ingress/host: "b.example.com" may not be claimed' in told
+        assert "metadata.annotations.nginx.ingress.kubernetes.io/whitelist-source-range: Ingress " in told
 
 
 def test_a_dump_is_planned_without_a_cluster() -> None:

@@ -6,16 +6,25 @@ an Ingress of a Service that asks for none, and delete it.
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
 from ingress_manager.commands.adopt.around import Around
 from ingress_manager.commands.adopt.asked import Asked, asked_for, lost
 from ingress_manager.commands.adopt.moving import steps
-from ingress_manager.commands.adopt.parts import asked_beside, part, why_not_beside, why_not_replaced
+from ingress_manager.commands.adopt.parts import (
+    DEFAULT_BACKEND,
+    asked_beside,
+    by_rules,
+    part,
+    why_not_beside,
+    why_not_replaced,
+)
 from ingress_manager.commands.plans.deployers import about_service, not_yet
 from ingress_manager.commands.plans.plan import Plan
 from ingress_manager.commands.plans.steps import unseen
+from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item, about
 from ingress_manager.commands.view.managed import CONTROLLER, annotations_of, is_made_for, owners
 from ingress_manager.commands.view.objects import as_spec, certificates_of, secret_called, services_of
@@ -23,13 +32,31 @@ from ingress_manager.core.annotations import HTTP, PROFILE, is_on
 from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE
 
-DEFAULT_BACKEND = "spec.defaultBackend"
 NOT_GIVEN_UP = (
     f"{DEFAULT_BACKEND}: controllers differ in what it answers: write it as a rule without a host, or take it out, "
     f"first; --accept-changes {DEFAULT_BACKEND} does without it"
 )
+
+
+COPY = "copyAnnotations"
+
+
+class Need(NamedTuple):
+    """Something that a limit doesn't allow, and that an Ingress says."""
+
+    limit: str
+    """The field of `limits`, as the settings name it."""
+
+    name: str
+    value: str = ""
+    """That of an annotation."""
+
+    def __str__(self) -> str:
+        """Return it as a person reads it."""
+        return f"limits.{self.limit}: {self.name}{f': {quoted(self.value)}' if self.limit == COPY else ''}"
 
 
 @dataclass(slots=True)
@@ -43,7 +70,10 @@ class Adoption(Plan):
     """The spec that it has afterwards; None when it goes, or can't be adopted."""
 
     objects: Sequence[Object] = ()
-    """What its Services are given then."""
+    """The Ingresses that its Services are given then."""
+
+    needs: Sequence[Need] = ()
+    """What the limits would have to allow, where nothing else keeps it out."""
 
     def refuse(self, sentences: Iterable[str]) -> None:
         """Add why it can't be adopted."""
@@ -95,8 +125,9 @@ def service_of(item: Item, services: Mapping[str, Item]) -> tuple[Item | None, s
 def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: Around) -> None:
     """Plan how an Ingress is adopted, by the Service of its name or others in its place, or say why it can't be."""
     item, before = plan.item, as_spec(plan.item)
-    plan.refuse([NOT_GIVEN_UP] if before.default_backend and DEFAULT_BACKEND not in around.accepted else ())
-    spec = msgspec.structs.replace(before, default_backend=None)
+    said = by_rules(item, before, service, around)
+    plan.refuse([NOT_GIVEN_UP] if said is None and DEFAULT_BACKEND not in around.accepted else ())
+    spec = said or msgspec.structs.replace(before, default_backend=None)
     plan.refuse(obstacles(item, service, spec))
     names, parts = services_of(spec), list[Asked]()
     plan.refuse(() if names or plan.messages else ["spec.rules: no path leads to a Service"])
@@ -126,7 +157,7 @@ def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: A
         plan.spec = after = own.ingress["spec"] if others or own.changes or spec != before else after
     plan.steps = [*steps(item, others, own, after)]
     plan.becomes = [each.full_name for each in parts]
-    plan.objects = [made for each in parts for made in each.objects]
+    plan.objects = [made for each in parts for made in each.objects if made["kind"] == INGRESS]
     plan.done = f"{plan.title} is ingress-manager's: {', '.join(plan.becomes)}."
     if left := [each for each in (lost(item, own) if own else ()) if not each.startswith("metadata.labels.")]:
         what = f"stays as it is; if it is ever deleted, it comes back without {', '.join(left)}"

@@ -1,6 +1,6 @@
 """Around an Ingress: the Services, and what other Ingresses answer, with what the plans before are about to make."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -67,6 +67,10 @@ class Around:
         """Note what an Ingress answers."""
         for place in standing.places:
             self.claims.setdefault(place, []).append(standing)
+
+    def beside(self, item: Item, ingress_class: str) -> Iterator[Standing]:
+        """Yield the others that may be served by the controller of an Ingress of this class, some more than once."""
+        return (each for claims in self.claims.values() for each in claims if each.meets(item, ingress_class))
 
     def made(self, asked: Asked) -> None:
         """Note that a Service is to be annotated, and then has an Ingress."""

@@ -6,8 +6,10 @@ import click
 
 from ingress_manager.commands.adopt.adoption import Adoption
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
+from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.plans.carrying_out import apply_option, perform
 from ingress_manager.commands.printing.console import note
+from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.printing.words import comment
 from ingress_manager.commands.reading.kinds import INGRESS, INGRESSES, RESOURCES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
@@ -15,10 +17,16 @@ from ingress_manager.commands.reading.manifests import Item, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, read_named, with_source
 from ingress_manager.commands.reading.options import RESOURCES as BOTH
 from ingress_manager.commands.view.managed import is_managed
+from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import cut
 
 LONGEST_CELL = 120
 """Characters of a reason in the table."""
+
+NEEDED = (
+    "The settings that these Ingresses need: put each entry in the place of the one of its name. "
+    "`ingress-manager audit --settings FILE` tells what else changes."
+)
 
 
 @click.command(short_help="Make hand-written Ingresses ingress-manager's.")
@@ -52,7 +60,7 @@ def adopt(  # noqa: PLR0913 - each is an option
     the old one is deleted. An Ingress that annotations can't describe is refused, and stays as it is;
     --accept-changes accepts a difference.
 
-    With --all, a table of all Ingresses comes first.
+    With --all, a table of all Ingresses comes first, and the limits that they need come last.
 
     Exit status: 0 if all can be adopted, 1 if one can't, 2 for wrong use or if kubectl has failed.
 
@@ -71,13 +79,21 @@ def adopt(  # noqa: PLR0913 - each is an option
     else:
         items, ingresses = read_named(source, INGRESSES, names)
     policy = source.policy()
-    adoptions = list(adoptions_of(items, ingresses, policy, accepted))
-    if any(each.replaces for each in adoptions):
+
+    def plan(policy: Policy) -> list[Adoption]:
+        return list(adoptions_of(items, ingresses, policy, accepted))
+
+    adoptions = plan(policy)
+    if any(each.replaces or (each.becomes and "defaultBackend" in each.item.object["spec"]) for each in adoptions):
         items += elsewhere(source, items)
-        adoptions = list(adoptions_of(items, ingresses, policy, accepted))
+        adoptions = plan(policy)
     if everything:
+        find_needs(adoptions, policy, plan, accepted)
         click.echo("\n".join(table(adoptions)))
-    context.exit(1 if perform(source.kubectl, adoptions, apply=apply) else 0)
+    wrong = perform(source.kubectl, adoptions, apply=apply)
+    if needed := entries(policy, adoptions):
+        click.echo(f"{comment(NEEDED)}\n{as_yaml({'namespaces': needed})}", nl=False)
+    context.exit(1 if wrong else 0)
 
 
 def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool) -> None:
@@ -108,7 +124,11 @@ def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
     for adoption in adoptions:
         yield comment(f"{adoption.item.full_name:{width}}  {adoption.summary}")
         # The whole sentences, with what can be done, follow.
-        why = (message.sentence.partition("; ")[0] for message in adoption.messages)
-        yield from (comment(f"  {cut(each, LONGEST_CELL)}") for each in dict.fromkeys(why))
-    can = sum(bool(adoption.becomes) for adoption in adoptions)
-    yield comment(f"{can} of {len(adoptions)} Ingresses can be adopted.")
+        why = adoption.needs or (message.sentence.partition("; ")[0] for message in adoption.messages)
+        yield from (comment(f"  {cut(str(each), LONGEST_CELL)}") for each in dict.fromkeys(why))
+    can, could = (
+        sum(bool(adoption.becomes) for adoption in adoptions),
+        sum(bool(adoption.needs) for adoption in adoptions),
+    )
+    by_settings = f", and {could} more with the settings at the end" if could else ""
+    yield comment(f"{can} of {len(adoptions)} Ingresses can be adopted{by_settings}.")

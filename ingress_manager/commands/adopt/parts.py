@@ -10,7 +10,31 @@ from ingress_manager.commands.adopt.changes import CLASS, ISSUERS
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import class_of, covers, places_of
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
-from ingress_manager.core.kubernetes import IngressPaths, IngressRule, IngressSpec
+from ingress_manager.core.kubernetes import IngressPath, IngressPaths, IngressRule, IngressSpec
+
+DEFAULT_BACKEND = "spec.defaultBackend"
+EVERYTHING = ("", "/", False)
+"""The path / of every host, as a place."""
+
+
+def by_rules(item: Item, spec: IngressSpec, service: Item | None, around: Around) -> IngressSpec | None:
+    """Return a spec that says its default backend by the path / of every host; None where that may not be the same.
+
+    It is that of the Service of its name, and no host has other paths: controllers differ in what a default backend
+    answers beside these, in this Ingress or another.
+    """
+    if not (backend := spec.default_backend):
+        return spec
+    others = [each.places for each in around.beside(item, class_of(item, spec))]
+    unsure = any(not host or (host, "/", False) not in places for places in others for host, *_ in places)
+    is_own = backend.service and service and backend.service.name == service.name
+    if not is_own or unsure or any(rule.host for rule in spec.rules or ()):
+        return None
+    alone = msgspec.structs.replace(spec, default_backend=None)
+    if EVERYTHING in places_of(alone):
+        return alone
+    paths = [*(path for _, path in spec.paths()), IngressPath("Prefix", backend, "/")]
+    return msgspec.structs.replace(alone, rules=[IngressRule("", IngressPaths(paths))])
 
 
 def part(spec: IngressSpec, service: str) -> IngressSpec:
