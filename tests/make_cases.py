@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import yaml
 
 from ingress_manager.commands.audit.preview import preview
@@ -74,7 +73,7 @@ def audited(case: Case) -> dict[str, Any]:
         view = look(dumps.manifests(case), new.without_pause())
         seen = seen._replace(view=view, findings=preview(view, new))
     name, noun = ("changes", "change") if "new" in case.stated else ("audit", "finding")
-    return in_forms(name, {form: click.unstyle("".join(printed_audit(seen, form, noun))) for form in forms})
+    return in_forms(name, {form: "".join(printed_audit(seen, form, noun)) for form in forms})
 
 
 def in_forms(table: str, texts: dict[str, str]) -> dict[str, Any]:
@@ -90,7 +89,7 @@ def new_settings(case: Case) -> str:
     return new if isinstance(new, str) else as_yaml(new)
 
 
-def status_of(case: Case) -> dict[str, Any]:
+def status_of(case: Case, width: int = 0) -> dict[str, Any]:
     """Return what `status` prints in a case, in the form `service` of each by itself.
 
     Of JSON, what is null or empty is left out.
@@ -99,10 +98,10 @@ def status_of(case: Case) -> dict[str, Any]:
     judge = Judge(seen)
     found = list(judge.rows(seen.view.services.values()))
     forms = ["table", *case.stated.get("forms", ())]
-    texts = {form: click.unstyle("".join(printed(found, [], form))) for form in forms if form != "service"}
+    texts = {form: "".join(printed(found, [], form, width=width)) for form in forms if form != "service"}
     if "service" in forms:
         services = seen.view.services.values()
-        texts["service"] = "\n".join(told(each, judge.rows([each]), seen) for each in services)
+        texts["service"] = "\n".join(told(each, judge.rows([each]), seen, width=width) for each in services)
     if "json" in texts:
         whole = json.loads(texts["json"])
         exposed = [{key: value for key, value in row.items() if value} for row in whole["exposed"]]

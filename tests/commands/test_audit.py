@@ -4,6 +4,7 @@ import copy
 import importlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.audit.command import NOT_IN_FILES
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.preview import CHANGED, CREATED, MOVED, REFUSED, preview
+from ingress_manager.commands.audit.printing import printed
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item
@@ -64,6 +66,16 @@ def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found()
     texts = [case.stated["becomes"].get("audit", "") for case in AUDITS]
     found = {line.split()[0] for text in texts for line in text.splitlines() if line}
     assert found >= {*KINDS, "0"}
+
+
+@pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
+def test_a_narrow_terminal_breaks_lines_and_no_word(case: Case) -> None:
+    seen = dumps.looked(case)
+    whole = "".join(printed(seen, "table"))
+    for width in (80, 110, 160):
+        lines = "".join(printed(seen, "table", width=width)).splitlines()
+        assert all(len(line) <= width or len(shlex.split(line.rstrip("\\"))) == 1 for line in lines)
+        assert [word for line in lines for word in line.removesuffix(" \\").split()] == whole.split()
 
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)

@@ -91,6 +91,15 @@ def test_colour_is_for_terminals_that_want_it(tmp_path: Path, monkeypatch: pytes
     assert context.color is False
 
 
+def test_on_a_terminal_no_word_of_a_message_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(BAD)
+    shown = on_a_terminal(
+        str(BIN / "ingress-manager"), "render", str(tmp_path / "bad.yaml"), NO_COLOR="1", COLUMNS="30"
+    )
+    assert "With the default settings;\r\n    --settings FILE takes\r\n    others.\r\n" in shown
+    assert '\r\n    "yes" must be "true" or\r\n    "false" [invalid-value]\r\n' in shown
+
+
 def test_the_commands_start_without_what_serves_the_hook_and_without_rich() -> None:
     others = {"flask", "gevent", "gunicorn", "prometheus_client", "rich", "structlog"}
     script = f"import sys, ingress_manager.commands.main; sys.exit(bool({others} & set(sys.modules)))"

@@ -8,9 +8,9 @@ import click
 
 from ingress_manager.commands.leaving.judge import CLASS, AsHttpRoute, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import by_host, near
-from ingress_manager.commands.printing.console import note
+from ingress_manager.commands.printing.console import note, width
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import counted
+from ingress_manager.commands.printing.words import counted, wrapped
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
@@ -76,7 +76,7 @@ def leaving(context: click.Context, source: Source, output: str) -> None:
     if output == "json":
         click.echo(as_json({"ingresses": [_as_json(each) for each in left]}), nl=False)
     elif left:
-        for line in report(left):
+        for line in report(left, width()):
             click.echo(line)
     else:
         note("There is no Ingress of the class nginx in what was read.")
@@ -91,23 +91,25 @@ def leaving(context: click.Context, source: Source, output: str) -> None:
     context.exit(1 if bad else 0 if left else NOTHING_READ)
 
 
-def report(left: Sequence[Left]) -> Iterator[str]:
+def report(left: Sequence[Left], columns: int) -> Iterator[str]:
     """Yield the lines of the report: the rows, the worst first, what to do, and how many there are of each word."""
     rows = [HEAD]
     for each in left:
         because = ", ".join(dict.fromkeys(_called(judged) for judged in each.differing))
         rows.append((each.gateway, each.httproutes, each.item.full_name, because))
-    widths = [max(len(one_line(row[column])) for row in rows) for column in range(3)]
+    *widths, longest = (max(len(one_line(row[column])) for row in rows) for column in range(3))
+    widths.append(min(longest, columns // 3 or longest))
     for row in rows:
         *cells, last = map(one_line, row)
-        yield "  ".join([*(cell.ljust(size) for cell, size in zip(cells, widths, strict=True)), last]).rstrip()
-    yield from _remedies(left)
-    yield from _as_httproutes(left)
+        line = "  ".join([*(cell.ljust(size) for cell, size in zip(cells, widths, strict=True)), last]).rstrip()
+        yield from _wrapped(line, columns, " " * (sum(widths) + 6))
+    yield from _remedies(left, columns)
+    yield from _as_httproutes(left, columns)
     counts = ", ".join(f"{count:,} {word}" for word, count in Counter(each.gateway for each in left).items())
     yield f"\n{counted(len(left), 'Ingress')}: {counts}."
 
 
-def _remedies(left: Sequence[Left]) -> Iterator[str]:
+def _remedies(left: Sequence[Left], columns: int) -> Iterator[str]:
     """Yield what differs and what to do, once for all Ingresses of which the same is said."""
     found: dict[tuple[AtGateway, str, str], list[tuple[str, str]]] = {}
     for ingress in left:
@@ -118,11 +120,11 @@ def _remedies(left: Sequence[Left]) -> Iterator[str]:
         values = {value for value, _ in of}
         shown = f" {quoted(value)}" if len(values) == 1 and (value := values.pop()) else ""
         yield ""
-        yield one_line(f"{gateway}: {name}{shown} of {listed([label for _, label in of])}")
-        yield f"  {one_line(sentence)}"
+        yield from _wrapped(f"{gateway}: {name}{shown} of {listed([label for _, label in of])}", columns)
+        yield from _wrapped(f"  {sentence}", columns)
 
 
-def _as_httproutes(left: Sequence[Left]) -> Iterator[str]:
+def _as_httproutes(left: Sequence[Left], columns: int) -> Iterator[str]:
     """Yield what HTTPRoutes don't say as Ingresses do."""
     for how in (AsHttpRoute.NO, AsHttpRoute.FILTER, AsHttpRoute.PROFILE):
         found: dict[str, list[str]] = {}
@@ -131,16 +133,20 @@ def _as_httproutes(left: Sequence[Left]) -> Iterator[str]:
                 found.setdefault(name, []).append(ingress.item.full_name)
         yield from [f"\nAs HTTPRoutes, {how}:"] if found else []
         for name, of in found.items():
-            yield one_line(f"  {name} of {listed(of)}")
+            yield from _wrapped(f"  {name} of {listed(of)}", columns, "    ")
 
 
 def _called(judged: Judged) -> str:
     return judged.key.removeprefix(NGINX)
 
 
+def _wrapped(text: str, columns: int, indent: str = "  ") -> list[str]:
+    return wrapped(one_line(text), columns, hanging=indent)
+
+
 def _as_json(left: Left) -> dict[str, Any]:
     item = left.item
-    place = {"file": item.origin.file, "line": item.line()} if item.origin.file else {}
+    place = {"file": item.file, "line": item.line()} if item.file else {}
     said = {
         "gateway": left.gateway,
         "httproutes": left.httproutes,

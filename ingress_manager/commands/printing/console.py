@@ -1,11 +1,14 @@
 """What people see on standard error: messages and notes."""
 
 import os
-from collections.abc import Sequence
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TextIO
 
 import click
 
-from ingress_manager.commands.printing.words import Message
+from ingress_manager.commands.printing.words import INDENT, Message, Paint, wrapped
 from ingress_manager.core.text import one_line
 
 
@@ -15,13 +18,35 @@ def use_colour(context: click.Context) -> None:
         context.color = False
 
 
+def width(stream: TextIO | None = None) -> int:
+    """Return how many columns a stream has, by default standard output; 0 for a file, or another program."""
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
+
+
+def painter(styles: Mapping[str, str]) -> Paint:
+    """Return what paints a text by its role: "bold", "dim", or a colour; one of another role stays as it is."""
+
+    def paint(text: str, role: str) -> str:
+        style = styles.get(role)
+        if style in {"bold", "dim"}:
+            return click.style(text, **{style: True})
+        return click.style(text, fg=style) if style else text
+
+    return paint
+
+
 def show(messages: Sequence[Message]) -> int:
     """Print each message in a line of its own; return how many there are."""
     for message in messages:
-        click.echo(str(message), err=True)
+        click.echo(fitted(str(message)), err=True)
     return len(messages)
 
 
 def note(sentence: str) -> None:
     """Print what is worth knowing, and wrong with nothing."""
-    click.secho(one_line(sentence), dim=True, err=True)
+    click.secho(fitted(one_line(sentence)), dim=True, err=True)
+
+
+def fitted(line: str) -> str:
+    """Return a line for standard error: on a terminal as several, none of which breaks a word."""
+    return "\n".join(wrapped(line, width(sys.stderr), hanging=INDENT))

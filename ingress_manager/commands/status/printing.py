@@ -2,17 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from click import style
-
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import shown
+from ingress_manager.commands.printing.words import INDENT, Paint, command_lines, plain, wrapped
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reasons import REASONS
-from ingress_manager.commands.status.states import Row, State
+from ingress_manager.commands.status.states import Row
 from ingress_manager.commands.view.events import about_whom, report_of
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.managed import keys_of
@@ -20,33 +18,32 @@ from ingress_manager.commands.view.objects import backends_of
 from ingress_manager.core.text import one_line, quoted
 
 FORMATS = ("table", "json")
-COLOURS = {
-    State.SERVING: "green",
-    State.ACCEPTED: "cyan",
-    State.WAITING: "yellow",
-    State.REFUSED: "red",
-    State.UNKNOWN: "red",
-}
 HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "STATE")
 MOST_EVENTS = 5
 """Events that are told, the newest first."""
 
 
-def printed(rows: Sequence[Row], unseen: Sequence[str], form: str) -> Iterator[str]:
-    """Yield what is exposed, in pieces; `unseen` is what could not be looked at, a sentence each."""
+def printed(
+    rows: Sequence[Row], unseen: Sequence[str], form: str, paint: Paint = plain, width: int = 0
+) -> Iterator[str]:
+    """Yield what is exposed, in pieces; `unseen` is what could not be looked at, a sentence each.
+
+    In the table, sentences are broken at words to be no longer than a `width` over 0.
+    """
     if form == "json":
         yield as_json({"exposed": rows, "unseen": unseen})
         return
     lines = [[one_line(cell) for cell in _cells(row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(HEAD, *lines, strict=True)]
     widths[-1] = 0
-    yield f"{style(_line(HEAD, widths), bold=True)}\n" if rows else "Nothing is exposed.\n"
+    yield f"{paint(_line(HEAD, widths), 'head')}\n" if rows else "Nothing is exposed.\n"
     for row, cells in zip(rows, lines, strict=True):
-        yield f"{_line(cells[:-1], widths)}  {style(row.state, fg=COLOURS[row.state])}\n"
+        yield f"{_line(cells[:-1], widths)}  {paint(row.state, row.state)}\n"
         yield from (f"{' ' * (sum(widths[:2]) + 4)}{one_line(url)}\n" for url in row.urls[1:])
-        if row.sentence:
-            yield f"    {style(one_line(row.sentence), fg=COLOURS[row.state])}\n"
-    yield from (f"{style(one_line(sentence), fg='red')}.\n" for sentence in unseen)
+        for line in wrapped(one_line(row.sentence), width, INDENT) if row.sentence else ():
+            yield f"{paint(line, row.state)}\n"
+    for sentence in unseen:
+        yield from (f"{paint(line, 'unseen')}\n" for line in wrapped(f"{one_line(sentence)}.", width, hanging=INDENT))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -65,21 +62,26 @@ def line_of(row: Row) -> str:
     return " ".join(filter(None, (f"{row.namespace}/{row.about}", row.output, row.name, *row.urls, state)))
 
 
-def told(service: ServiceView, rows: Iterable[Row], seen: Looked, options: Sequence[str] = ()) -> str:
-    """Return all that is known of a Service, for a terminal: `rows` are its own, and `options` those of kubectl."""
+def told(service: ServiceView, rows: Iterable[Row], seen: Looked, options: Sequence[str] = (), width: int = 0) -> str:
+    """Return all that is known of a Service, for a terminal: `rows` are its own, and `options` those of kubectl.
+
+    Lines are broken at words to be no longer than a `width` over 0.
+    """
     findings = [finding for finding in seen.findings if finding.service is service.item]
-    to_do = [line for finding in findings for line in _to_do(finding, options)]
+    to_do = [line for finding in findings for line in _to_do(finding, options, width)]
     parts = (
-        ("asks for", [*_asked_for(service)]),
-        ("stands", [*_standing(service, rows, seen)]),
-        ("happened", [*_happened(service, seen.events)]),
-        ("to do", to_do or ["nothing was found"]),
-        ("not looked at", seen.unseen),
+        ("asks for", _lines(_asked_for(service), width)),
+        ("stands", _lines(_standing(service, rows, seen), width)),
+        ("happened", _lines(_happened(service, seen.events), width)),
+        ("to do", to_do or _lines(["nothing was found"], width)),
+        ("not looked at", _lines(seen.unseen, width)),
     )
-    lines = [f"Service {service.item.full_name}"]
-    for title, found in parts:
-        lines += ["", f"  {title}", *(f"    {one_line(each)}" for each in found)] if found else []
-    return "\n".join([*lines, ""])
+    text = "\n".join("\n".join([f"  {title}", *lines, ""]) for title, lines in parts if lines)
+    return f"Service {service.item.full_name}\n\n{text}"
+
+
+def _lines(sentences: Iterable[str], width: int) -> list[str]:
+    return [line for sentence in sentences for line in wrapped(one_line(sentence), width, INDENT, "  ")]
 
 
 def _asked_for(service: ServiceView) -> Iterator[str]:
@@ -109,10 +111,10 @@ def _happened(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:
     yield from (f"{time} {sentence}" for time, sentence in sorted(found, reverse=True)[:MOST_EVENTS])
 
 
-def _to_do(finding: Finding, options: Sequence[str]) -> Iterator[str]:
+def _to_do(finding: Finding, options: Sequence[str], width: int) -> Iterator[str]:
     about = "" if finding.item is finding.service else f"{finding.item}: "
-    yield f"{finding.kind}: {about}{finding.sentence}"
+    yield from _lines([f"{finding.kind}: {about}{finding.sentence}"], width)
     remedies = [REASONS[reason] for reason in finding.reasons] if finding.kind == "refused" else []
-    yield from (f"  {remedy}" for remedy in remedies or [KINDS[finding.kind].remedy])
-    if finding.command:
-        yield f"  $ {shown(finding.command, options)}"
+    for remedy in remedies or [KINDS[finding.kind].remedy]:
+        yield from wrapped(remedy, width, f"{INDENT}  ")
+    yield from map(one_line, command_lines(finding.command, options, width, f"{INDENT}  ", "$ "))
