@@ -1,8 +1,10 @@
 """Every case in tests/cases is a Service and what becomes of it; a new case needs no code. tests/golden.py says more.
 
-A value that is refused whatever else the Service is has a row in refused.yaml instead.
+A value that is refused whatever else the Service is has a row in refused.yaml instead. The attacks of tests/attacks are
+cases, too; those that are sequences of steps are in tests/e2e/attacks.yaml.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from ingress_manager.core.policy import Policy
 from tests import golden
 from tests.words import ours
 
-CASES = golden.cases_in(golden.CASES)
+CASES, ATTACKS = golden.cases_in(golden.CASES), golden.cases_in(golden.ATTACKS)
 BY_NAME = {case.name: case for case in CASES}
 ONE_OF_EACH = [
     BY_NAME[name] for name in ("every-annotation", "both-routes", "http-false", "every-problem-of-a-route-refused")
@@ -34,7 +36,7 @@ def check_fields(case: golden.Case, fields: list[str]) -> None:
     assert case.stated["why"].endswith("."), case.name
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *ATTACKS], ids=lambda case: case.name)
 def test_the_service_becomes_what_the_case_says(case: golden.Case) -> None:
     assert case.outcome() == case.becomes
 
@@ -58,3 +60,15 @@ def test_the_value_is_refused_as_the_table_says(row: Object) -> None:
     sentences = zip(row["says"].split(" · "), row.get("reasons", ["invalid-value"]), strict=True)
     said = " · ".join(f"{sentence} [{reason}]" for sentence, reason in sentences)
     assert (answered.status, ours(answered.body.decode())) == (422, f"{said}\n")
+
+
+def test_every_attack_is_complete_and_says_where_it_comes_from_and_the_readme_names_every_finding() -> None:
+    for attack in ATTACKS:
+        check_fields(attack, ["why", "from", *FIELDS[1:]])
+    attacks = [*ATTACKS, *golden.read(golden.TESTS / "e2e/attacks.yaml")]
+    sources = {each for attack in attacks for each in attack.stated["from"]}
+    assert all(attack.stated["from"] for attack in attacks)
+    assert all(re.fullmatch(r"finding S\d+|CVE-20\d\d-\d+|what held", each) for each in sources)
+    readme = (golden.ATTACKS / "README.md").read_text(encoding="utf-8")
+    named = {f"finding {each}" for each in re.findall(r"S\d+", readme)}
+    assert sorted({each for each in sources if each.startswith("finding")} - named) == []

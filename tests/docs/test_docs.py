@@ -21,7 +21,7 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from ingress_manager.core.vocabulary import KNOWN, NGINX
 from tests import golden
-from tests.holds import holds
+from tests.words import holds
 from tools import docs, markdown
 
 

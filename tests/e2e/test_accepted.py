@@ -8,8 +8,7 @@ from devcluster.control_plane import ControlPlane
 from devcluster.sync_requests import Object
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
-from tests.core.test_attacks import ATTACKS
-from tests.core.test_cases import CASES
+from tests.core.test_cases import ATTACKS, CASES
 from tests.core.test_properties import desired_for
 from tests.e2e.objects import create
 

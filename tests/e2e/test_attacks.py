@@ -33,7 +33,7 @@ from tests import golden
 from tests.e2e.conftest import SERVING_SETTINGS
 from tests.e2e.objects import POLICIES, POLICY_BINDINGS, by_hand, create, new
 from tests.e2e.people import said, tenant_of
-from tests.holds import holds
+from tests.words import holds
 
 ATTACKS = {attack.name: attack.stated["steps"] for attack in golden.read(Path(__file__).with_name("attacks.yaml"))}
 AT_THE_GATE = {"entrance-kept-by-a-mistake-in-another", "host-kept-by-a-pause"}

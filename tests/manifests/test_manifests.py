@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from devcluster.build import REPOSITORY
+from devcluster.errors import DevClusterError
 from hooks import gunicorn_conf
 from ingress_manager.commands.reading.rights import Where, rights_of
 from ingress_manager.core.namespace_policy import in_namespace
@@ -27,6 +28,7 @@ from tests.manifests.objects import (
     rendered,
     template,
 )
+from tools.install import with_domain
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 
@@ -155,6 +157,29 @@ def test_the_settings_are_what_is_built_in_and_without_the_comment_signs_each_na
     defaults = msgspec.structs.replace(policy.defaults, host=BUILT_IN_DEFAULTS.host)
     limits = msgspec.structs.replace(policy.limits, hosts="any", classes="any")
     assert msgspec.structs.replace(policy, defaults=defaults, limits=limits) == Policy().whole
+
+
+# `make install DOMAIN=…`: what becomes of the settings.
+
+
+def test_each_namespace_has_hosts_of_its_own_below_the_domain_and_twice_is_as_once() -> None:
+    written = with_domain(SETTINGS, "web.acme.test")
+    assert with_domain(written, "web.acme.test") == written
+    defaults, limits = parse(written).defaults, parse(written).limits
+    assert (defaults.host, limits.hosts) == ("{service}.{namespace}.web.acme.test", ("*.{namespace}.web.acme.test",))
+
+
+@pytest.mark.parametrize(
+    ("text", "domain", "says"),
+    [
+        (SETTINGS, "no domain", "DOMAIN must be a domain, such as DOMAIN=apps.example.com: "),
+        (SETTINGS.replace("#host:", "host:"), "web.acme.test", "state the host there yourself, and leave DOMAIN out"),
+    ],
+)
+def test_what_would_be_wrong_is_refused(text: str, domain: str, says: str) -> None:
+    with pytest.raises(DevClusterError) as refused:
+        with_domain(text, domain)
+    assert says in str(refused.value)
 
 
 # The roles for people hold what the table of the commands' rights says.
