@@ -2,7 +2,7 @@
 
 import re
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
@@ -20,7 +20,6 @@ from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_s
 from ingress_manager.commands.view.objects import class_of, ingresses_in
 from ingress_manager.core.kubernetes import IngressSpec
 from ingress_manager.core.text import one_line, quoted
-from ingress_manager.core.vocabulary import NGINX
 
 AT_ONCE = 16
 """Requests that wait for an answer: few enough for controllers in use."""
@@ -28,11 +27,8 @@ AT_ONCE = 16
 TIMEOUT = 10.0
 """Seconds in which an address has to go on answering."""
 
-COMPARED = (
-    *("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Security"),
-    *("Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Expose-Headers"),
-)
-"""The headers that are compared. Of CORS, those that a browser reads in the answer to a GET."""
+COMPARED = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Security")
+"""The headers that are compared."""
 
 STATUS = "status"
 
@@ -65,8 +61,6 @@ class Request(NamedTuple):
     scheme: str
     host: str
     path: str
-    origin: str = ""
-    """A website that may read the answer, if the Ingress names one: the headers of CORS depend on who asks."""
 
 
 Answer = dict[str, str]
@@ -99,8 +93,8 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
     """Ask two controllers for each host and path of the Ingresses of a class, and print what differs.
 
     `compare` asks by http and by https, GET alone, and compares the status, Location, the names of cookies, and the
-    headers WWW-Authenticate, Strict-Transport-Security and those of CORS, and whether a browser would trust the
-    certificate. It follows no redirect.
+    headers WWW-Authenticate and Strict-Transport-Security, and whether a browser would trust the certificate. It
+    follows no redirect, and asks for no host that only an annotation names, such as server-alias.
 
     Exit status: 0 if all is answered alike, 1 if something differs or can't be read, 2 for wrong use, if kubectl has
     failed, or if there was nothing to ask.
@@ -115,13 +109,11 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
     requests: dict[Request, str] = {}
     for item, spec in ingresses_in(items):
         if class_of(item, spec) == ingress_class:
-            for request in requests_of(spec, item.annotations):
+            for request in requests_of(spec):
                 requests.setdefault(request, item.full_name)
     if not requests:
         note(f"There is no Ingress of the class {ingress_class} in what was read.")
         context.exit(NOTHING_ASKED)
-    for option, address in (("--old", old), ("--new", new)):
-        check(option, address)
 
     def differing(request: Request) -> list[str]:
         return list(differences(ask(old, request), ask(new, request)))
@@ -137,30 +129,15 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
     context.exit(1 if differ else 0)
 
 
-def check(option: str, address: Address) -> None:
-    """Raise click.UsageError when nothing listens there: each request would wait for that."""
-    for port in (address.http, address.https):
-        try:
-            address.connect(port).close()
-        except OSError as error:
-            what = f"nothing can be reached at {address.name}, port {port}: {error}"
-            raise click.UsageError(f"{option}: {what}") from error
-
-
-def requests_of(spec: IngressSpec, annotations: Mapping[str, str]) -> Iterator[Request]:
+def requests_of(spec: IngressSpec) -> Iterator[Request]:
     """Yield the requests that an Ingress answers, some perhaps twice."""
     places = [(host, path.path) for host, path in spec.paths()]
     places += [(rule.host, "/") for rule in spec.rules or () if not rule.http]
     places += [("", "/")] if spec.default_backend else []
-    aliases = [each.strip() for each in annotations.get(f"{NGINX}server-alias", "").split(",")]
-    if annotations.get(f"{NGINX}from-to-www-redirect") == "true":
-        aliases += [host.removeprefix("www.") if host.startswith("www.") else f"www.{host}" for host, _ in places]
-    places += [(alias, path) for alias in aliases if alias and not alias.startswith("~") for _, path in places]
-    origin = annotations.get(f"{NGINX}cors-allow-origin", "").partition(",")[0].strip().replace("*", ANY_NAME)
     for host, path in places:
         name = host.replace("*", ANY_NAME, 1) if host else f"{ANY_NAME}.example.com"
         for scheme in ("http", "https"):
-            yield Request(scheme, name, quote(plain_part(path) or "/", safe="/%:@!$&'()*+,;=~"), origin)
+            yield Request(scheme, name, quote(plain_part(path) or "/", safe="/%:@!$&'()*+,;=~"))
 
 
 def plain_part(path: str) -> str:
@@ -174,12 +151,11 @@ def plain_part(path: str) -> str:
 
 def ask(address: Address, request: Request) -> Answer:
     """Return how the controller at an address answers."""
-    headers = {"User-Agent": "ingress-manager"} | ({"Origin": request.origin} if request.origin else {})
     try:
         connected, certificate = connection_for(address, request)
         with closing(connected), closing(HTTPConnection(request.host)) as connection:
             connection.sock = connected
-            connection.request("GET", request.path, headers=headers)
+            connection.request("GET", request.path, headers={"User-Agent": "ingress-manager"})
             answer = connection.getresponse()
             facts = {name: comparable(name, answer.headers.get_all(name, [])) for name in COMPARED}
             return {STATUS: str(answer.status), **facts, "certificate": certificate}

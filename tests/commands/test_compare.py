@@ -1,7 +1,6 @@
 """`ingress-manager compare`: two controllers are asked for every URL, and what differs is told by Ingress."""
 
 import contextlib
-import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ from ingress_manager.commands import compare
 from ingress_manager.commands.printing.objects import as_yaml
 from tests.commands.commands import run
 
-NGINX = "nginx.ingress.kubernetes.io/"
 SILENT = 0
 """The status of an answer that doesn't come."""
 
@@ -28,7 +26,7 @@ class Controller:
 
     def __init__(self, exits: contextlib.ExitStack, certificate: trustme.LeafCert) -> None:
         self.says: dict[str, Said] = {}
-        self.asked: list[tuple[str, str | None]] = []
+        self.asked: list[str] = []
         ended = threading.Event()
         ports = []
         for scheme in ("http", "https"):
@@ -51,7 +49,7 @@ class Controller:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 url = f"{scheme}://{self.headers['Host']}{self.path}"
-                controller.asked.append((url, self.headers["Origin"]))
+                controller.asked.append(url)
                 status, headers = controller.says.get(url, (404, {}))
                 if status == SILENT:
                     ended.wait()
@@ -85,15 +83,14 @@ def controllers(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.Monke
     compare.tls.cache_clear()
 
 
-def ingress(name: str, host: str, *paths: str, annotations: dict[str, str] | None = None, **spec: Any) -> Any:
+def ingress(name: str, host: str, *paths: str, **spec: Any) -> Any:
     backend = {"service": {"name": name, "port": {"number": 80}}}
     of_paths = [{"path": path, "pathType": "ImplementationSpecific", "backend": backend} for path in paths]
     rule = ({"host": host} if host else {}) | ({"http": {"paths": of_paths}} if paths else {})
-    stated = {f"{NGINX}{key}": value for key, value in (annotations or {}).items()}
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
-        "metadata": {"name": name, "namespace": "team-a", "annotations": stated},
+        "metadata": {"name": name, "namespace": "team-a", "annotations": {}},
         "spec": {"ingressClassName": "nginx", "rules": [rule], **spec},
     }
 
@@ -148,25 +145,12 @@ def test_the_hosts_and_paths_of_an_ingress_are_asked_for(controllers: list[Contr
         "a.example.com /x/y%20z": ingress("a", "a.example.com", "/x/y z"),
         "any-name.b.example.com /": ingress("b", "*.b.example.com"),
         "any-name.example.com /": ingress("c", "", defaultBackend={"service": {"name": "c"}}),
-        "d.example.com /api, www.d.example.com /api": ingress(
-            "d", "d.example.com", "/api(/|$)(.*)", annotations={"server-alias": "www.d.example.com, ~^e[.]"}
-        ),
-        "e.example.com /, www.e.example.com /": ingress(
-            "e", "e.example.com", "/", annotations={"from-to-www-redirect": "true"}
-        ),
-        "f.example.com /, www.f.example.com /": ingress(
-            "f", "www.f.example.com", "/", annotations={"from-to-www-redirect": "true"}
-        ),
+        "d.example.com /api": ingress("d", "d.example.com", "/api(/|$)(.*)"),
     }
     for places, its in asked.items():
         old.asked.clear()
         asked_with([old, old], its)
-        wanted = {f"{scheme}://{each.replace(' ', '')}" for each in places.split(", ") for scheme in ("http", "https")}
-        assert {url for url, _ in old.asked} == wanted
-    cors = {"enable-cors": "true", "cors-allow-origin": "https://*.shop.example.com, https://b.example.com"}
-    old.asked.clear()
-    asked_with([old, old], ingress("a", "a.example.com", "/", annotations=cors))
-    assert {origin for _, origin in old.asked} == {"https://any-name.shop.example.com"}
+        assert {*old.asked} == {f"{scheme}://{places.replace(' ', '')}" for scheme in ("http", "https")}
 
 
 @pytest.mark.parametrize(
@@ -192,24 +176,16 @@ def test_only_ingresses_of_the_class_are_asked_for(controllers: list[Controller]
     by_annotation = ingress("b", "b.example.com", "/", ingressClassName=None)
     by_annotation["metadata"]["annotations"]["kubernetes.io/ingress.class"] = "nginx"
     asked_with([old, old], internal, by_annotation)
-    assert {url for url, _ in old.asked} == {"http://b.example.com/", "https://b.example.com/"}
+    assert {*old.asked} == {"http://b.example.com/", "https://b.example.com/"}
     old.asked.clear()
     asked_with([old, old], internal, by_annotation, options=("--class", "internal"))
-    assert {url for url, _ in old.asked} == {"http://a.example.com/", "https://a.example.com/"}
+    assert {*old.asked} == {"http://a.example.com/", "https://a.example.com/"}
     ended = asked_with([old, old], internal)
     assert (ended.status, ended.err) == (2, "There is no Ingress of the class nginx in what was read.\n")
 
 
-def test_an_address_that_is_none_or_where_nothing_listens_is_wrong_use(controllers: list[Controller]) -> None:
-    old, _ = controllers
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-        text = as_yaml(ingress("a", "a.example.com", "/"))
-        ended = run("compare", "--old", old.address, "--new", f"[127.0.0.1]:{port},{port}", "-f", "-", stdin=text)
-    assert ended.status == 2
-    assert f"--new: nothing can be reached at 127.0.0.1, port {port}: " in ended.err
-    for wrong in ("a b", f"127.0.0.1:{port}"):
-        ended = run("compare", "--old", wrong, "--new", old.address, "-f", "-", stdin=text)
+def test_an_address_that_is_none_is_wrong_use() -> None:
+    for wrong in ("a b", "127.0.0.1:80"):
+        ended = run("compare", "--old", wrong, "--new", "127.0.0.1", "-f", "-", stdin="")
         told = f'"{wrong}" is no address, such as 203.0.113.10, or with a port for http and one for https'
         assert (ended.status, told in " ".join(ended.err.split())) == (2, True)
