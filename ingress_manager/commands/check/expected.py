@@ -9,19 +9,22 @@ from typing import Any
 
 import yaml
 
-from ingress_manager.commands.check.cluster import Cluster, Line, warning, wrong
+from ingress_manager.commands.check.cluster import Cluster, Line, wrong
 from ingress_manager.commands.reading.manifests import at
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.text import cut
 
 FOLDERS = ("controller", "httproute", "listenerset")
 """Those of metacontroller/: each adds a kind to what is in the one before it."""
 
-GATEWAY = "gateway"
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 RESOURCES = {
     POLICY: "validatingadmissionpolicies.admissionregistration.k8s.io",
     BINDING: "validatingadmissionpolicybindings.admissionregistration.k8s.io",
 }
+
+LONGEST = 200
+"""Characters of a difference: an expression has thousands."""
 
 DEFAULTS = {
     "matchPolicy": "Equivalent",
@@ -69,13 +72,11 @@ def folder_of(cluster: Cluster) -> str:
 def differences(ours: Object, found: Any) -> list[str]:
     """Return how the spec of an object differs from ours, each time with the place, such as spec.attachments[0]."""
     wanted, stands = dict(flat(ours["spec"])), dict(flat(at(found, "spec")))
-    told = {
-        **{path: f"is {stands.get(path)}; this version has {value}" for path, value in wanted.items()},
-        **{path: f"is {value}, and this version has none" for path, value in stands.items() if path not in wanted},
-        **{path: "is missing" for path in wanted if path not in stands},
-        **{path: "is another one" for path, value in wanted.items() if path in stands and " " in str(value)},
-    }
-    return [f"{path} {what}" for path, what in told.items() if wanted.get(path) != stands.get(path)]
+    return [
+        cut(f"{path} is {stands.get(path, 'missing')}; this version has {wanted.get(path, 'none')}", LONGEST)
+        for path in wanted | stands
+        if wanted.get(path) != stands.get(path)
+    ]
 
 
 def flat(found: Any, path: str = "spec") -> Iterator[tuple[str, Any]]:
@@ -92,27 +93,16 @@ def flat(found: Any, path: str = "spec") -> Iterator[tuple[str, Any]]:
 
 
 def policies(cluster: Cluster) -> Iterator[Line]:
-    """Yield which admission policies and bindings aren't there, or are others than this version has."""
-    # Those for more kinds guard the others as well.
+    """Yield which admission policies and bindings aren't there, or are others than this version has.
+
+    Those for more kinds guard the others as well.
+    """
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
-    # The gateway is of one's own choice, and its policies have to be right where one of them is there.
-    for folder in (folders[0], GATEWAY):
-        for name in (each["metadata"]["name"] for each in of_kind(POLICY, folder)):
-            if folder != GATEWAY or any(cluster.one(resource, name) for resource in RESOURCES.values()):
-                yield from judged(cluster, name, *(folders if folder != GATEWAY else [GATEWAY]))
-    known = {each["metadata"]["name"] for each in of_kind(POLICY, *FOLDERS, GATEWAY)}
-    for kind, resource in RESOURCES.items():
-        for name in sorted(item.name for item in cluster.all(resource)):
-            if name.startswith("ingress-manager-") and name not in known:
-                yield warning(f"this version has no {kind} {name}", f"Delete it: kubectl delete {kind.lower()} {name}")
-
-
-def judged(cluster: Cluster, name: str, *folders: str) -> Iterator[Line]:
-    """Yield what is wrong with a policy or its binding: each has to be as one of the folders has it."""
-    for kind, resource in RESOURCES.items():
-        found = cluster.one(resource, name)
-        told = [differences(each, found) for each in of_kind(kind, *folders) if each["metadata"]["name"] == name]
-        if found is None:
-            yield wrong(f"the {kind} {name} isn't there")
-        elif all(told):
-            yield wrong(f"the {kind} {name}: {told[0][0]}")
+    for name in (each["metadata"]["name"] for each in of_kind(POLICY, folders[0])):
+        for kind, resource in RESOURCES.items():
+            found = cluster.one(resource, name)
+            told = [differences(each, found) for each in of_kind(kind, *folders) if each["metadata"]["name"] == name]
+            if found is None:
+                yield wrong(f"the {kind} {name} isn't there")
+            elif all(told):
+                yield wrong(f"the {kind} {name}: {told[0][0]}")
