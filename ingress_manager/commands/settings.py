@@ -1,20 +1,17 @@
 """`ingress-manager settings`: whether the hook would start with a settings file."""
 
-from typing import TextIO
-
 import click
 
 from ingress_manager.commands.printing.console import note, show
 from ingress_manager.commands.printing.words import Message, counted
-from ingress_manager.commands.reading.settings import SettingsText, settings_in
+from ingress_manager.commands.reading.settings import SettingsText, settings_of_file
 from ingress_manager.core.copying import ANY
-from ingress_manager.core.text import one_line
 
 
 @click.command(short_help="Check settings files.")
-@click.argument("files", metavar="FILE...", type=click.File(encoding="utf-8"), nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.pass_context
-def settings(context: click.Context, files: tuple[TextIO, ...]) -> None:
+def settings(context: click.Context, files: tuple[str, ...]) -> None:
     """Check settings files as the hook reads them, for CI and before a commit.
 
     A FILE is the settings, a ConfigMap with them, or - for standard input. `settings` tells the first mistake of
@@ -27,16 +24,7 @@ def settings(context: click.Context, files: tuple[TextIO, ...]) -> None:
       ingress-manager settings manifests/settings.yaml
       kubectl get configmap NAME --namespace ingress-manager -o yaml | ingress-manager settings -
     """  # noqa: D301 - \b keeps click from joining lines
-    context.exit(1 if sum([check(read_text(file)) for file in files]) else 0)
-
-
-def read_text(file: TextIO) -> SettingsText:
-    """Return the settings in a file. Raises click.UsageError when it can't be read."""
-    name = "stdin" if file.name == "<stdin>" else one_line(file.name)
-    try:
-        return settings_in(file.read(), name)
-    except UnicodeDecodeError as error:
-        raise click.UsageError(f"{name} can't be read: {error}") from error
+    context.exit(1 if sum([check(settings_of_file(file)) for file in files]) else 0)
 
 
 def check(found: SettingsText) -> int:

@@ -91,7 +91,12 @@ def settings_on_a_cluster(
             "metadata": about,
             "spec": {"template": {"spec": {"volumes": volumes}}},
         },
-        f"configmap/{name}-settings-abc": {"apiVersion": "v1", "kind": "ConfigMap", "data": {"settings.yaml": text}},
+        f"configmap/{name}-settings-abc": {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {**about, "name": f"{name}-settings-abc"},
+            "data": {"settings.yaml": text},
+        },
     }
 
 

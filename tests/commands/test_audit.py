@@ -311,7 +311,7 @@ def test_what_may_be_read_is_judged_though_other_kinds_may_not(
     cluster.says({key: around[key] for key in ("services", INGRESSES, CLASSES)}, no)
     found = in_team_a(settings, "-o", "json").json
     assert found["kinds"] == {"no-class": 1}
-    assert found["unseen"][2] == f"EndpointSlices, Secrets could not be looked at: {no}"
+    assert found["unseen"][2] == f"EndpointSlices could not be looked at: {no}"
 
 
 def test_without_the_library_no_certificate_is_judged(

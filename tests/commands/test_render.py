@@ -159,8 +159,8 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
         ),
         ({"deployment/ingress-manager": listing()}, "kubectl get deployment/ingress-manager has printed no object"),
         (
-            {"configmap/ingress-manager-settings-abc": {"kind": "ConfigMap", "apiVersion": "v1"}},
-            f"With the settings of the {WHERE}.\n",
+            {"configmap/ingress-manager-settings-abc": {"kind": "ConfigMap", "metadata": {"name": "a"}}},
+            "With the settings of the ConfigMap default/a.\n",
         ),
         (settings_on_a_cluster("\npaused: 1\n"), f"{WHERE}:2: paused: must be true or false, not a whole number\n"),
     ],

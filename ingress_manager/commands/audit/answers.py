@@ -19,6 +19,7 @@ from ingress_manager.commands.view.surroundings import (
     CLASS,
     GATEWAY,
     IS_DEFAULT,
+    LONG_AGO,
     SECRET,
     SLICE,
     Surroundings,
@@ -54,7 +55,7 @@ def of_each(cause: Cause) -> Finder:
 
 def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
     born = time_of(each.item.metadata.get("creationTimestamp"))
-    return born is not None and born + PATIENCE < around.now
+    return LONG_AGO < born < around.now - PATIENCE
 
 
 def no_class(each: ObjectView, _service: ServiceView, around: Surroundings) -> Iterator[str]:

@@ -99,7 +99,7 @@ def look_at(
     view = view_of(source, policy)
     around = Surroundings() if source.files else read_surroundings(source, view)
     findings = audit_of(view, UNKNOWN if isinstance(policy, str) else policy, around, kinds)
-    sentences, is_blind = [*view.unseen().values(), *around.unseen()], bool(view.unseen())
+    sentences, is_blind = [*view.unseen().values(), *around.unseen], bool(view.unseen())
     said: Sequence[Item] | None = None
     if not source.files and (events or any(map(is_unexplained, findings))):
         try:

@@ -6,7 +6,7 @@ Source: what the API server makes of a webhook: https://kubernetes.io/docs/refer
 import hashlib
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from ingress_manager import __version__
 from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, Line, containers, unknown, warning, wrong
@@ -84,14 +84,10 @@ def reached(cluster: Cluster) -> Iterator[Line]:
     newest = max(map(report_of, asked), default=None)
     if newest and not _ANSWERED.search(newest.sentence):
         good = (each for each in mappings(at(cluster.hook, "status", "conditions")) if each.get("status") == "True")
-        worked = max((_time(each.get("lastUpdateTime")) for each in good), default=LONG_AGO)
-        if _time(newest.time) >= max(worked, cluster.now - LONGEST_PAUSE):
+        worked = max((time_of(each.get("lastUpdateTime")) for each in good), default=LONG_AGO)
+        if time_of(newest.time) >= max(worked, cluster.now - LONGEST_PAUSE):
             told = f"at {newest.time}, {newest.sentence}"
             yield wrong(f"the hook didn't answer Metacontroller as it should: {told}")
-
-
-def _time(stated: object) -> datetime:
-    return time_of(stated) or LONG_AGO
 
 
 def asked(cluster: Cluster) -> list[tuple[str, str]]:

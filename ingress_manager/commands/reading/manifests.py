@@ -166,11 +166,6 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
     return found
 
 
-def is_name(text: object) -> bool:
-    """Return whether an API server takes a text for a name, and a shell for no option."""
-    return isinstance(text, str) and not wrong_name(text)
-
-
 def _wrong_with(item: Item) -> Message | None:
     """Return why an object of one of VERSIONS isn't read, None if it is: its version, or what names it in commands."""
     version, _, kind = item.kind.rpartition("/")

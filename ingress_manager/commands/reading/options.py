@@ -42,12 +42,19 @@ class Source:
     settings: str | None = None
     """The settings file; None: those of the cluster, or the defaults."""
 
-    def check(self) -> None:
-        """Raise click.UsageError for options of which one would have no effect."""
+    def read(self, resources: str, *options: str) -> list[Item]:
+        """Return all that is in the files, or the objects of some kinds, such as "services,ingresses", of the cluster.
+
+        `options` are for kubectl, beside those. Raises click.UsageError, also for options of which one would have no
+        effect, and KubectlFailed.
+        """
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig are for the cluster, not for files")
         if self.namespace is not None and self.all_namespaces:
             raise click.UsageError("--namespace and --all-namespaces exclude each other")
+        if self.files:
+            return read_files(self.files, self.namespace or "default")
+        return self.kubectl.get(resources, *options, *self.scope)
 
     @property
     def kubectl(self) -> Kubectl:
@@ -61,17 +68,6 @@ class Source:
             return ["--all-namespaces"]
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]
 
-    def read(self, resources: str, *options: str) -> list[Item]:
-        """Return all that is in the files, or the objects of some kinds, such as "services,ingresses", of the cluster.
-
-        `options` are for kubectl, beside those. Raises click.UsageError, also for options of which one would have no
-        effect, and KubectlFailed.
-        """
-        self.check()
-        if self.files:
-            return read_files(self.files, self.namespace or "default")
-        return self.kubectl.get(resources, *options, *self.scope)
-
     def policy(self, option: str = "--settings") -> Policy:
         """Return the settings that `option` names, else the defaults for files, else those of the cluster's hook.
 
@@ -84,25 +80,23 @@ class Source:
             note(f"With the default settings; {option} FILE takes others.")
             return Policy()
         try:
-            namespace, configmap = self.configmap()
-            found = self.kubectl.get_one(f"configmap/{configmap}", f"--namespace={namespace}")
+            found = self._configmap()
         except KubectlFailed as failed:
             sentence = f"The settings could not be looked at: {failed.message}; {option} FILE names them"
             raise KubectlFailed(sentence) from failed
-        where = f"ConfigMap {namespace}/{configmap}"
-        note(f"With the settings of the {where}.")
-        return policy_of(SettingsText(text_of(found) or "", where))
+        note(f"With the settings of the {found}.")
+        return policy_of(SettingsText(text_of(found) or "", str(found)))
 
-    def configmap(self) -> tuple[str, str]:
-        """Return the namespace and the name of the ConfigMap that the hook reads. Raises KubectlFailed."""
-        installation = named_by(self.kubectl.get_if_known(RESOURCE))
+    def _configmap(self) -> Item:
+        """Return the ConfigMap that the hook reads. Raises KubectlFailed."""
+        installation = named_by(self.kubectl.get(RESOURCE))
         if installation is None:
             raise KubectlFailed("no DecoratorController leads to a hook")
-        deployment = self.kubectl.get_one(f"deployment/{installation.name}", f"--namespace={installation.namespace}")
-        configmap = configmap_of(deployment)
-        if configmap is None:
+        namespace = f"--namespace={installation.namespace}"
+        name = configmap_of(self.kubectl.get_one(f"deployment/{installation.name}", namespace))
+        if name is None:
             raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
-        return installation.namespace, configmap
+        return self.kubectl.get_one(f"configmap/{name}", namespace)
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:

@@ -4,6 +4,7 @@ kustomize ends its name with a hash of its content, so that only the Deployment 
 DecoratorController ingress-manager names the Service of its hook, which has the name of the hook's Deployment.
 """
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -11,14 +12,20 @@ from typing import NamedTuple
 import click
 
 from ingress_manager.commands.printing.words import Message
-from ingress_manager.commands.reading.manifests import Item, at, is_name, mappings, of_kind, read
+from ingress_manager.commands.reading.manifests import Item, at, mappings, of_kind, read
 from ingress_manager.core import settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.syntax import wrong_name
 from ingress_manager.core.text import one_line
 
 VOLUME = "settings"
 KEY = "settings.yaml"
+
+
+def is_name(text: object) -> bool:
+    """Return whether an API server takes a text for a name, and a shell for no option."""
+    return isinstance(text, str) and not wrong_name(text)
 
 
 def configmap_of(deployment: Item) -> str | None:
@@ -53,17 +60,6 @@ class SettingsText(NamedTuple):
             return Message(error.sentence, self.file, self.line or error.line or 1)
 
 
-def settings_in(text: str, file: str) -> SettingsText:
-    """Return the settings in the text of a file: all of it, or the last in its manifests of ConfigMaps."""
-    found = SettingsText(text, file)
-    if "ConfigMap" not in text:
-        return found  # to read it as manifests, too, would take longer than the rest
-    for item in of_kind(read(text, file).items, "v1/ConfigMap"):
-        if (inside := text_of(item)) is not None:
-            found = SettingsText(inside, file, item.line("data", KEY))
-    return found
-
-
 def policy_of(found: SettingsText) -> Policy:
     """Return what a text states. Raises click.UsageError with what is wrong with it."""
     policy = found.policy()
@@ -73,11 +69,21 @@ def policy_of(found: SettingsText) -> Policy:
 
 
 def settings_of_file(path: str) -> SettingsText:
-    """Return a settings file's text, or the one in the manifest of a ConfigMap. Raises click.UsageError."""
+    """Return the settings in a file, - is standard input: all of it, or the last in its manifests of ConfigMaps.
+
+    Raises click.UsageError.
+    """
+    name = "stdin" if path == "-" else one_line(path)
     try:
-        return settings_in(Path(path).read_text(encoding="utf-8"), one_line(path))
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"the settings file {path} can't be read: {error}") from error
+        raise click.UsageError(f"the settings file {name} can't be read: {error}") from error
+    found = SettingsText(text, name)
+    # To read it as manifests, too, would take longer than the rest.
+    for item in of_kind(read(text, name).items, "v1/ConfigMap") if "ConfigMap" in text else ():
+        if (inside := text_of(item)) is not None:
+            found = SettingsText(inside, name, item.line("data", KEY))
+    return found
 
 
 CONTROLLER = "ingress-manager"

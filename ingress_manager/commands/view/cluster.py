@@ -13,7 +13,7 @@ from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.view.look import Known, View
 from ingress_manager.commands.view.objects import secrets_of
-from ingress_manager.commands.view.surroundings import CERTIFICATES, CLASS, GATEWAY, SECRET, SLICE, Surroundings
+from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import Ingress
@@ -81,7 +81,7 @@ _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 def read_surroundings(source: Source, view: View) -> Surroundings:
     """Return what stands around the objects of a cluster's view that were made for Services, as far as the user may.
 
-    Of each kind that decides whether anything answers, `unread` says why it was not read.
+    Of each kind that decides whether anything answers, `unseen` says why it was not read.
     """
     around = Surroundings(datetime.now(UTC))
     made = [each for each in view.objects.values() if each.is_marked and each.service]
@@ -107,9 +107,9 @@ def read_surroundings(source: Source, view: View) -> Surroundings:
                 around.take(_secrets(source) if kind == SECRET else source.kubectl.get(AROUND[kind], *scope))
             around.read.add(kind)
         except KubectlFailed as failed:
-            around.unread[kind] = failed.message
+            around.unseen.append(f"{plural(kind)} could not be looked at: {failed.message}")
     if SECRET in around.read and not can_be_read():
-        around.unread[CERTIFICATES] = NOT_INSTALLED
+        around.unseen.append(f"The certificates in Secrets could not be looked at: {NOT_INSTALLED}")
     return around
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from ingress_manager.commands.printing.words import plural
 from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.view.objects import covers
@@ -21,9 +20,6 @@ from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key,
 from ingress_manager.core.syntax import EVERY_HOST
 
 CLASS, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
-
-CERTIFICATES = "certificates"
-"""What `Surroundings.unread` calls what is in the Secrets, where nothing is there that reads it."""
 
 RESOURCES = {
     CLASS: "ingressclasses.networking.k8s.io",
@@ -47,8 +43,8 @@ class Surroundings:
     now: datetime = LONG_AGO
     """When it was read."""
 
-    unread: dict[str, str] = field(default_factory=dict)
-    """What could not be read and matters here, kinds or CERTIFICATES, each with the reason."""
+    unseen: list[str] = field(default_factory=list)
+    """What could not be read and matters here, a sentence each."""
 
     read: set[str] = field(default_factory=set)
     """The kinds of which all objects were read: what isn't there then doesn't exist."""
@@ -58,17 +54,6 @@ class Surroundings:
 
     slices: dict[str, list[Item]] = field(default_factory=dict)
     """The EndpointSlices of each Service, by its namespace/name."""
-
-    def unseen(self) -> Iterator[str]:
-        """Yield what could not be read, a sentence for each reason."""
-        by_reason: dict[str, list[str]] = {}
-        for what, reason in self.unread.items():
-            by_reason.setdefault(reason, []).append(what)
-        for reason, whats in by_reason.items():
-            called = ", ".join(
-                "The certificates in Secrets" if each == CERTIFICATES else plural(each) for each in whats
-            )
-            yield f"{called} could not be looked at: {reason}"
 
     def of_kind(self, kind: str) -> dict[str, Item]:
         """Return the objects of a kind by their namespace/name; IngressClasses by their names."""
@@ -89,13 +74,13 @@ def is_ready(slice_: Item) -> bool:
     return any(at(each, "conditions", "ready") is not False for each in mappings(slice_.object.get("endpoints")))
 
 
-def time_of(stated: object) -> datetime | None:
-    """Return a time as Kubernetes writes it; None for anything else."""
+def time_of(stated: object) -> datetime:
+    """Return a time as Kubernetes writes it; LONG_AGO for anything else."""
     try:
         found = datetime.fromisoformat(str(stated))
     except ValueError:
-        return None
-    return found if found.tzinfo else None
+        return LONG_AGO
+    return found if found.tzinfo else LONG_AGO
 
 
 SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}
