@@ -1,6 +1,11 @@
-"""The clusters that tests share. Where none can be had, tests are skipped, and the summary says why.
+"""End to end: a real API server, a real engine, the hook under gunicorn, the committed manifests.
 
-The engine is the Metacontroller on PATH, else the stand-in for it.
+`stage` is a namespace of a test's own on the shared `cluster`, with what waits for Ingresses and Events
+(devcluster/story.py: `Stage`). `serving` has a gateway, and syncs often. `empty_cluster` has nothing installed. Who
+changes the hook's settings on a shared cluster puts them back.
+
+The engine is the Metacontroller on PATH, else the stand-in for it. Where no cluster can be had, tests are skipped, and
+the summary says why.
 """
 
 import contextlib

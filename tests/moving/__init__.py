@@ -1,1 +1,0 @@
-"""Random moves: no plan takes away what answers, nor what protects it."""

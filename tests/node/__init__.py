@@ -1,1 +1,0 @@
-"""On a whole node, with Pods: `make test-node`, as root on Linux."""
