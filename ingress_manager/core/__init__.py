@@ -16,6 +16,7 @@ They stand on
     policy          the types of the settings; `namespace_policy`: what of them holds for one Service, limits among it
     ports, copying  which port serves HTTP; which annotations are copied
     vocabulary      what annotations of controllers do: what protects, what HTTPRoutes say, too, and what only tunes
+    bounds          how much one Service may ask for
     errors          what a problem and a refusal are, and every reason of one
     syntax, text    what a host, a path or a name may be; how a text is shown to people
 
@@ -24,7 +25,7 @@ They stand on
 Its words:
 
     entrance        a way to reach a Service, with an Ingress of its own: that of ingress/…, of internal.ingress/…
-    observed        what Metacontroller says was made for the Service, and is there now; the code calls it standing
+    observed        what Metacontroller says was made for the Service, and is there now
     desired         what should be there instead
     forbidden       of what is observed: what today's limits don't let stand. It is removed first
     profile         a word of the settings that fills in what annotations leave out

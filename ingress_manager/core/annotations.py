@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ingress_manager.core.bounds import LONGEST_LIST, MOST_HOSTS, MOST_ROUTES, MOST_YAML_NODES
 from ingress_manager.core.errors import MOST_KEPT, Problem, Problems, Reason
 from ingress_manager.core.strict_yaml import YamlError, load_text
 from ingress_manager.core.syntax import wrong_absolute_path, wrong_host, wrong_name
@@ -18,11 +19,6 @@ PROFILE = "ingress/profile"
 """The annotation of a Service that asks for a profile, and the one of what we make that says which it has."""
 
 PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
-MOST_HOSTS = 100
-MOST_ROUTES = 100
-LONGEST_LIST = 32 * 1024
-MOST_YAML_NODES = 1000
-"""100 routes have 901: the list, and for each route a mapping with four keys and four values."""
 
 
 class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

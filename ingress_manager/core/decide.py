@@ -23,7 +23,8 @@ import msgspec
 
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.basis import Basis
-from ingress_manager.core.entrances import MOST_ENTRANCES, entrance_for, read_entrances
+from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENTRANCES, MOST_OBJECTS
+from ingress_manager.core.entrances import entrance_for, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused
 from ingress_manager.core.exposure import EXTERNAL_NAME, Exposure, expose
 from ingress_manager.core.forbidden import forbidden, is_as_answered
@@ -38,18 +39,6 @@ RECHECK_SECONDS = range(4, 9)
 
 RESYNC_SECONDS = range(240, 361)
 """After how long a Service is synced again when all its objects are there."""
-
-LARGEST_OBJECT = 100_000
-"""Bytes of an object as JSON. Metacontroller stores this JSON as an annotation of the object, beside the annotations
-that we copy. The API server takes 262,144 bytes of annotations in all; it would refuse a larger object at every try."""
-
-MOST_OBJECTS = 27
-"""Of one Service: three for each of nine entrances, such as an HTTPRoute, its redirect and a ListenerSet. No Service of
-a real Ingress that we have seen would have more than two HTTPRoutes. Metacontroller writes them one after the other,
-and other Services wait meanwhile: three seconds on two cores when 20 Services with 18 objects change at once."""
-
-LARGEST_ANSWER = 500_000
-"""Bytes of all objects of one Service. Each comes back with every request, with its copy: larger ones would not fit."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 
@@ -77,16 +66,19 @@ class Desired(msgspec.Struct, frozen=True):
 
 
 class RemovedFirst(msgspec.Struct, frozen=True):
-    """Something observed is forbidden, and has to go before anything else is done."""
+    """Something observed has to go before anything else is done: it is forbidden, or of an entrance that is off by now.
+
+    With `refused`, all goes, and the next sync refuses the Service for that. Without it, what is forbidden goes, and
+    the next sync makes it anew.
+    """
 
     objects: tuple[Object, ...]
-    """What should exist beside it: the rest of what the Service asks for; none if it is refused."""
+    """What should exist meanwhile: the rest of what the Service asks for."""
 
     forbidden: Mapping[Key, Problem]
-    """What is forbidden, and why. If the Service is refused, the others go, too."""
+    """What is forbidden, and why."""
 
     refused: Refused | None = None
-    """Why the Service will be refused then; None if it will not be."""
 
 
 Decision = Desired | Refused | RemovedFirst
@@ -104,8 +96,8 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     `observed` are the objects that were made for it earlier and are there now. `age` are the seconds since the Service
     was changed; only `resync_after` depends on it.
     """
-    stated, standing = read_entrances(service.metadata.annotations or {}), observed.all()
-    if policy.paused_in(service.metadata.namespace) and (stated or standing):
+    stated, there = read_entrances(service.metadata.annotations or {}), observed.all()
+    if policy.paused_in(service.metadata.namespace) and (stated or there):
         return Refused([Problem("ingress-manager is paused by its settings", Reason.PAUSED)])
     if not stated:
         return Desired()
@@ -117,33 +109,33 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
         # right, if any of it is forbidden, or was made for an entrance that is off by now: opting out wins over every
         # mistake, and nothing that is observed can be answered.
         refused = Refused(problems.kept, problems.more)
-        judged = judge(service, standing, policy, {}, is_refused=True)
-        is_off = any(entrance_for(service, key) not in stated for key in standing)
+        judged = judge(service, there, policy, {}, is_refused=True)
+        is_off = any(entrance_for(service, key) not in stated for key in there)
         return RemovedFirst((), judged, refused) if judged or is_off else refused
     desired = {key_of(each): each for each in objects}
-    if judged := judge(service, standing, policy, desired, is_refused=False):
+    if judged := judge(service, there, policy, desired, is_refused=False):
         return RemovedFirst(tuple([each for key, each in desired.items() if key not in judged]), judged)
-    missing = [key for key in desired if key not in standing]
+    missing = [key for key in desired if key not in there]
     return Desired(objects, text, resync_after(service, age, are_there=not missing), missing)
 
 
 def judge(
     service: Service,
-    standing: Mapping[Key, Attachment],
+    observed: Mapping[Key, Attachment],
     policy: Policy,
     desired: Mapping[Key, Object],
     *,
     is_refused: bool,
 ) -> dict[Key, Problem]:
-    """Return which of the objects that were made for a Service may not stand, and why.
+    """Return which of the objects that are observed may not stand, and why.
 
     `desired` are those that it should have. If it is refused, there are none, and nobody mends what stands.
     """
     if service.spec.type == "ExternalName":
-        return dict.fromkeys(standing, Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME))
+        return dict.fromkeys(observed, Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME))
     judged = {
         key: forbidden(each, service.metadata.namespace, policy, is_refused=is_refused)
-        for key, each in standing.items()
+        for key, each in observed.items()
         if key not in desired or not is_as_answered(each, desired[key])
     }
     return {key: problem for key, problem in judged.items() if problem}

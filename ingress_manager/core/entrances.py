@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ingress_manager.core.annotations import HTTP, PREFIX, Stated, is_on, parse
+from ingress_manager.core.bounds import MOST_ENTRANCES
 from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Key, Service
 from ingress_manager.core.text import listed, quoted
 
-MOST_ENTRANCES = 8
 LONGEST_ENTRANCE = 30
 """Characters. What follows the Service's name in that of an HTTPRoute for some hosts has 32."""
 

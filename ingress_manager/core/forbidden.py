@@ -40,51 +40,53 @@ class Record(msgspec.Struct, frozen=True):
 _records = msgspec.json.Decoder(Record)
 
 
-def is_as_answered(made: Attachment, desired: Object) -> bool:
+def is_as_answered(observed: Attachment, desired: Object) -> bool:
     """Return whether the hook's last answer was `desired`: what differs is somebody's edit, and mended in place."""
-    annotations = made.metadata.annotations or {}
+    annotations = observed.metadata.annotations or {}
     try:
         record = _records.decode(annotations.get(LAST_APPLIED, ""))
     except (msgspec.DecodeError, RecursionError):
         return False
-    if _written_for_ever(made):
+    if _written_for_ever(observed):
         return False
     answered = {key: value for key, value in (record.metadata.annotations or {}).items() if key != DECORATOR}
     return bool(record.spec == desired["spec"] and answered == desired["metadata"].get("annotations", {}))
 
 
-def forbidden(made: Attachment, namespace: str, policy: Policy, *, is_refused: bool) -> Problem | None:
+def forbidden(observed: Attachment, namespace: str, policy: Policy, *, is_refused: bool) -> Problem | None:
     """Return why an object of a namespace may not stand; None if it may.
 
     `is_refused` says that nobody mends it, because its Service is refused: it must then have what its profile gives.
     """
-    annotations = made.metadata.annotations or {}
+    annotations = observed.metadata.annotations or {}
     if LAST_APPLIED not in annotations:
         return None  # it is being adopted: Metacontroller has yet to make it what its Service asks for
     here = in_namespace(policy, namespace, annotations.get(PROFILE))
-    problem = next(_beyond_limits(made, here), None) or _written_for_ever(made)
-    return problem or (next(_outdated(made, here), None) if is_refused else None)
+    problem = next(_beyond_limits(observed, here), None) or _written_for_ever(observed)
+    return problem or (next(_outdated(observed, here), None) if is_refused else None)
 
 
-def _written_for_ever(made: Attachment) -> Problem | None:
+def _written_for_ever(observed: Attachment) -> Problem | None:
     """Return why Metacontroller can't mend an object: it takes two parents of one name for one."""
-    names = [parent.name for parent in parents_of(made)]
+    names = [parent.name for parent in parents_of(observed)]
     twice = len(names) > len(set(names))
     return Problem(f"its parents are two listeners of a Gateway {names[0]}", Reason.OUTDATED) if twice else None
 
 
-def _beyond_limits(made: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
+def _beyond_limits(observed: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
     """Yield what the limits forbid in an object."""
-    annotations = made.metadata.annotations or {}
+    annotations = observed.metadata.annotations or {}
     if PROFILE in annotations and (end := policy.profile_not_allowed(annotations[PROFILE])):
         yield Problem(f"its profile {end}", Reason.PROFILE_NOT_ALLOWED)
-    if end := policy.hosts_not_allowed([host or EVERY_HOST for host in made.hosts()]):
+    if end := policy.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts()]):
         yield Problem(f"its host {end}", Reason.HOST_NOT_ALLOWED)
     # Where no class was stated, it has the cluster's default.
     by_annotation = annotations.get(OLD_CLASS)
-    if isinstance(made, Ingress) and (end := policy.class_not_allowed(made.spec.ingress_class_name or by_annotation)):
+    if isinstance(observed, Ingress) and (
+        end := policy.class_not_allowed(observed.spec.ingress_class_name or by_annotation)
+    ):
         yield Problem(f"its class {end}", Reason.CLASS_NOT_ALLOWED)
-    for path, path_type in made.paths():
+    for path, path_type in observed.paths():
         if end := policy.path_type_not_allowed(path_type):
             yield Problem(f"its path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
         if end := wrong_path(path, path_type):
@@ -102,9 +104,9 @@ def _copied(annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator
         yield from filter(None, [not_allowed(key, value, limits)])
 
 
-def _outdated(made: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
+def _outdated(observed: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
     """Yield what an object has otherwise than the settings give it now."""
-    annotations = made.metadata.annotations or {}
+    annotations = observed.metadata.annotations or {}
     if PROFILE not in annotations and policy.default_profile is not None and policy.profiles != ANY:
         usable = listed(policy.usable_profiles())
         sentence = f"it has no profile; allowed in namespace {policy.namespace}: {usable}"
@@ -115,7 +117,7 @@ def _outdated(made: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
         sentence = f"it isn't what its profile {quoted(str(policy.profile))} gives any more"
         yield Problem(sentence, Reason.OUTDATED)
     gateway = policy.gateway_of_httproutes
-    for parent in parents_of(made):
+    for parent in parents_of(observed):
         shown = f"{parent.kind} {parent.namespace}/{parent.name}"
         if parent.section_name is not None:
             shown = f"listener {quoted(parent.section_name)} of {shown}"
@@ -123,11 +125,11 @@ def _outdated(made: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
             yield Problem(f"its parent, {shown}, is not one that the settings name", Reason.OUTDATED)
 
 
-def parents_of(made: Attachment) -> Sequence[ParentRef]:
+def parents_of(observed: Attachment) -> Sequence[ParentRef]:
     """Return what an HTTPRoute, or a ListenerSet, attaches to."""
-    if isinstance(made, ListenerSet):
-        return [made.spec.parent_ref]
-    return made.spec.parent_refs or () if isinstance(made, HTTPRoute) else ()
+    if isinstance(observed, ListenerSet):
+        return [observed.spec.parent_ref]
+    return observed.spec.parent_refs or () if isinstance(observed, HTTPRoute) else ()
 
 
 def is_served_by(parent: ParentRef, gateway: Gateway) -> bool:

@@ -8,19 +8,11 @@ lost, unless the administrator accepts the loss.
 from collections.abc import Iterable, Mapping, Sequence
 
 from ingress_manager.core.basis import Basis
+from ingress_manager.core.bounds import MOST_LEFT
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.rules import path_of
 from ingress_manager.core.text import quoted
-from ingress_manager.core.vocabulary import (
-    changes,
-    is_read_from,
-    is_read_from_services,
-    is_said,
-    protects,
-)
-
-MOST_LEFT = 500
-"""Annotations meant for a controller that what we make may lack: whether each protects is looked up."""
+from ingress_manager.core.vocabulary import changes, is_read_from, is_read_from_services, is_said, protects
 
 UNCOPIED = ("isn't copied", "copies it (limits.copyAnnotations), or ")
 OVERRULED = ("the settings state it otherwise", "")

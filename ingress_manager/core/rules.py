@@ -7,15 +7,13 @@ import msgspec
 
 from ingress_manager.core.annotations import HTTP, Route, Stated
 from ingress_manager.core.basis import Basis
+from ingress_manager.core.bounds import MOST_PATHS
 from ingress_manager.core.entrances import begin_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import ListenerSets
 from ingress_manager.core.ports import add_unknown, choose_shared_port, find_ports, tcp_ports
 from ingress_manager.core.syntax import wrong_host, wrong_path
 from ingress_manager.core.text import quoted
-
-MOST_PATHS = 1000
-"""Paths of one Ingress. One with more would be refused for its size anyway, but only after it was made."""
 
 HOST, PATH, PATH_TYPE, ROUTES = "ingress/host", "ingress/path", "ingress/path-type", "ingress/routes"
 
