@@ -4,9 +4,9 @@ Start reading at `decide`: it holds the whole flow on one page. Data moves one w
 
     decide          calls the steps below
       annotations   annotations of the Service → `Stated`: what its owner asks for; `entrances`: by which entrance
-      exposure      that, the ports and the policy → `Exposure`: class, TLS, and what is copied; by `rules`, hosts and
-                    paths; by `routing`, what HTTPRoutes say; by `protection`, what must not be lost. Each decides by
-                    one `basis`
+      exposure      that, the ports and the policy → `Exposure`: class, TLS, and what is copied; by `rules`, hosts,
+                    paths and ports; by `routing`, what HTTPRoutes say; by `protection`, what must not be lost. Each
+                    decides by one `basis`
       outputs       exposure → Ingress, HTTPRoutes, ListenerSets
       forbidden     whether what was made earlier may stand, by the same limits
 
@@ -14,7 +14,7 @@ They stand on
 
     kubernetes      the types: Services, and what is made for them
     policy          the types of the settings; `namespace_policy`: what of them holds for one Service, limits among it
-    ports, copying  which port serves HTTP; which annotations are copied
+    copying         which annotations are copied
     vocabulary      what annotations of controllers do: what protects, what HTTPRoutes say, too, and what only tunes
     bounds          how much one Service may ask for
     errors          what a problem and a refusal are, and every reason of one

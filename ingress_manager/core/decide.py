@@ -168,8 +168,9 @@ def desired_objects(
 
 def check_watched(objects: Iterable[Object], observed: Observed, problems: Problems) -> None:
     """Add a problem for each kind of objects that is to be made, and that Metacontroller doesn't look after."""
+    kinds = {each["kind"] for each in objects}
     for kind, watched in (("HTTPRoute", observed.httproutes), ("ListenerSet", observed.listenersets)):
-        if watched is None and any(each["kind"] == kind for each in objects):
+        if watched is None and kind in kinds:
             sentence = (
                 f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after "
                 f"{kind}s: the administrator has to apply metacontroller/{kind.lower()}/"

@@ -57,15 +57,17 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
     """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is ""."""
-    on = {name: own for name, own in by_entrance(annotations).items() if is_on(own)}
-    if len(on) > MOST_ENTRANCES and len(names := sorted(filter(None, on))) > MOST_ENTRANCES:
+    described = by_entrance(annotations)
+    on = [name for name in sorted(described) if is_on(described[name])]
+    if len(on) > MOST_ENTRANCES and len(names := [*filter(None, on)]) > MOST_ENTRANCES:
         # There can be thousands. What else is wrong with them is not looked for.
         sentence = f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most"
         too_many = Stated(problems=Problems([Problem(sentence, annotation=HTTP.key)]))
-        return {name: too_many if name else parse(on[name]) for name in sorted(on)}
-    found = {name: parse(on[name], begin_of(name)) for name in sorted(on)}
-    for name in filter(None, found):
-        if not is_entrance_name(name):
+        return {name: too_many if name else parse(described[name]) for name in on}
+    found: dict[str, Stated] = {}
+    for name in on:
+        found[name] = parse(described[name], begin_of(name))
+        if name and not is_entrance_name(name):
             found[name].problems.kept.insert(0, wrong_name(name))
     return found
 

@@ -9,10 +9,9 @@ from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import MOST_LEFT
 from ingress_manager.core.copying import ANY, COPIED, NOT_COPIED, copy
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.ports import PORT
 from ingress_manager.core.protection import check_protection, check_reader
 from ingress_manager.core.routing import CLASS, REDIRECT, SECRET, TLS, Routing, choose_routing
-from ingress_manager.core.rules import HOST, PATH, PATH_TYPE, ROUTES, Place, Rule, check_claims, choose_rules
+from ingress_manager.core.rules import HOST, PATH, PATH_TYPE, PORT, ROUTES, Place, Rule, check_claims, choose_rules
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS, is_read_from, is_read_from_services
 

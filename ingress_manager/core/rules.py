@@ -1,6 +1,7 @@
 """The rules: under which hosts and paths a Service is reached, and which of its ports answers there."""
 
-from collections.abc import Hashable, Sequence
+import re
+from collections.abc import Collection, Hashable, Sequence
 from itertools import product, starmap
 
 import msgspec
@@ -9,14 +10,14 @@ from ingress_manager.core.annotations import HTTP, Route, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import MOST_PATHS
 from ingress_manager.core.entrances import begin_of
-from ingress_manager.core.errors import Reason
+from ingress_manager.core.errors import Problem, Reason
+from ingress_manager.core.kubernetes import Service, ServicePort
 from ingress_manager.core.policy import ListenerSets
-from ingress_manager.core.ports import add_unknown, choose_shared_port, find_ports, tcp_ports
 from ingress_manager.core.syntax import wrong_host, wrong_path
-from ingress_manager.core.text import quoted
+from ingress_manager.core.text import listed, quoted
 
-HOST, PATH, PATH_TYPE, ROUTES = "ingress/host", "ingress/path", "ingress/path-type", "ingress/routes"
-
+HOST, PATH, PATH_TYPE = "ingress/host", "ingress/path", "ingress/path-type"
+PORT, ROUTES = "ingress/port", "ingress/routes"
 
 Place = tuple[Hashable, ...]
 """Where a rule is served: at the listener of a Gateway, or by an Ingress that nothing leads elsewhere than another."""
@@ -44,11 +45,7 @@ def choose_rules(basis: Basis) -> tuple[Rule, ...]:
         return ()
     without_host = [route.host for route in routes].count(None)
     shared_hosts = choose_shared_hosts(basis) if without_host else ()
-    tcp, asked_for = tcp_ports(basis.service), {route.port for route in routes}
-    ports: dict[str | None, int | None] = {}
-    ports.update(find_ports(tcp, asked_for))
-    if None in asked_for:
-        ports[None] = choose_shared_port(basis)
+    ports = choose_ports(basis, {route.port for route in routes})
     if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
         end = f" and {basis.key(ROUTES)} together make {count} paths; {MOST_PATHS} is the most"
         basis.problems.add(basis.key(HOST) + end, Reason.TOO_LARGE, basis.key(ROUTES))
@@ -59,10 +56,9 @@ def choose_rules(basis: Basis) -> tuple[Rule, ...]:
         hosts = shared_hosts if route.host is None else allowed_hosts(basis, (route.host,), ROUTES, ": host")
         if route.port is not None and route.port not in ports:
             add_unknown(basis, ROUTES, " port", route.port)
-        port = ports.get(route.port)
-        for host in hosts:
-            if port is not None:
-                way = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
+        if (port := ports.get(route.port)) is not None:
+            way = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
+            for host in hosts:
                 paths.setdefault(host, []).append(way)
     return tuple(starmap(Rule, paths.items()))
 
@@ -157,3 +153,87 @@ def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: st
     if end:
         basis.add(annotation, f"{begin} {end}", Reason.HOST_NOT_ALLOWED)
     return () if end else hosts
+
+
+def choose_ports(basis: Basis, asked_for: Collection[str | None]) -> dict[str | None, int]:
+    """Return the number of each port that routes ask for, if there is one. None: that of the routes that state none.
+
+    It is that of ingress/port, else the one that is inferred. Adds a problem where there is no such port.
+    """
+    tcp, stated = tcp_ports(basis.service), basis.stated.port
+    found = find_ports(tcp, {*asked_for, stated})
+    if None not in asked_for or basis.has_wrong(PORT):
+        return found
+    inferred = infer_port(basis.service, tcp, basis.key(PORT)) if stated is None else found.get(stated)
+    if inferred is None:
+        add_unknown(basis, PORT, "", str(stated))
+    elif isinstance(inferred, Problem):
+        basis.problems.extend([inferred])
+    else:
+        found[None] = inferred
+    return found
+
+
+def tcp_ports(service: Service) -> list[ServicePort]:
+    """Return the ports that can serve HTTP. The API server takes no protocol for TCP."""
+    return [port for port in service.ports if port.protocol in {"TCP", ""}]
+
+
+def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) -> dict[str | None, int]:
+    """Return the number of each port that is asked for, by its name or number. One pass: there can be many ports."""
+    found: dict[str | None, int] = {}
+    for port in ports:
+        for key in (port.name, str(port.port)):
+            if key is not None and key in asked_for:
+                found.setdefault(key, port.port)
+    return found
+
+
+def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
+    """Add the problem that the Service has no such port: the annotation asks for it, perhaps in a field of a route."""
+    end = f"is not a TCP port of this Service; it has {listed(basis.service.ports, shown_port) or 'no ports'}"
+    basis.add(annotation, f":{field} {quoted(port)} {end}", Reason.UNKNOWN_PORT)
+
+
+def infer_port(service: Service, tcp: Sequence[ServicePort], key: str = PORT) -> int | Problem:
+    """Return the port that serves HTTP when nothing says which: the only one, or the one that looks like it.
+
+    That is the one named http, else the one with the appProtocol http, else number 80. `key` is that of ingress/port.
+    """
+    if len(tcp) == 1:
+        if not speaks_https(tcp[0]):
+            return tcp[0].port
+        sentence = (
+            f"this Service's only TCP port, {shown_port(tcp[0])}, seems to speak HTTPS, and ingress controllers send "
+            f'HTTP: add a port for HTTP; or state {key}: "{tcp[0].port}", '
+            "if it speaks HTTP, or the controller is told to send HTTPS"
+        )
+        return Problem(sentence, Reason.HTTPS_PORT, key)
+    has = listed(service.ports, shown_port) or "no ports"
+    if not tcp:
+        return Problem(f"this Service has no TCP port to send HTTP to; it has {has}", Reason.NO_PORT)
+    for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", 80)):
+        like_http = [port.port for port in tcp if getattr(port, field) == of_http]
+        if len(like_http) == 1:
+            return like_http[0]
+    return Problem(f"{key} is needed to say which port serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT, key)
+
+
+def speaks_https(port: ServicePort) -> bool:
+    """Return whether a port says that it speaks HTTPS: by its appProtocol, else by its name, else by its number.
+
+    Source: the Kubernetes API reference, ServicePort: an appProtocol is a name that IANA knows, in any case.
+    """
+    if port.app_protocol:
+        return port.app_protocol.lower() == "https"
+    return bool(_OF_HTTPS.search(port.name)) if port.name else port.port == 443
+
+
+_OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
+"""The name of a port that speaks HTTPS, as people write it: https, https-web, web-tls; but not httpserver."""
+
+
+def shown_port(port: ServicePort) -> str:
+    """Return one port as a person would write it: `web (80)`, `dns (53 UDP)`."""
+    number = f"{port.port}" if port.protocol == "TCP" else f"{port.port} {port.protocol}"
+    return f"{port.name} ({number})" if port.name else number

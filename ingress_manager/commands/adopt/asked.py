@@ -19,7 +19,7 @@ from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.ports import infer_port, tcp_ports
+from ingress_manager.core.rules import infer_port, tcp_ports
 from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from_services, protects
 
 DEFAULT_TYPE = "Prefix"

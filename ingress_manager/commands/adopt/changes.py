@@ -11,7 +11,7 @@ from ingress_manager.commands.view.objects import certificate_of, covers, secret
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import IngressPath, IngressRule, IngressSpec, Object, Service
-from ingress_manager.core.ports import find_ports, tcp_ports
+from ingress_manager.core.rules import find_ports, tcp_ports
 from ingress_manager.core.text import quoted
 
 ISSUERS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
