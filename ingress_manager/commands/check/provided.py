@@ -1,4 +1,4 @@
-"""`check`: what others provide: Kubernetes, the IngressClasses that the settings name, and the Gateway API."""
+"""`check`: what others provide: Kubernetes and the Gateway API."""
 
 import json
 from collections.abc import Iterator
@@ -9,9 +9,7 @@ from ingress_manager.commands.check.cluster import Cluster, Line, wrong
 from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, by_version
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND
 from ingress_manager.commands.reading.manifests import at, mappings
-from ingress_manager.commands.view.surroundings import IS_DEFAULT
-from ingress_manager.core.policy import HTTPROUTE, INGRESS, Defaults, Policy, Profile
-from ingress_manager.core.vocabulary import OLD_CLASS
+from ingress_manager.core.policy import HTTPROUTE, Defaults, Policy, Profile
 
 GROUP = "gateway.networking.k8s.io"
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
@@ -23,34 +21,11 @@ def kubernetes(cluster: Cluster) -> Iterator[Line]:
     yield from by_version("Kubernetes", str(at(stated, "serverVersion", "gitVersion")), KUBERNETES)
 
 
-def stated(policy: Policy) -> Iterator[tuple[str, Defaults | Profile]]:
-    """Yield where something is stated for Services, and what: in general, for a namespace, in a profile."""
-    yield "defaults", policy.defaults
-    for name, namespace in policy.namespaces.items():
-        if namespace.defaults is not UNSET:
-            yield f"namespaces.{name}.defaults", namespace.defaults
-    for name, profile in policy.profiles.items():
-        yield f"profiles.{name}", profile
-
-
-def asks_for(policy: Policy, output: str) -> bool:
-    """Return whether the settings ask for a kind of objects."""
-    return any(output in each.outputs for _, each in stated(policy) if each.outputs is not UNSET)
-
-
-def classes(cluster: Cluster) -> Iterator[Line]:
-    """Yield which IngressClasses of the settings aren't there, or that there is no default one where they name none."""
-    there = {item.name: item.annotations.get(IS_DEFAULT) for item in cluster.all("ingressclasses.networking.k8s.io")}
-    for where, each in stated(cluster.policy) if asks_for(cluster.policy, INGRESS) else ():
-        name = each.ingress_class
-        by_annotation = OLD_CLASS in (each.annotations or ())
-        if name is None and not by_annotation and "true" not in there.values():
-            sentence = f"{where}.class of the settings is null, and the cluster has no default IngressClass"
-            yield wrong(sentence, f"Name a class there, or annotate one with {IS_DEFAULT}.")
-        elif isinstance(name, str) and name not in there:
-            known = f"there is {', '.join(sorted(there))}" if there else "the cluster has none"
-            sentence = f"{where}.class of the settings names the IngressClass {name}, which isn't there; {known}"
-            yield wrong(sentence, "Name one that is there, or install the controller of this one.")
+def stated(policy: Policy) -> Iterator[Defaults | Profile]:
+    """Yield what is stated for Services: in general, for a namespace, in a profile."""
+    yield policy.defaults
+    yield from (each.defaults for each in policy.namespaces.values() if each.defaults is not UNSET)
+    yield from policy.profiles.values()
 
 
 def gateway_api(cluster: Cluster) -> Iterator[Line]:
@@ -66,8 +41,9 @@ def gateway_api(cluster: Cluster) -> Iterator[Line]:
         else:
             version = found[0].annotations.get(f"{GROUP}/bundle-version", "its CRD")
             yield from by_version(f"the Gateway API's {kind}", version, GATEWAY_API)
-    kinds = ["HTTPRoute"] if asks_for(cluster.policy, HTTPROUTE) else []
-    if kinds and any(each.gateway and each.gateway.listener_sets for _, each in stated(cluster.policy)):
+    asked = [*stated(cluster.policy)]
+    kinds = ["HTTPRoute"] if any(HTTPROUTE in each.outputs for each in asked if each.outputs is not UNSET) else []
+    if kinds and any(each.gateway and each.gateway.listener_sets for each in asked):
         kinds.append("ListenerSet")
     for kind in [kind for kind in kinds if kind not in made]:
         sentence = f"the settings ask for {kind}s, and the DecoratorController doesn't make them"
