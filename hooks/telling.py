@@ -94,7 +94,10 @@ class Memory:
     def of_refused(self, service: Service, age: float, now: float) -> tuple[int, int | None]:
         """Return the status for a refused Service that was changed `age` seconds ago, and when to ask again."""
         until = until_hourly(service, now)
-        if until > HOUR - HOURLY_SECONDS or not service.metadata.resource_version:  # without one, a person asks
+        if not service.metadata.resource_version:  # a person asks
+            return 422, None
+        # Once: each attempt that fails is soon followed by another one.
+        if until > HOUR - HOURLY_SECONDS and self.take(VERSION, version_of(service), now):
             return 422, None
         if age < FRESH_SECONDS or self.knows(REMOVED, service.metadata.uid):
             # The namespace first: what its bucket held back isn't told yet, and must be when that has a token again.

@@ -230,10 +230,22 @@ def test_a_refusal_that_is_not_told_now_says_when_to_ask_again(
     phase = crc32(service({})["metadata"]["uid"].encode()) + 36_000.0
     monkeypatch.setattr("time.time", lambda: phase + 1800)
     client, wrong = client_of(Policy()), {"ingress/oops": "x"}
-    fresh, old = (client.post("/sync", data=changed_at(phase + since, **wrong)) for since in (1795, 0))
+    old, fresh = (client.post("/sync", data=changed_at(phase + since, **wrong)) for since in (0, 1795))
     assert shown(old) == (429, *shown(fresh)[1:])
     assert (fresh.status_code, int(old.headers["Retry-After"]) in RESYNC_SECONDS) == (422, True)
-    assert [line["level"] for line in log_lines(capsys) if line["event"] == "refused"] == ["warning", "info"]
+    assert [line["level"] for line in log_lines(capsys) if line["event"] == "refused"] == ["info", "warning"]
+
+
+def test_who_has_lost_an_ingress_is_told_why_by_the_next_answer_however_old_the_service_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    phase = crc32(service({})["metadata"]["uid"].encode()) + 36_000.0
+    monkeypatch.setattr("time.time", lambda: phase + 1800)
+    client = client_of(Policy(limits=Limits(hosts=("shop.example.org",))))
+    parent = json.loads(changed_at(phase))["object"]
+    observed = as_created(json.loads(sync.answer(OPTED_IN, Policy()).body)["attachments"][0], parent)
+    sent = (body(sync_request(parent, attached=attached)) for attached in ([observed], [], []))
+    assert [client.post("/sync", data=each).status_code for each in sent] == [200, 422, 429]
 
 
 def test_what_is_not_there_is_told_asked_for_again_and_held_back_where_that_is_too_often(

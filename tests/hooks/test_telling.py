@@ -45,6 +45,7 @@ def test_each_refusal_is_told_once_in_an_hour_and_they_are_spread_over_it() -> N
             assert later <= RESYNC_SECONDS.stop, "changed settings reach it"
             now += later
         told.append(now - start)
+        assert memory.of_refused(asking, OLD, now + 0.1)[0] == 429, "once, however soon it is asked for again"
     assert max(told) < HOUR + 3
     minutes = [sum(60 * minute <= each < 60 * (minute + 1) for each in told) for minute in range(60)]
     assert max(minutes) < 20
