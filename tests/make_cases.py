@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import yaml
 
 from ingress_manager.commands.audit.preview import preview
@@ -73,7 +74,7 @@ def audited(case: Case) -> dict[str, Any]:
         view = look(dumps.manifests(case), new.without_pause())
         seen = seen._replace(view=view, findings=preview(view, new))
     name, noun = ("changes", "change") if "new" in case.stated else ("audit", "finding")
-    return in_forms(name, {form: "".join(printed_audit(seen, form, noun)) for form in forms})
+    return in_forms(name, {form: click.unstyle("".join(printed_audit(seen, form, noun))) for form in forms})
 
 
 def in_forms(table: str, texts: dict[str, str]) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def status_of(case: Case, width: int = 0) -> dict[str, Any]:
     judge = Judge(seen)
     found = list(judge.rows(seen.view.services.values()))
     forms = ["table", *case.stated.get("forms", ())]
-    texts = {form: "".join(printed(found, [], form, width=width)) for form in forms if form != "service"}
+    texts = {form: click.unstyle("".join(printed(found, [], form, width=width))) for form in forms if form != "service"}
     if "service" in forms:
         services = seen.view.services.values()
         texts["service"] = "\n".join(told(each, judge.rows([each]), seen, width=width) for each in services)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 from hypothesis import given
@@ -71,9 +72,9 @@ def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found()
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
 def test_a_narrow_terminal_breaks_lines_and_no_word(case: Case) -> None:
     seen = dumps.looked(case)
-    whole = "".join(printed(seen, "table"))
+    whole = click.unstyle("".join(printed(seen, "table")))
     for width in (80, 110, 160):
-        lines = "".join(printed(seen, "table", width=width)).splitlines()
+        lines = click.unstyle("".join(printed(seen, "table", width=width))).splitlines()
         assert all(len(line) <= width or len(shlex.split(line.rstrip("\\"))) == 1 for line in lines)
         assert [word for line in lines for word in line.removesuffix(" \\").split()] == whole.split()
 

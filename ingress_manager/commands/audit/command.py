@@ -10,7 +10,7 @@ from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.printing import FORMATS, printed
 from ingress_manager.commands.audit.seen import Severity
-from ingress_manager.commands.printing.console import note, painter, width
+from ingress_manager.commands.printing.console import note, width
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import (
@@ -27,15 +27,6 @@ from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, View, look
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 
-paint = painter(
-    {
-        Severity.ERROR: "red",
-        Severity.WARNING: "yellow",
-        Severity.HINT: "cyan",
-        "command": "dim",
-        "unseen": "red",
-    }
-)
 COULD_NOT_LOOK = 2
 NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, Secrets, Events) is for a cluster alone"
 
@@ -82,7 +73,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
         note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
     not_asked_for = [NOT_IN_FILES] if source.files else [f"Only {scope_of(source)} was looked at"]
     shown = seen._replace(unseen=[*([] if source.all_namespaces else not_asked_for), *seen.unseen])
-    for text in printed(shown, output, "change" if new else "finding", source.kubectl.options, paint, width()):
+    for text in printed(shown, output, "change" if new else "finding", source.kubectl.options, width()):
         click.echo(text, nl=False)
     is_wrong = any(each.severity is not Severity.HINT for each in seen.findings)
     context.exit(COULD_NOT_LOOK if seen.is_blind else int(is_wrong))

@@ -4,17 +4,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from click import style
+
 from ingress_manager.commands.audit.audit import Looked
-from ingress_manager.commands.audit.seen import Finding
+from ingress_manager.commands.audit.seen import Finding, Severity
+from ingress_manager.commands.printing.console import unseen_lines
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import INDENT, Paint, beside, command_lines, counted, plain, shown, wrapped
+from ingress_manager.commands.printing.words import INDENT, beside, command_lines, counted, shown, wrapped
 from ingress_manager.core.text import one_line
 
 FORMATS = ("table", "json")
 
 
-def printed(  # noqa: PLR0913, PLR0917 - how, beside what
-    seen: Looked, form: str, noun: str = "finding", options: Sequence[str] = (), paint: Paint = plain, width: int = 0
+COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
+
+
+def printed(
+    seen: Looked, form: str, noun: str = "finding", options: Sequence[str] = (), width: int = 0
 ) -> Iterator[str]:
     """Yield what was found, in pieces. `noun` is what a finding is: with other settings, a change.
 
@@ -28,26 +34,25 @@ def printed(  # noqa: PLR0913, PLR0917 - how, beside what
         services = {"all": len(exposed), "exposed": sum(exposed)}
         yield as_json({"findings": found, "kinds": tally, "services": services, "unseen": seen.unseen})
         return
-    yield from _table(seen.findings, options, paint, width)
+    yield from _table(seen.findings, options, width)
     of_kinds = ", ".join(f"{count:,} {kind}" for kind, count in tally.items())
     total = f"{counted(len(seen.findings), noun)}{of_kinds and f' ({of_kinds})'}"
     summary = f"{total} in {counted(len(exposed), 'Service')}, {sum(exposed):,} to be exposed."
     yield from (f"{line}\n" for line in wrapped(summary, width))
-    for sentence in seen.unseen:
-        yield from (f"{paint(line, 'unseen')}\n" for line in wrapped(f"{one_line(sentence)}.", width, hanging=INDENT))
+    yield from unseen_lines(seen.unseen, width)
 
 
-def _table(findings: Sequence[Finding], options: Sequence[str], paint: Paint, width: int) -> Iterator[str]:
+def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> Iterator[str]:
     """Yield each finding, and below it the command that fixes it."""
     long = max((len(finding.kind) for finding in findings), default=0)
     longest = max((len(one_line(str(finding.item))) for finding in findings), default=0)
     for finding in findings:
         head = f"{finding.kind.ljust(long)}  {one_line(str(finding.item)).ljust(min(longest, 60))}"
         (begin, text), *more = beside(head, one_line(finding.sentence), width)
-        yield f"{paint(begin[:long], finding.severity)}{begin[long:]}{text}\n"
+        yield f"{style(begin[:long], fg=COLOURS[finding.severity])}{begin[long:]}{text}\n"
         yield from (f"{begin}{text}\n" for begin, text in more)
         for line in command_lines(finding.command, options, width, INDENT):
-            yield f"{INDENT}{paint(one_line(line.removeprefix(INDENT)), 'command')}\n"
+            yield f"{INDENT}{style(one_line(line.removeprefix(INDENT)), dim=True)}\n"
     if findings:
         yield "\n"
 

@@ -1,14 +1,14 @@
-"""What people see on standard error: messages and notes."""
+"""What people see on standard error: messages and notes; and what could not be looked at."""
 
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 import click
 
-from ingress_manager.commands.printing.words import INDENT, Message, Paint, wrapped
+from ingress_manager.commands.printing.words import INDENT, Message, wrapped
 from ingress_manager.core.text import one_line
 
 
@@ -23,16 +23,11 @@ def width(stream: TextIO | None = None) -> int:
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
 
 
-def painter(styles: Mapping[str, str]) -> Paint:
-    """Return what paints a text by its role: "bold", "dim", or a colour; one of another role stays as it is."""
-
-    def paint(text: str, role: str) -> str:
-        style = styles.get(role)
-        if style in {"bold", "dim"}:
-            return click.style(text, **{style: True})
-        return click.style(text, fg=style) if style else text
-
-    return paint
+def unseen_lines(sentences: Iterable[str], columns: int) -> Iterator[str]:
+    """Yield the lines that tell what could not be looked at."""
+    for sentence in sentences:
+        for line in wrapped(f"{one_line(sentence)}.", columns, hanging=INDENT):
+            yield f"{click.style(line, fg='red')}\n"
 
 
 def show(messages: Sequence[Message]) -> int:

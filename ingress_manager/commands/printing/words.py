@@ -4,21 +4,14 @@ In every command of kubectl, `--` stands before the names: nothing behind it is 
 terminal shows them whole, broken at words. A width of 0 is that of a file: nothing is broken.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from textwrap import wrap
 
 from ingress_manager.core.text import is_seen, one_line, quoted
 
-Paint = Callable[[str, str], str]
-"""Returns a text in the style of a role, such as "head" or "command"."""
-
 Command = tuple[str, ...]
-
-
-def plain(text: str, _role: str) -> str:
-    return text
 
 
 def with_options(command: Iterable[str], options: Sequence[str]) -> Command:

@@ -8,7 +8,7 @@ import click
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.command import look_at
 from ingress_manager.commands.audit.kinds import KINDS
-from ingress_manager.commands.printing.console import painter, width
+from ingress_manager.commands.printing.console import width
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.status.printing import FORMATS, line_of, printed, told
@@ -17,17 +17,6 @@ from ingress_manager.commands.view.cluster import read_policy
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.core.text import one_line
 
-paint = painter(
-    {
-        State.SERVING: "green",
-        State.ACCEPTED: "cyan",
-        State.WAITING: "yellow",
-        State.REFUSED: "red",
-        State.UNKNOWN: "red",
-        "head": "bold",
-        "unseen": "red",
-    }
-)
 COULD_NOT_LOOK = 2
 BETWEEN_LOOKS = 2.0
 """Seconds."""
@@ -73,7 +62,7 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     if name and output == "table" and not wanted:
         click.echo(told(services[0], rows, seen, source.kubectl.options, width()), nl=False)
     else:
-        for text in printed(rows, seen.unseen, output, paint, width()):
+        for text in printed(rows, seen.unseen, output, width()):
             click.echo(text, nl=False)
     for row in late:
         click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from click import style
+
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.seen import Finding
+from ingress_manager.commands.printing.console import unseen_lines
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import INDENT, Paint, command_lines, plain, wrapped
+from ingress_manager.commands.printing.words import INDENT, command_lines, wrapped
 from ingress_manager.commands.reading.kinds import SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reasons import REASONS
-from ingress_manager.commands.status.states import Row
+from ingress_manager.commands.status.states import Row, State
 from ingress_manager.commands.view.events import about_whom, report_of
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.managed import keys_of
@@ -18,14 +21,13 @@ from ingress_manager.commands.view.objects import backends_of
 from ingress_manager.core.text import one_line, quoted
 
 FORMATS = ("table", "json")
+COLOURS = dict(zip(State, ["green", "cyan", "yellow", "red", "red"], strict=True))
 HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "STATE")
 MOST_EVENTS = 5
 """Events that are told, the newest first."""
 
 
-def printed(
-    rows: Sequence[Row], unseen: Sequence[str], form: str, paint: Paint = plain, width: int = 0
-) -> Iterator[str]:
+def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 0) -> Iterator[str]:
     """Yield what is exposed, in pieces; `unseen` is what could not be looked at, a sentence each.
 
     In the table, sentences are broken at words to be no longer than a `width` over 0.
@@ -36,14 +38,13 @@ def printed(
     lines = [[one_line(cell) for cell in _cells(row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(HEAD, *lines, strict=True)]
     widths[-1] = 0
-    yield f"{paint(_line(HEAD, widths), 'head')}\n" if rows else "Nothing is exposed.\n"
+    yield f"{style(_line(HEAD, widths), bold=True)}\n" if rows else "Nothing is exposed.\n"
     for row, cells in zip(rows, lines, strict=True):
-        yield f"{_line(cells[:-1], widths)}  {paint(row.state, row.state)}\n"
+        yield f"{_line(cells[:-1], widths)}  {style(row.state, fg=COLOURS[row.state])}\n"
         yield from (f"{' ' * (sum(widths[:2]) + 4)}{one_line(url)}\n" for url in row.urls[1:])
         for line in wrapped(one_line(row.sentence), width, INDENT) if row.sentence else ():
-            yield f"{paint(line, row.state)}\n"
-    for sentence in unseen:
-        yield from (f"{paint(line, 'unseen')}\n" for line in wrapped(f"{one_line(sentence)}.", width, hanging=INDENT))
+            yield f"{style(line, fg=COLOURS[row.state])}\n"
+    yield from unseen_lines(unseen, width)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
