@@ -11,6 +11,7 @@ import yaml
 from devcluster.sync_requests import service
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml
 from ingress_manager.commands.reading.manifests import read
+from ingress_manager.commands.reading.settings import RESOURCE
 from ingress_manager.commands.render import rendered
 from tests.commands.commands import DEFAULTS, Cluster, listing, run, settings_on_a_cluster
 from tests.core.test_cases import ONE_OF_EACH
@@ -162,6 +163,8 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
             {"configmap/ingress-manager-settings-abc": {"kind": "ConfigMap", "metadata": {"name": "a"}}},
             "With the settings of the ConfigMap default/a.\n",
         ),
+        ({RESOURCE: listing()}, "no DecoratorController leads to a hook; --settings FILE names them"),
+        (settings_on_a_cluster("", "tools", "hook"), "With the settings of the ConfigMap tools/hook-settings-abc.\n"),
         (settings_on_a_cluster("\npaused: 1\n"), f"{WHERE}:2: paused: must be true or false, not a whole number\n"),
     ],
 )
