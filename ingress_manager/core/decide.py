@@ -21,7 +21,7 @@ from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core.annotations import Stated
+from ingress_manager.core.annotations import PREFIX, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENTRANCES, MOST_OBJECTS
 from ingress_manager.core.entrances import entrance_for, read_entrances
@@ -147,8 +147,8 @@ def desired_objects(
     """Return the objects that the annotations ask for. Adds what is wrong with all entrances."""
     objects: list[Object] = []
     claims: dict[Hashable, tuple[str, object]] = {}
-    present = service.metadata.annotations or {}
-    for_controllers = {key: value for key, value in present.items() if is_for_controllers(key)}
+    others = [each for each in (service.metadata.annotations or {}).items() if not each[0].startswith(PREFIX)]
+    for_controllers = {key: value for key, value in others if is_for_controllers(key)}
     for entrance, asked in [*stated.items()][: MOST_ENTRANCES + 1]:  # of more, it is only told that there are too many
         here = in_namespace(policy, service.metadata.namespace, asked.profile)
         own = Problems()
