@@ -105,9 +105,11 @@ def since(found: Object, short: Object) -> Object:
 
 
 def patched(target: Any, patch: Any) -> Any:
-    """Return what a merge patch makes of a value (RFC 7396)."""
+    """Return what a merge patch makes of a value (RFC 7396), in which a number stands for an item of a list."""
     if not isinstance(patch, dict):
         return patch
+    if isinstance(target, list):
+        return [patched(item, patch[number]) if number in patch else item for number, item in enumerate(target)]
     merged = dict(target) if isinstance(target, dict) else {}
     for key, value in patch.items():
         if value is None:

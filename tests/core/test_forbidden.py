@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -13,6 +12,7 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits
 from ingress_manager.core.settings import parse
+from tests.dumps import patched
 
 ON = {"ingress/http": "true"}
 OOPS = {"ingress/oops": "a mistake"}
@@ -42,18 +42,6 @@ def made(annotations: dict[str, str], settings: Object | None = None) -> list[Ob
     """Return what stands once a Service with these annotations has got it, under these settings."""
     parent = service(ON | annotations)
     return [as_created(each, parent) for each in attachments(answered(parent, settings or {}))]
-
-
-def patched(value: Any, patch: Any) -> Any:
-    """Return a value after a JSON merge patch (RFC 7386), in which a number stands for an item of a list."""
-    if not isinstance(patch, dict):
-        return patch
-    if isinstance(value, list):
-        return [patched(item, patch.get(number, {})) for number, item in enumerate(value)]
-    if not isinstance(value, dict):
-        return patch or value
-    changed = {key: patched(value.get(key, {}), inside) for key, inside in patch.items()}
-    return {key: inside for key, inside in {**value, **changed}.items() if inside is not None}
 
 
 def standing_in(case: Object) -> Object:

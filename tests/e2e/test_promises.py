@@ -11,7 +11,7 @@ import pytest
 from devcluster import engines
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, path_of, wait_for
 from devcluster.cluster import DevCluster
-from devcluster.story import Stage, routes, steps_for
+from devcluster.story import Stage, steps_for
 from tests.e2e.audit import READS, done, write_requests, writes
 from tests.e2e.objects import CLUSTER_BINDINGS, by_hand, create
 from tests.e2e.people import tenant_of
@@ -21,28 +21,6 @@ from tests.e2e.people import tenant_of
 def test_the_story(stage: Stage) -> None:
     for step in steps_for(stage):
         step.play(stage)
-
-
-@pytest.mark.gate
-def test_a_service_that_waits_for_its_ingress_is_removed_and_so_is_that(stage: Stage) -> None:
-    stage.create_service("shop", {"ingress/http": "true"})
-    stage.until_ingress("shop", "the Ingress", lambda _: True)
-    stage.api.delete(SERVICES, "shop", stage.namespace, propagation="Foreground")
-    stage.until("no Ingress", lambda: stage.ingress("shop") is None)
-    stage.until("no Service", lambda: stage.api.get(SERVICES, "shop", stage.namespace) is None)
-
-
-@pytest.mark.gate
-def test_what_others_add_to_our_ingress_stays(stage: Stage) -> None:
-    """An ingress controller, or cert-manager, may write annotations of its own."""
-    stage.create_service("shop", {"ingress/http": "true"})
-    stage.until_ingress("shop", "the Ingress", lambda _: True)
-    mark = {"metadata": {"annotations": {"example.com/mark": "kept"}, "labels": {"team": "a"}}}
-    stage.api.patch(INGRESSES, "shop", mark, stage.namespace)
-    stage.api.patch(SERVICES, "shop", {"spec": {"ports": [{"name": "http", "port": 81}]}}, stage.namespace)
-    ingress = stage.until_ingress("shop", "the new port", lambda found: routes(found)[0][4] == 81)
-    assert ingress["metadata"]["annotations"]["example.com/mark"] == "kept"
-    assert ingress["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "ingress-manager", "team": "a"}
 
 
 # The audit log, and managedFields.
