@@ -13,7 +13,7 @@ Who applies a Service is told at once what Metacontroller's Event would say late
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/ (version v1).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -21,11 +21,10 @@ import msgspec
 from hooks.sync import UNREADABLE
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
-from ingress_manager.core.entrances import no_effect, without_http
+from ingress_manager.core.entrances import without_effect
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.vocabulary import is_read_from_services
 
 LONGEST_WARNING, MOST_WARNINGS = 256, 15
 """Characters of one, and how many: the API server passes on 4,096 characters, and cuts off what is longer than 256."""
@@ -84,7 +83,8 @@ def answer(body: bytes, policy: Policy) -> Answer:
     policy = policy.without_pause() if policy.pauses else policy
     decision = decide(service, NOTHING, policy)
     refused = refusal_of(decision)
-    problems = refused.problems if refused else [*not_copied(service, decision), *without_effect(service)]
+    stated = service.metadata.annotations or {}
+    problems = refused.problems if refused else [*not_copied(stated, decision), *without_effect(stated)]
     if refused and policy.admission.deny and is_denied(request, refused, policy):
         return reviewed(request, DENIED, service, problems, allowed=False, status=denial(service, refused))
     if paused and paused.is_paused:
@@ -107,21 +107,13 @@ def reviewed(
     return Answer(200, msgspec.json.encode(review), word, service, problems)
 
 
-def not_copied(service: Service, decision: Decision) -> Sequence[Problem]:
+def not_copied(stated: Mapping[str, str], decision: Decision) -> Sequence[Problem]:
     """Return a problem for each annotation that looks meant for a controller and reaches none."""
     objects = decision.objects if isinstance(decision, Desired) else ()
-    ours = {key: value for each in objects for key, value in each["metadata"].get("annotations", {}).items()}
     return [
         Problem(f"{key} is not copied to what is made for the Service", Reason.ANNOTATION_NOT_ALLOWED, key)
-        for key in (keys_not_copied(service.metadata.annotations or {}, ours) if objects else ())
-        if not is_read_from_services(key)
+        for key in keys_not_copied(stated, objects)
     ]
-
-
-def without_effect(service: Service) -> list[Problem]:
-    """Return a problem where the annotations of an entrance don't say whether it is on."""
-    keys = without_http(service.metadata.annotations or {})
-    return [Problem(no_effect(keys), Reason.CONTRADICTION, keys[0])] if keys else []
 
 
 def warnings(problems: Sequence[Problem], more: int) -> list[str]:

@@ -13,7 +13,7 @@ from ingress_manager.commands.reading.manifests import Item, Unreadable, about, 
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.objects import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
-from ingress_manager.core.entrances import no_effect, without_http
+from ingress_manager.core.entrances import without_effect
 from ingress_manager.core.kubernetes import NOTHING, Object
 from ingress_manager.core.policy import Policy
 
@@ -85,6 +85,6 @@ def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
             found.objects.extend(decision.objects)
         if refused := refusal_of(decision):
             found.messages.extend(about_refusal(item, refused))
-        if keys := without_http(item.annotations):
-            found.messages.append(about(item, no_effect(keys), "metadata", "annotations", keys[0]))
+        for each in without_effect(item.annotations):
+            found.messages.append(about(item, each.sentence, "metadata", "annotations", each.annotation))
     return found

@@ -5,16 +5,25 @@ only when the settings name its full key and allow its value.
 """
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.errors import Problem, Problems, Reason
+from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_label_key
 from ingress_manager.core.text import listed, quoted
-from ingress_manager.core.vocabulary import EDIT_IN_PLACE, KNOWN, OLD_CLASS, changes, is_for_controllers, protects
+from ingress_manager.core.vocabulary import (
+    EDIT_IN_PLACE,
+    KNOWN,
+    OLD_CLASS,
+    changes,
+    is_for_controllers,
+    is_read_from_services,
+    protects,
+)
 
 NOT_COPIED = "ingress/not-copied"
 """An annotation of what we make. It lists those of the Service that look meant for a controller and weren't copied."""
@@ -68,9 +77,11 @@ def not_allowed(key: str, value: str, limits: Mapping[str, Limit]) -> Problem | 
     return None
 
 
-def keys_not_copied(annotations: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
-    """Return the keys meant for a controller that `ours`, the annotations of what we make, lack or overrule; sorted."""
-    return sorted([key for key in annotations if is_for_controllers(key) and ours.get(key) != annotations[key]])
+def keys_not_copied(annotations: Mapping[str, str], made: Collection[Object]) -> list[str]:
+    """Return the keys meant for a controller, read from no Service, that what is `made` lacks or overrules; sorted."""
+    ours = {key: value for each in made for key, value in each["metadata"].get("annotations", {}).items()}
+    lost = [key for key in annotations if is_for_controllers(key) and ours.get(key) != annotations[key]]
+    return sorted([key for key in lost if made and not is_read_from_services(key)])
 
 
 def wrong_value(key: str, value: str) -> str:

@@ -5,11 +5,11 @@ the Service, with its name behind a dot: no Service's name has one.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ingress_manager.core.annotations import HTTP, PREFIX, Stated, is_on, parse
 from ingress_manager.core.bounds import MOST_ENTRANCES
-from ingress_manager.core.errors import Problem, Problems
+from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.kubernetes import Key, Service
 from ingress_manager.core.text import listed, quoted
 
@@ -72,18 +72,16 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
     return found
 
 
-def without_http(annotations: Mapping[str, str]) -> list[str]:
-    """Return the annotations without effect: they describe an entrance of which nothing says whether it is on."""
+def without_effect(annotations: Mapping[str, str]) -> list[Problem]:
+    """Return a problem where annotations describe an entrance, or several, of which nothing says whether it is on."""
     described = by_entrance(annotations).items()
     off = [(name, own) for name, own in described if HTTP.key not in own and (not name or is_entrance_name(name))]
-    return sorted([begin_of(name) + key for name, own in off for key in own])
-
-
-def no_effect(keys: Sequence[str]) -> str:
-    """Return a sentence about annotations of one entrance, or of several, which are without ingress/http."""
+    if not (keys := sorted([begin_of(name) + key for name, own in off for key in own])):
+        return []
     needed = dict.fromkeys(key.rpartition(PREFIX)[0] + HTTP.key for key in keys)
     have = "has" if len(keys) == 1 else "have"
-    return f'{listed(keys)} {have} no effect without {listed([*needed])}: "true"'
+    sentence = f'{listed(keys)} {have} no effect without {listed([*needed])}: "true"'
+    return [Problem(sentence, Reason.CONTRADICTION, keys[0])]
 
 
 def is_entrance_name(name: str) -> bool:

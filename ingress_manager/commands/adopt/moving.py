@@ -9,15 +9,7 @@ from typing import Any
 
 from ingress_manager.commands.adopt.asked import Asked
 from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
-from ingress_manager.commands.plans.steps import (
-    annotating,
-    deleting,
-    is_served,
-    patch,
-    remains,
-    stands,
-    touch,
-)
+from ingress_manager.commands.plans.steps import annotating, deleting, is_served, patch, remains, stands, touch
 from ingress_manager.commands.reading.manifests import Item, at
 from ingress_manager.commands.view.managed import patch_to_own
 from ingress_manager.core.kubernetes import Object

@@ -13,13 +13,7 @@ from ingress_manager.commands.audit.seen import Severity
 from ingress_manager.commands.printing.console import note, width
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.reading.options import (
-    ALL_OBJECTS,
-    PATHS,
-    Source,
-    settings_option,
-    with_source,
-)
+from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings, scope_of
 from ingress_manager.commands.view.events import OF_SERVICES, reports

@@ -18,11 +18,11 @@ from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, backends_of, finalizers_of, is_being_deleted
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
-from ingress_manager.core.entrances import entrance_for, no_effect, without_http
+from ingress_manager.core.entrances import entrance_for, without_effect
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED
 from ingress_manager.core.text import listed, nearest
-from ingress_manager.core.vocabulary import is_read_from_services, protects
+from ingress_manager.core.vocabulary import protects
 
 TAKEN_OFF = {
     Reason.ANNOTATION_NOT_ALLOWED,
@@ -46,20 +46,18 @@ def refused(seen: Seen) -> Found:
 
 def not_copied(seen: Seen) -> Found:
     for service in seen.accepted:
-        made = seen.view.anew(service).values()
-        ours = {key: text for each in made for key, text in each["metadata"].get("annotations", {}).items()}
-        keys = keys_not_copied(service.item.annotations, ours) if made else ()
+        keys = keys_not_copied(service.item.annotations, seen.view.anew(service).values())
         # One that protects may be lost, say the settings: else the Service would be refused.
-        if left := [key for key in keys if not (is_read_from_services(key) or protects(key))]:
+        if left := [key for key in keys if not protects(key)]:
             sentence = f"{listed(left)} {'is' if len(left) == 1 else 'are'} not copied"
-            command = steps.annotate(service.item, changes=[f"{key}-" for key in left])
+            command = kubectl("annotate", service.item, changes=[f"{key}-" for key in left])
             yield Finding(service.item, sentence, command, service.item)
 
 
 def no_http(seen: Seen) -> Found:
     for service in seen.view.services.values():
-        if keys := without_http(service.item.annotations):
-            yield Finding(service.item, no_effect(keys), kubectl("edit", service.item), service.item)
+        for each in without_effect(service.item.annotations):
+            yield Finding(service.item, each.sentence, kubectl("edit", service.item), service.item)
 
 
 def name_taken(seen: Seen) -> Found:
@@ -102,7 +100,9 @@ def drifted(seen: Seen) -> Found:
             found = differences(each.item, service.desired[each.key])
         except ValueError:
             sentence = f"its annotation {LAST_APPLIED} can't be read, so that Metacontroller doesn't change it"
-            yield Finding(each.item, sentence, steps.annotate(each.item, changes=[f"{LAST_APPLIED}-"]), service.item)
+            yield Finding(
+                each.item, sentence, kubectl("annotate", each.item, changes=[f"{LAST_APPLIED}-"]), service.item
+            )
         else:
             if found:
                 yield seen.undone(service, each.item, listed(found))
@@ -168,8 +168,8 @@ def _correct(service: Item, refused: Refused) -> Command:
     for each in corrections:
         # What is stated for one problem isn't taken off for another.
         changes |= {key: change for key, change in each.items() if changes.get(key, "-")[-1] == "-"}
-    overwrite = any(change[-1] != "-" for change in changes.values())
-    return steps.annotate(service, changes=changes.values(), overwrite=overwrite)
+    options = ["--overwrite"] if any(change[-1] != "-" for change in changes.values()) else []
+    return kubectl("annotate", service, options=options, changes=changes.values())
 
 
 def _correction(service: Item, problem: Problem) -> dict[str, str]:

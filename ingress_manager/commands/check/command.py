@@ -52,11 +52,7 @@ CHECKS = (
     Check("admission webhook", "it is there, if the settings deny, and runs as the hook does", hook.webhook, AGAIN),
     Check("admission webhook", "its certificate, if there is one, is for its Service, and lasts", hook.certificates),
     Check("rights of Metacontroller", "it has what it needs, and may not write Services", metacontroller.rights),
-    Check(
-        "Gateway API",
-        "HTTPRoutes and ListenerSets are made, if asked for, and have CRDs",
-        provided.gateway_api,
-    ),
+    Check("Gateway API", "HTTPRoutes and ListenerSets are made, if asked for, and have CRDs", provided.gateway_api),
 )
 
 

@@ -75,14 +75,6 @@ def deleting(item: Item) -> Step:
     return Step(("kubectl", "delete", f"--raw={uri}", "--filename=-"), None, stdin=json.dumps(only))
 
 
-def annotate(*items: Item, changes: Iterable[str], overwrite: bool = False, options: Iterable[str] = ()) -> Command:
-    """Return the command that changes annotations: each change is KEY=VALUE, or KEY- to take it off.
-
-    Without `overwrite`, kubectl refuses to give an annotation another value.
-    """
-    return kubectl("annotate", *items, options=[*options, *(["--overwrite"] if overwrite else [])], changes=changes)
-
-
 def annotating(service: Item, changes: Annotations, until: Sequence[Seen] = (), *, version: bool = False) -> Step:
     """Return the step that changes annotations of a Service.
 
@@ -91,13 +83,14 @@ def annotating(service: Item, changes: Annotations, until: Sequence[Seen] = (), 
     before = {key: service.annotations.get(key) for key in changes}
     stated = service.metadata.get("resourceVersion") if version else None
 
-    def command(now: Annotations, then: Annotations, *options: str) -> Command:
+    def command(now: Annotations, then: Annotations, options: Sequence[str] = ()) -> Command:
         replaces = any(None not in (now[key], value) and now[key] != value for key, value in then.items())
         words = [f"{key}-" if value is None else f"{key}={value}" for key, value in then.items()]
-        return annotate(service, changes=words, overwrite=replaces, options=options)
+        # Without --overwrite, kubectl refuses to give an annotation another value.
+        return kubectl("annotate", service, options=[*options, *(["--overwrite"] if replaces else [])], changes=words)
 
     options = [f"--resource-version={stated}"] if stated else []
-    return Step(command(before, changes, *options), command(changes, before), until)
+    return Step(command(before, changes, options), command(changes, before), until)
 
 
 def touch(service: Item, *items: Item, events: bool = True) -> Step:
@@ -107,8 +100,8 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
     Event's words: `not_made` of ingress_manager/core/decide.py.
     """
     value = service.metadata.get("resourceVersion") or "yes"
-    command = annotate(service, changes=[f"{MOVING}={value}"], overwrite=True)
-    undo = annotate(service, changes=[f"{MOVING}-"])
+    command = kubectl("annotate", service, options=["--overwrite"], changes=[f"{MOVING}={value}"])
+    undo = kubectl("annotate", service, changes=[f"{MOVING}-"])
     absent = [f"{item}{ABSENT}" for item in items]
     if not events or len(", ".join(absent)) > LONGEST_ABSENT:  # so that no Event names them all
         return Step(command, undo, pause=PAUSE)
