@@ -40,7 +40,7 @@ OURS = "clusterrole.rbac.authorization.k8s.io/ingress-manager-metacontroller"
 OVERLAYS = ("listenersets", "httproutes")
 """What folders of metacontroller/ add to the DecoratorController, by which they are named; the first has both."""
 
-PUBLISHED = "ghcr.io/ingress-manager/ingress-manager"
+PUBLISHED = "registry.example.com/ingress-manager"
 """The image that the manifests name, without a tag."""
 
 SETTINGS = REPOSITORY / "manifests/settings.yaml"

@@ -21,7 +21,7 @@ FOLDERS = ["../manifests/admission", "../manifests/admission/cert-manager"]
 @pytest.fixture
 def objects(build: Build) -> list[Object]:
     """Return the hook with both components, with an image and a setting that a kustomization states once."""
-    image = {"name": "ghcr.io/ingress-manager/ingress-manager", "newName": "example.com/own", "newTag": "1.2.3"}
+    image = {"name": "registry.example.com/ingress-manager", "newName": "example.com/own", "newTag": "1.2.3"}
     settings = {"name": "ingress-manager-settings", "namespace": "ingress-manager", "behavior": "merge"}
     paused = {**settings, "literals": ["settings.yaml=paused: true"]}
     return build(

@@ -33,7 +33,7 @@ from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import quoted
-from ingress_manager.core.vocabulary import EDIT_IN_PLACE
+from ingress_manager.core.vocabulary import EDIT_IN_PLACE, NGINX
 
 NOT_GIVEN_UP = (
     f"{DEFAULT_BACKEND}: controllers differ in what it answers: write it as a rule without a host, or take it out, "
@@ -42,6 +42,7 @@ NOT_GIVEN_UP = (
 
 
 COPY = "copyAnnotations"
+CANARY = f"{NGINX}canary"
 
 
 class Need(NamedTuple):
@@ -71,6 +72,9 @@ class Adoption(Plan):
 
     objects: Sequence[Object] = ()
     """The Ingresses that its Services are given then."""
+
+    left: Sequence[str] = ()
+    """The annotations that it keeps, as fields, and that one made anew would lack."""
 
     needs: Sequence[Need] = ()
     """What the limits would have to allow, where nothing else keeps it out."""
@@ -159,8 +163,9 @@ def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: A
     plan.becomes = [each.full_name for each in parts]
     plan.objects = [made for each in parts for made in each.objects if made["kind"] == INGRESS]
     plan.done = f"{plan.title} is ingress-manager's: {', '.join(plan.becomes)}."
-    if left := [each for each in (lost(item, own) if own else ()) if not each.startswith("metadata.labels.")]:
-        what = f"stays as it is; if it is ever deleted, it comes back without {', '.join(left)}"
+    plan.left = [each for each in (lost(item, own) if own else ()) if not each.startswith("metadata.labels.")]
+    if plan.left:
+        what = f"stays as it is; if it is ever deleted, it comes back without {', '.join(plan.left)}"
         plan.tell([f"{what}, unless the settings have them copied from the Service (limits.copyAnnotations)"])
     for each in parts:
         plan.tell(about_service(each.service) if each.annotations else ())
@@ -215,7 +220,9 @@ def why_not(item: Item, asked: Asked, spec: IngressSpec, around: Around) -> Iter
         )
         stays = asked.full_name == item.full_name
         for each, protects in lost(item, asked).items():
-            if protects or not (stays or each in around.accepted):
+            # A canary that were made anew without its annotation would take the requests of the one beside it.
+            may_stay = stays and each != f"metadata.annotations.{CANARY}"
+            if protects or not (may_stay or each in around.accepted):
                 does = "the administrator accepts the loss (limits.acceptedLosses)"
                 without = f"or {does}" if protects else f"--accept-changes {each} does without"
                 yield (

@@ -13,6 +13,7 @@ from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import IngressPath, IngressRule, IngressSpec, Object, Service
 from ingress_manager.core.rules import find_ports, tcp_ports
 from ingress_manager.core.text import quoted
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 ISSUERS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
 """How the keys begin by which cert-manager makes a Certificate for an Ingress, which goes with that. Source: its
@@ -44,7 +45,9 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
     """
     spec = msgspec.convert(desired["spec"], IngressSpec)
     if observed.ingress_class_name != spec.ingress_class_name:
-        yield Change(CLASS, _text(observed.ingress_class_name), _text(spec.ingress_class_name))
+        old = item.annotations.get(OLD_CLASS)
+        before = f"{quoted(old)} by the annotation {OLD_CLASS}" if old else _text(observed.ingress_class_name)
+        yield Change(CLASS, before, _text(spec.ingress_class_name))
     if (observed.tls or ()) != (spec.tls or ()):
         yield Change("spec.tls", _tls(observed), _tls(spec), is_same_certificate(item, observed, spec))
     if list(map(_shape, observed.rules or ())) != list(map(_shape, spec.rules or ())):

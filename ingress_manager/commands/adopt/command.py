@@ -126,6 +126,7 @@ def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
         # The whole sentences, with what can be done, follow.
         why = adoption.needs or (message.sentence.partition("; ")[0] for message in adoption.messages)
         yield from (comment(f"  {cut(str(each), LONGEST_CELL)}") for each in dict.fromkeys(why))
+        yield from (comment(f"  {each}: one made anew would lack it") for each in adoption.left)
     can, could = (
         sum(bool(adoption.becomes) for adoption in adoptions),
         sum(bool(adoption.needs) for adoption in adoptions),

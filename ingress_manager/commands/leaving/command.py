@@ -19,6 +19,9 @@ from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import NGINX
 
 NOTHING_READ = 2
+MOST_VALUES = 3
+"""Of an annotation, which are shown; more would say little."""
+
 HEAD = ("AT THE GATEWAY", "AS HTTPROUTES", "INGRESS", "BECAUSE OF")
 
 
@@ -117,10 +120,12 @@ def _remedies(left: Sequence[Left], columns: int) -> Iterator[str]:
             told = each.gateway, _called(each), f"{each.but} {each.do}".strip()
             found.setdefault(told, []).append((each.value, ingress.item.full_name))
     for (gateway, name, sentence), of in sorted(found.items(), key=lambda each: [*AtGateway].index(each[0][0])):
-        values = {value for value, _ in of}
-        shown = f" {quoted(value)}" if len(values) == 1 and (value := values.pop()) else ""
+        values = [quoted(value) for value in dict.fromkeys(value for value, _ in of) if value]
+        shown = f" {listed(values)}" if 0 < len(values) <= MOST_VALUES else ""
         yield ""
-        yield from _wrapped(f"{gateway}: {name}{shown} of {listed([label for _, label in of])}", columns)
+        yield from _wrapped(
+            f"{gateway}: {name}{shown} of {listed([*dict.fromkeys(label for _, label in of)])}", columns
+        )
         yield from _wrapped(f"  {sentence}", columns)
 
 

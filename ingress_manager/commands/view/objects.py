@@ -46,7 +46,7 @@ def as_service(item: Item) -> Service:
 
 def as_spec(item: Item) -> IngressSpec:
     """Return the typed spec of an Ingress. Raises Unreadable for what the API server would not take either."""
-    return as_type(item, {"metadata": {}, "spec": item.object.get("spec")}, Ingress).spec
+    return as_type(item, {"metadata": item.metadata, "spec": item.object.get("spec")}, Ingress).spec
 
 
 def ingresses_in(items: Iterable[Item]) -> list[tuple[Item, IngressSpec]]:
