@@ -27,7 +27,7 @@ from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item, about
 from ingress_manager.commands.view.managed import CONTROLLER, annotations_of, is_made_for, owners
-from ingress_manager.commands.view.objects import as_spec, certificates_of, secret_called, services_of
+from ingress_manager.commands.view.objects import as_spec, backends_in, certificates_of, secret_called
 from ingress_manager.core.annotations import HTTP, PROFILE, is_on
 from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object
@@ -133,7 +133,8 @@ def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: A
     plan.refuse([NOT_GIVEN_UP] if said is None and DEFAULT_BACKEND not in around.accepted else ())
     spec = said or msgspec.structs.replace(before, default_backend=None)
     plan.refuse(obstacles(item, service, spec))
-    names, parts = services_of(spec), list[Asked]()
+    names = [*dict.fromkeys(each.service.name for each in backends_in(spec) if each.service)]
+    parts = list[Asked]()
     plan.refuse(() if names or plan.messages else ["spec.rules: no path leads to a Service"])
     for name in names:
         led_to, mine = around.services.get(f"{item.namespace}/{name}"), part(spec, name)

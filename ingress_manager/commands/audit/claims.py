@@ -13,11 +13,12 @@ from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import at
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, class_of, is_canary, places_of
+from ingress_manager.commands.view.objects import ObjectView, class_of, places_of
 from ingress_manager.commands.view.surroundings import CLASS, addresses_of, gateway_of
 from ingress_manager.core.kubernetes import HTTPRoute, Key, ListenerSet, RouteMatch, RouteRule
 from ingress_manager.core.rules import as_prefix
 from ingress_manager.core.text import listed
+from ingress_manager.core.vocabulary import NGINX
 
 ALSO_SERVED_BY = "ingress-manager/also-served-by"
 """The annotation of an IngressClass that names a further controller: gateway/ingress-nginx/ingressclass.yaml has it."""
@@ -117,7 +118,7 @@ def _servers_of(each: ObjectView, claim: Claim, controllers: Mapping[str, list[s
     """Return what takes the requests for a claim: a class and its controllers, or a Gateway."""
     if each.kind != INGRESS:
         return [claim.among[:3]]
-    if is_canary(each.item):
+    if each.item.annotations.get(f"{NGINX}canary", "").lower() == "true":
         return []  # it has to claim what another one claims
     return [claim.among, *(("controller", controller) for controller in controllers.get(claim.among[1], ()))]
 

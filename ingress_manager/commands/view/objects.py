@@ -33,7 +33,7 @@ from ingress_manager.core.kubernetes import (
 from ingress_manager.core.rules import location
 from ingress_manager.core.shape import FieldError, converted
 from ingress_manager.core.syntax import EVERY_HOST
-from ingress_manager.core.vocabulary import NGINX, OLD_CLASS
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -143,11 +143,10 @@ def backends_of(each: ObjectView) -> list[tuple[str, str]]:
 
 
 def _of_ingress(ingress: Ingress) -> Iterator[tuple[str, str]]:
-    backends = (each for each in backends_in(ingress.spec) if each.service or each.resource)
-    for backend in backends:
+    for backend in backends_in(ingress.spec):
         if backend.service:
             yield SERVICE, backend.service.name
-        else:
+        elif backend.resource:
             yield str(at(backend.resource, "kind")), str(at(backend.resource, "name"))
 
 
@@ -171,11 +170,6 @@ Place = tuple[str, str, bool]
 """A host, empty for every one, a path, and whether it is exact."""
 
 
-def services_of(spec: IngressSpec) -> list[str]:
-    """Return the names of the Services that the paths, and then the default backend, lead to, each once."""
-    return list(dict.fromkeys(backend.service.name for backend in backends_in(spec) if backend.service))
-
-
 def backends_in(spec: IngressSpec) -> Iterator[Backend]:
     """Yield what the paths, and then the default backend, lead to."""
     yield from (path.backend for _, path in spec.paths())
@@ -194,11 +188,6 @@ def places_of(spec: IngressSpec) -> Iterator[Place]:
 def class_of(item: Item, spec: IngressSpec) -> str:
     """Return the class of an Ingress; empty for the cluster's default."""
     return spec.ingress_class_name or item.annotations.get(OLD_CLASS, "")
-
-
-def is_canary(item: Item) -> bool:
-    """Return whether an Ingress is a canary of ingress-nginx: it has to state what the one beside it states."""
-    return item.annotations.get(f"{NGINX}canary", "").lower() == "true"
 
 
 def routes_to(service: str, spec: IngressSpec) -> list[Route]:
