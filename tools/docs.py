@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.seen import Severity
-from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
+from ingress_manager.commands.check.provided import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.leaving import judge as leaving
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS

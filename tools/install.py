@@ -21,7 +21,7 @@ from devcluster.build import REPOSITORY
 from devcluster.console import Command, Commands
 from devcluster.errors import CommandFailed, DevClusterError
 from ingress_manager.commands.check.cluster import State
-from ingress_manager.commands.check.versions import KUBERNETES, by_version
+from ingress_manager.commands.check.provided import KUBERNETES, by_version
 from ingress_manager.commands.reading.kubectl import message
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.errors import SettingsError

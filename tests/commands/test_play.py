@@ -128,9 +128,6 @@ def test_only_its_own_names_lead_to_it(page: FlaskClient, reason: str, host: str
         pytest.param("result", {}, b"x" * (LARGEST_BODY + 1), 413, id="too much"),
         pytest.param("result", {}, b"{", 400, id="no JSON"),
         pytest.param("result", {}, b'{"service": "\xff", "settings": ""}', 400, id="no UTF-8"),
-        pytest.param("result", {}, rb'{"service": "\ud800", "settings": ""}', 400, id="half of a character"),
-        pytest.param("result", {}, b'{"service": 1, "settings": ""}', 400, id="a number"),
-        pytest.param("result", {}, b"[" * 200_000, 400, id="a deep list"),
         pytest.param("%2e%2e/play.py", {}, b"", 404, id="a file beside the page's"),
     ],
 )

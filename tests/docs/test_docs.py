@@ -20,7 +20,7 @@ from devcluster.programs import GATEWAY_API as GATEWAY_API_CRDS
 from devcluster.sync_requests import body, service, sync_request
 from hooks.app import create_app
 from hooks.sync import answer
-from ingress_manager.commands.check.versions import GATEWAY_API, KUBERNETES, METACONTROLLER
+from ingress_manager.commands.check.provided import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.leaving.judge import TABLE as OF_INGRESS_NGINX
 from ingress_manager.commands.main import commands
 from ingress_manager.core.policy import Policy

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.check.cluster import Cluster, Line, containers, engine_version, warning, wrong
 from ingress_manager.commands.check.expected import differences, folder_of, of_kind
-from ingress_manager.commands.check.versions import METACONTROLLER, by_version
+from ingress_manager.commands.check.provided import METACONTROLLER, by_version
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at
 from ingress_manager.commands.reading.settings import CONTROLLER
