@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.adopt.adoption import COPY, Adoption, Need
+from ingress_manager.commands.adopt.adoption import CANARY, COPY, Adoption, Need
 from ingress_manager.commands.adopt.asked import BOOKKEEPING
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, COPIED, Limit, not_allowed, wrong_copied_key
@@ -70,7 +70,7 @@ def needs_of(adoption: Adoption, here: NamespacePolicy) -> Iterator[Need]:
         yield from (Need(TYPES, each) for each in types if each not in here.path_types)
         for key in filter(None, stated.get(COPIED, "").split(", ")):
             is_lost = key in adoption.item.annotations and metadata["name"] != adoption.item.name
-            keeps_out = protects(key) and key not in here.accepted_losses
+            keeps_out = key == CANARY or (protects(key) and key not in here.accepted_losses)
             if (is_lost or keeps_out) and not_allowed(key, stated[key], here.copy_annotations):
                 yield Need(COPY, key, stated[key])
 
