@@ -18,6 +18,7 @@ from typing import Any
 import click
 import yaml
 
+from devcluster.build import REPOSITORY
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.printing import printed as printed_audit
 from ingress_manager.commands.plans.plan import listed
@@ -30,7 +31,7 @@ from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall import steps
 from ingress_manager.commands.view.look import look
 from ingress_manager.core.settings import parse
-from tests import adoptions, dumps, examples, golden, helm
+from tests import adoptions, dumps, golden, helm
 from tests.golden import Case
 
 TESTS = golden.TESTS
@@ -145,6 +146,61 @@ def updated(text: str, case: Case, becomes: Callable[[Case], Any]) -> str:
     return BECOMES.sub("", text) + textwrap.indent(written({"becomes": now}), "  ")
 
 
+EXAMPLES_FILE = REPOSITORY / "ingress_manager/commands/page/examples.json"
+COMMENT_WIDTH = 60
+"""Characters of a comment. On the page, there is room for that many."""
+
+
+EXAMPLES = {
+    "To begin with": {
+        "A host and a certificate": "host-and-tls",
+        "One annotation, and the defaults": "http-true",
+        "No annotation, and no Ingress": "http-absent",
+        "Every annotation": "every-annotation",
+    },
+    "Hosts, paths and ports": {
+        "Several hosts": "host-several",
+        "One exact path": "path-type-exact",
+        "A port by its name": "port-by-name",
+        "Several routes": "routes-take-the-rest-from-the-annotations",
+    },
+    "Mistakes": {
+        "An annotation with a slip of the pen": "annotation-unknown-refused",
+        "Which of the ports?": "port-ambiguous-refused",
+        "Off, and a certificate": "tls-false-and-secret-refused",
+        "One route, stated twice": "routes-trailing-slash-refused",
+    },
+    "What the settings decide": {
+        "A host for every Service": "settings-host-template",
+        "TLS for everyone by one issuer": "settings-tls-for-everyone-by-one-issuer",
+        "Hosts of each namespace's own": "policy-namespace-in-a-pattern",
+        "A host of another team": "policy-namespace-in-a-pattern-refused",
+        "Settings with a mistake": "settings-outputs-unknown-refused",
+    },
+    "Gateway API": {"An HTTPRoute": "httproute", "An Ingress and HTTPRoutes": "both-routes"},
+}
+"""The examples of `ingress-manager play` are cases: of each group, what the page calls one."""
+
+
+def examples() -> str:
+    """Return the content of EXAMPLES_FILE: what somebody would type for each example."""
+    cases = {case.name: case for case in golden.cases_in(golden.CASES)}
+    typed_in = [
+        {"group": group, "title": title, "service": typed(cases[name]), "settings": cases[name].settings}
+        for group, cases_of in EXAMPLES.items()
+        for title, name in cases_of.items()
+    ]
+    return json.dumps(typed_in, indent=1, ensure_ascii=False) + "\n"
+
+
+def typed(case: Case) -> str:
+    """Return the Service of a case as somebody would type it, below the reason for it."""
+    service = case.service
+    del service["metadata"]["uid"]
+    why = textwrap.fill(case.stated["why"], COMMENT_WIDTH, initial_indent="# ", subsequent_indent="# ")
+    return f"{why}\n{as_yaml(service)}"
+
+
 class Dumper(yaml.SafeDumper):
     """Writes what fits into a line in one."""
 
@@ -196,7 +252,7 @@ def main() -> None:
         print(reason)  # noqa: T201
     else:
         sys.stdout.writelines(update(helm.CASES, helm.changes))
-    examples.FILE.write_text(examples.text(), encoding="utf-8")
+    EXAMPLES_FILE.write_text(examples(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from ingress_manager.commands.render import rendered
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
-from tests import examples
+from tests import make_cases
 from tests.commands.commands import run
 from tests.core import made_up
 
@@ -94,7 +94,7 @@ def test_the_page_is_its_files_and_what_it_starts_with(page: FlaskClient) -> Non
             assert content_type in answered.headers["Content-Type"]
             assert HEADERS.items() <= dict(answered.headers).items()
     start = page.get("/start.json").json
-    assert start == {"settings": "defaults: {class: internal}\n", "examples": json.loads(examples.text())}
+    assert start == {"settings": "defaults: {class: internal}\n", "examples": json.loads(make_cases.examples())}
 
 
 def test_nothing_inline_and_nothing_from_elsewhere_is_allowed() -> None:
@@ -180,8 +180,10 @@ def test_ctrl_c_ends_it_without_a_word() -> None:
 
 
 def test_the_examples_are_cases_as_they_are_now() -> None:
-    assert examples.FILE.read_text(encoding="utf-8") == examples.text(), "`make cases` writes it"
-    states = {result_of(example["service"], example["settings"])["state"] for example in json.loads(examples.text())}
+    assert make_cases.EXAMPLES_FILE.read_text(encoding="utf-8") == make_cases.examples(), "`make cases` writes it"
+    states = {
+        result_of(example["service"], example["settings"])["state"] for example in json.loads(make_cases.examples())
+    }
     assert states == {"fine", "nothing", "refused", "settings"}
 
 
