@@ -15,15 +15,6 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
     return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
 
-def test_text_of_any_script_is_written_in_ascii(capsys: pytest.CaptureFixture[str]) -> None:
-    """Some characters beyond ASCII are commands to a terminal."""
-    logs.make_logger().warning("bücher", value="\x9b31m\u202e")
-    written = capsys.readouterr().err
-    assert written.isascii()
-    assert json.loads(written)["event"] == "bücher"
-    assert json.loads(written)["value"] == "\x9b31m\u202e"
-
-
 def test_what_python_and_gunicorn_print_is_json_too() -> None:
     """In a process of its own: Python's logging is configured for the whole of one."""
     program = """
