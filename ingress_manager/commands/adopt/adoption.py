@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from ingress_manager.commands.adopt.around import Around
 from ingress_manager.commands.adopt.asked import Asked, asked_for, lost
 from ingress_manager.commands.adopt.moving import steps
 from ingress_manager.commands.adopt.parts import (
     DEFAULT_BACKEND,
+    Around,
     asked_beside,
     by_rules,
     part,
