@@ -3,7 +3,8 @@
 | status | when                                           | what Metacontroller does                         |
 |--------|------------------------------------------------|--------------------------------------------------|
 | 200    | the desired state                              | makes it so                                      |
-|        | the policy forbids something that is observed  | removes that, and asks again                     |
+|        | the policy forbids something that is observed, | removes that, and asks again                     |
+|        | or an entrance is off beside a mistake         |                                                  |
 | 400    | the body is not the contract                   | changes nothing, Event on the Service, retries   |
 | 422    | the Service's annotations or ports are refused | the same                                         |
 |        | what it should have isn't there, told now      | the same                                         |

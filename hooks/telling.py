@@ -42,7 +42,7 @@ NAMESPACE = Bucket("what was told in a namespace", 20, 2)
 VERSION = Bucket("a Service, as it is stored now, was told", 1, 1 / 30)
 ASKED = Bucket("what a Service lacks was asked for, and needs some time to be made", 1, 1 / RECHECK_SECONDS.start)
 MISSING = Bucket("a Service lacks something", 1, 1 / 300)
-REMOVED = Bucket("something forbidden of a Service was removed, and its owner doesn't know yet why", 1, 0)
+REMOVED = Bucket("something forbidden of a Service was removed; if it is refused, its owner doesn't know why", 1, 0)
 
 
 class Memory:

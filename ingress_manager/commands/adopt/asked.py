@@ -149,7 +149,7 @@ def lost(item: Item, asked: Asked) -> dict[str, bool]:
     return found | {f"metadata.labels.{key}": False for key in labels}
 
 
-# The annotations: `core.annotations.read` the other way round. What the settings and the ports imply isn't stated.
+# The annotations: `core.annotations.parse` the other way round. What the settings and the ports imply isn't stated.
 
 
 def annotations_for(service: Service, spec: IngressSpec, name: str, here: NamespacePolicy) -> dict[str, str]:

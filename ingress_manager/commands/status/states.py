@@ -55,7 +55,7 @@ STATES = {
     State.SERVING: "As asked. A controller has taken it, its address is known, and a Pod of the Service is ready.",
     State.ACCEPTED: "As asked, and a controller has taken it. The sentence says what is missing or unknown.",
     State.WAITING: "Not as asked, or no controller has taken it. The sentence says what is in the way.",
-    State.REFUSED: "The hook refuses the Service. Nothing new is made, and what stands stays.",
+    State.REFUSED: "The hook refuses the Service. Nothing new is made; what stands stays, unless it is forbidden.",
     State.UNKNOWN: "Something could not be looked at; the sentence names it.",
 }
 
