@@ -326,7 +326,7 @@ team-b/staff https://{STAFF}/ 403 → 404
 
 
 def httproutes(operator: Operator, visitor: Visitor, late: Visitor) -> None:
-    operator.sh("ingress-manager audit")
+    assert operator.sh("ingress-manager audit", status=1) == "", "no Service is refused"
     operator.edit()
     operator.learn_to_take_effect()
     operator.take_effect()
