@@ -112,8 +112,13 @@ class Cluster:
             stated = {Right(*right): allowed for *right, allowed in self.case.get("rights", ())}
             return " ".join(str(stated.get(right, right not in NEVER)).lower() for right in rights)
         options = {each.partition("=")[0]: each for each in arguments if each.startswith("--")}
-        if "--raw" in arguments:
-            return str(self.case.get("metrics", ""))
+        printed = {
+            "--output=jsonpath={.items[*].metadata.creationTimestamp}": "made",
+            "--output=name": "selected",
+            "--raw": "metrics",
+        }
+        for option in printed.keys() & {*arguments}:
+            return str(self.case.get(printed[option], ""))
         if "tls" in options["--output"]:
             crt = self.case.get("crt", {})
             return "" if crt is None else certificate(**crt)
@@ -147,9 +152,13 @@ def test_it_says_that_all_is_well() -> None:
 
 @pytest.mark.parametrize("resource", [each.right.split()[-1] for each in rights_of("check", *Where)])
 def test_what_may_not_be_read_is_unknown_and_no_other_finding(resource: str, cluster: Cluster) -> None:
+    failed = {
+        "Event shop message": "sync hook failed: http error: connection refused",
+        "Event shop lastTimestamp": "2026-01-04T00:00:00Z",
+    }
     short = resource.partition(".")[0]
     asked = {"subjectaccessreviews": "create", "services/proxy": "--raw", "secrets": "secret"}.get(short, short)
-    cluster.becomes({"unread": [asked, resource]})
+    cluster.becomes({"unread": [asked, resource], "set": failed if short == "ingresses" else {}})
     ended = run("check")
     assert ended.status == (0 if asked == "--raw" else 2)
     assert not {"✗", "!"} & {line[0] for line in ended.out.splitlines() if line}

@@ -12,12 +12,14 @@ from ingress_manager import __version__
 from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, Line, containers, unknown, warning, wrong
 from ingress_manager.commands.check.metacontroller import replicas
 from ingress_manager.commands.printing.words import Message
+from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, wrong_with
 from ingress_manager.commands.view.events import OF_SERVICES, report_of
 from ingress_manager.commands.view.surroundings import LONG_AGO, time_of
+from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 
 LONGEST_PAUSE = timedelta(seconds=1000)
 """After at most this time Metacontroller tries again what has failed: an older Event may tell of what has healed."""
@@ -77,7 +79,7 @@ def settings(cluster: Cluster) -> Iterator[Line]:
 def reached(cluster: Cluster) -> Iterator[Line]:
     """Yield why Metacontroller doesn't reach the hook, as far as its newest Event of having asked it tells.
 
-    It may have healed since; that the hook's Deployment became available, or was rolled out, clears it.
+    What has worked since clears it: an Ingress was made, or the hook's Deployment became available or was rolled out.
     """
     events = cluster.all("events", ALL, OF_SERVICES)
     asked = (event for event in events if "sync hook failed" in str(event.object.get("message")))
@@ -85,7 +87,13 @@ def reached(cluster: Cluster) -> Iterator[Line]:
     if newest and not _ANSWERED.search(newest.sentence):
         good = (each for each in mappings(at(cluster.hook, "status", "conditions")) if each.get("status") == "True")
         worked = max((time_of(each.get("lastUpdateTime")) for each in good), default=LONG_AGO)
-        if time_of(newest.time) >= max(worked, cluster.now - LONGEST_PAUSE):
+        failed = time_of(newest.time)
+        if failed < max(worked, cluster.now - LONGEST_PAUSE):
+            return
+        ours = f"--selector={MANAGED_BY_LABEL}={MANAGED_BY}"
+        times = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
+        made = cluster.kubectl.run("get", ALL, ours, times, "--", RESOURCES[INGRESS]).split()
+        if failed >= time_of(max(made, default="")):
             told = f"at {newest.time}, {newest.sentence}"
             yield wrong(f"the hook didn't answer Metacontroller as it should: {told}")
 

@@ -11,7 +11,7 @@ from ingress_manager.commands.check.expected import differences, folder_of, of_k
 from ingress_manager.commands.check.provided import METACONTROLLER, by_version
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at
-from ingress_manager.commands.reading.settings import CONTROLLER
+from ingress_manager.commands.reading.settings import CONTROLLER, RESOURCE
 
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
 """Fields of the DecoratorController without which Services don't get their Ingresses, or can't be deleted."""
@@ -43,7 +43,7 @@ def runs(cluster: Cluster) -> Iterator[Line]:
     for engine in engines:
         yield from by_version("Metacontroller", engine_version(engine), METACONTROLLER)
         yield from replicas(engine)
-        yield from arguments(engine)
+        yield from arguments(cluster, engine)
     if len(engines) > 1:
         yield warning(f"several run it: {', '.join(map(str, engines))}; each writes what the others write", "Keep one.")
 
@@ -58,18 +58,25 @@ def replicas(item: Item) -> Iterator[Line]:
         yield (warning if ready else wrong)(told, f"See why its Pods don't start: {look}")
 
 
-def arguments(engine: Item) -> Iterator[Line]:
-    """Yield which of Metacontroller's arguments make it do harm."""
+def arguments(cluster: Cluster, engine: Item) -> Iterator[Line]:
+    """Yield which of Metacontroller's arguments make it do harm, or nothing for us."""
     stated = (each.get(key) or () for each in containers(engine) for key in ("command", "args"))
     words = "\0".join(["", *(str(word) for each in stated for word in each), ""])
-    # An argument has one dash or two, = or a space.
+    # An argument has one dash or two, = or a space, and of several the last holds.
+    values = dict(re.findall("\0--?(apply-strategy|target-label-selector)[=\0]([^\0]*)", words))
     wanted = at(engine, "spec", "replicas") or 1
     if wanted > 1 and not re.search("\0--?leader-election(=true)?\0", words):
         sentence = f"{engine} has {wanted} replicas without --leader-election: all of them write"
         yield wrong(sentence, "Add --leader-election to its arguments, or have one replica.")
-    if re.search("\0--?apply-strategy[=\0]server-side-apply\0", words):
+    if values.get("apply-strategy") == "server-side-apply":
         sentence = f"{engine} has --apply-strategy=server-side-apply, by which it would overwrite what others have made"
         yield wrong(sentence, "Take that argument out.")
+    selector = values.get("target-label-selector")
+    if selector and cluster.controller:
+        found = cluster.kubectl.run("get", f"--selector={selector}", "--output=name", "--", RESOURCE)
+        if not any(name.endswith(f"/{CONTROLLER}") for name in found.split()):
+            sentence = f"{engine} has --target-label-selector={selector}, which leaves out our DecoratorController"
+            yield wrong(f"{sentence}: nothing is made or removed", "Give it those labels, by a patch of yours.")
 
 
 def decorator(cluster: Cluster) -> Iterator[Line]:

@@ -1,0 +1,104 @@
+"""What kubectl prints, and what a folder holds, may be forged: a command tells of it in lines, and never breaks off."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from devcluster.sync_requests import Object, as_created, service
+from ingress_manager.core.text import is_seen
+from tests.commands.commands import Cluster, event, put, run, settings_on_a_cluster
+
+EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
+SHOP = service({"ingress/http": "true"})
+BACKEND = {"service": {"name": "shop", "port": {"number": 80}}}
+PATHS = [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]
+NAMES = {"name": "shop", "namespace": "team-a", "uid": "5", "resourceVersion": "5"}
+BY_HAND: Object = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "Ingress",
+    "metadata": NAMES,
+    "spec": {"ingressClassName": "nginx", "rules": [{"host": "a.example.com", "http": {"paths": PATHS}}]},
+}
+LABELS = {"app.kubernetes.io/managed-by": "ingress-manager"}
+OURS = as_created({**BY_HAND, "metadata": {**NAMES, "labels": LABELS}}, SHOP)
+HTTPROUTE = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "spec": {"parentRefs": [{"name": "w"}]}}
+ON_A_CLUSTER = settings_on_a_cluster("defaults: {class: nginx}\n")
+SETTINGS = {name: [each] for name, each in ON_A_CLUSTER.items()}
+ANSWERS: dict[str, list[Object]] = {
+    "events": [event(SHOP, "Ingress team-a/shop isn't there yet")],
+    "services": [SHOP],
+    "services,ingresses": [SHOP, OURS],
+    "ingresses": [BY_HAND],
+    "ingresses.networking.k8s.io": [OURS],
+    "httproutes.gateway.networking.k8s.io": [OURS | HTTPROUTE],
+    **SETTINGS,
+    "decoratorcontrollers.metacontroller.k8s.io": ON_A_CLUSTER["decoratorcontrollers.metacontroller.k8s.io"]["items"],
+    "compositecontrollers.metacontroller.k8s.io": [],
+}
+COMMANDS = (
+    *(["render", "-o", form] for form in ("yaml", "json", "name")),
+    *([command, "-o", form] for command in ("audit", "status") for form in ("table", "json")),
+    ["status", "team-a/shop"],
+    *(["adopt", "team-a/shop"], ["release", "team-a/shop"], ["release", "team-a/shop", "--apply"]),
+    *(["uninstall", "--keep"], ["uninstall", "--remove", "--apply"]),
+)
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for level in range(levels):
+        value = {"a": value} if level % 2 else [value]
+    return value
+
+
+NUMBERS = [0, -1, True, 1e400, 10**400]
+ODD = [None, *NUMBERS, "", "--all", EVIL, "\0", [], [None], [EVIL], {}, {EVIL: EVIL}, nested(150), nested(900)]
+
+
+class Forged(Cluster):
+    """Answers any text to what no test says."""
+
+    def answer(self, words: Sequence[str], stdin: str) -> str:
+        """Return objects as kubectl prints them."""
+        name = words[words.index("--") + 1]
+        found = self.answers.get(name, f"7 {EVIL}") if words[0] == "get" else ""
+        assert stdin == ""
+        return found if isinstance(found, str) else json.dumps({"kind": "List", "apiVersion": "v1", "items": found})
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield path
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from places(value[key], (*path, key))
+
+
+@given(st.data())
+def test_whatever_kubectl_prints_is_told_in_lines_and_no_terminal_obeys_it(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from([key for key, objects in ANSWERS.items() if objects]))
+    place = data.draw(st.sampled_from(list(places(ANSWERS[name]))))
+    forged = put(ANSWERS[name], place, data.draw(st.sampled_from(ODD)))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        Forged(monkeypatch, {**ANSWERS, name: forged})
+        for command in COMMANDS:
+            ended = run(*command)
+            assert ended.status in {0, 1, 2}
+            assert is_seen(ended.out + ended.err), command
+
+
+def test_the_name_of_a_file_is_shown_in_a_line(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    bad = json.dumps(service({"ingress/http": "maybe"}))
+    (folder / "\x1b[31m\udcff.json").write_text(bad)
+    (tmp_path / "settings.yaml").touch()
+    ended = run("audit", "-o", "json", "-f", folder, "--current-settings", tmp_path / "settings.yaml")
+    assert json.loads(ended.out)["findings"][0]["file"] == f"{folder}/\\x1b[31m\\udcff.json"
+    (folder / "\x1b[31m.yaml").symlink_to("nowhere")
+    ended = run("audit", "-f", folder)
+    assert (ended.status, is_seen(ended.err)) == (2, True)
