@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from ingress_manager.commands.printing.console import note, show
+from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.objects import FORMATS, printed
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import SERVICES
@@ -47,7 +47,8 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
     if policy.pauses:
         note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
         policy = policy.without_pause()
-    becomes = rendered(items, policy)
+    with waiting(f"deciding over {len(items)} objects"):
+        becomes = rendered(items, policy)
     if not check:
         for text in printed(becomes.objects, output):
             click.echo(text, nl=False)

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -16,6 +17,7 @@ from devcluster.build import REPOSITORY
 from devcluster.programs import find_kubectl
 from ingress_manager.commands import main
 from ingress_manager.commands.main import commands
+from ingress_manager.commands.printing import console
 from ingress_manager.commands.reading.rights import Where, rights_of
 from tests.commands.commands import run
 
@@ -93,6 +95,14 @@ def test_on_a_terminal_no_word_of_a_message_is_broken(tmp_path: Path) -> None:
     )
     assert "With the default settings;\r\n    --settings FILE takes\r\n    others.\r\n" in shown
     assert '\r\n    "yes" must be "true" or\r\n    "false" [invalid-value]\r\n' in shown
+
+
+def test_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(console, "PATIENCE", 0.001)
+    with console.waiting("waiting for the test"):
+        while not (shown := capsys.readouterr().err):
+            time.sleep(0.001)
+    assert shown == "… waiting for the test\n"
 
 
 def test_the_commands_start_without_what_serves_the_hook_and_without_rich() -> None:

@@ -10,7 +10,7 @@ from ingress_manager.commands.audit.kinds import KINDS
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.printing import FORMATS, printed
 from ingress_manager.commands.audit.seen import Severity
-from ingress_manager.commands.printing.console import note, width
+from ingress_manager.commands.printing.console import note, waiting, width
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source
@@ -81,7 +81,8 @@ def look_at(
     `policy` are the settings, or the sentence why they can't be read; `events` says whether Events are read in any
     case. Of files, what is around isn't looked at.
     """
-    view = view_of(source, policy)
+    with waiting("judging what is there"):
+        view = view_of(source, policy)
     around = Surroundings() if source.files else read_surroundings(source, view)
     findings = audit_of(view, UNKNOWN if isinstance(policy, str) else policy, around, kinds)
     sentences, is_blind = [*view.unseen().values(), *around.unseen], bool(view.unseen())

@@ -3,13 +3,18 @@
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TextIO
 
 import click
 
 from ingress_manager.commands.printing.words import INDENT, Message, wrapped
 from ingress_manager.core.text import one_line
+
+PATIENCE = 2.0
+"""Seconds after which a person is told what is taking so long."""
 
 
 def use_colour(context: click.Context) -> None:
@@ -45,3 +50,15 @@ def note(sentence: str) -> None:
 def fitted(line: str) -> str:
     """Return a line for standard error: on a terminal as several, none of which breaks a word."""
     return "\n".join(wrapped(line, width(sys.stderr), hanging=INDENT))
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Say on standard error what is being done, if it takes more than two seconds."""
+    timer = threading.Timer(PATIENCE, lambda: click.echo(f"… {what}", err=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

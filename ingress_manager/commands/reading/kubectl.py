@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import click
 
+from ingress_manager.commands.printing.console import waiting
 from ingress_manager.commands.printing.words import with_options
 from ingress_manager.commands.reading.kinds import LISTS
 from ingress_manager.commands.reading.manifests import Item, read
@@ -48,14 +49,15 @@ class Kubectl:
         program = shutil.which("kubectl")
         if program is None:
             raise KubectlFailed("kubectl is not on PATH; most commands read files instead, with -f FILE")
-        ended = subprocess.run(  # noqa: S603 - the arguments are the user's own
-            [program, *with_options(arguments, self.options)],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            input=stdin,
-            check=False,
-        )
+        with waiting(f"waiting for kubectl {arguments[0]}"):
+            ended = subprocess.run(  # noqa: S603 - the arguments are the user's own
+                [program, *with_options(arguments, self.options)],
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                input=stdin,
+                check=False,
+            )
         if ended.returncode:
             raise KubectlFailed(message(ended.stderr) or f"kubectl failed with exit code {ended.returncode}")
         return ended.stdout
