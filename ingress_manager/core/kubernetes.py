@@ -37,7 +37,6 @@ class ServicePort(msgspec.Struct, rename="camel", frozen=True):
     name: str | None = None
     protocol: str = "TCP"
     app_protocol: str | None = None
-    target_port: int | str | None = None
 
 
 class ServiceSpec(msgspec.Struct, frozen=True):
@@ -156,9 +155,6 @@ class RouteMatch(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True
 
 class RouteRule(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     matches: list[RouteMatch] | None = None
-    filters: list[Any] | None = None
-    timeouts: Any = None
-    backend_refs: list[Any] | None = None
 
 
 class RouteSpec(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
