@@ -22,7 +22,7 @@ from ingress_manager.core.annotations import PATH_TYPES, PROFILE
 from ingress_manager.core.copying import DEFAULT_COPIED, MANAGED_BY_LABEL, wrong_copied_key
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.kubernetes import LAST_APPLIED
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.settings import parse
 from tests import adoptions, golden
 from tests.commands.commands import DEFAULTS, Cluster, Ended, event, listing, run
@@ -92,6 +92,11 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
 
 TIGHT = {"hosts": ["nobody.example.com"], "pathTypes": ["Prefix"], "copyAnnotations": {"example.com/none": "any"}}
 """Limits that keep out nearly every Ingress."""
+
+
+def test_each_limit_is_proposed_or_keeps_no_ingress_out() -> None:
+    """A new limit has to be in TIGHT, and among what adopt/needed.py lifts and proposes."""
+    assert {*TIGHT, "classes"} == {*Limits.__struct_encode_fields__} - {"profiles", "acceptedLosses"}
 
 
 def tightened(case: golden.Case) -> dict[str, Any]:
