@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,8 +88,9 @@ def test_whatever_a_dump_holds_a_shell_reads_only_what_is_meant(drawn: list[Obje
         view = look(items, LENIENT)
         found = audit_of(view, LENIENT, Surroundings())
         looked = Looked(view, Surroundings(), found, (), [], is_blind=False)
-        assert is_seen("".join(printed(looked, "table")))
-        assert is_seen("".join(status([*Judge(looked).rows(view.services.values())], [], "table")))
+        assert is_seen(click.unstyle("".join(printed(looked, "table"))))
+        rows = [*Judge(looked).rows(view.services.values())]
+        assert is_seen(click.unstyle("".join(status(rows, [], "table"))))
         for each in found:
             if each.command:
                 checked(each.command, shown(each.command))

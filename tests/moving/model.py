@@ -23,13 +23,11 @@ from ingress_manager.core.decide import not_made
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.kubernetes import key_of as named
 from ingress_manager.core.policy import Policy
-from tests.commands.commands import by_name as called_by_name
-from tests.commands.commands import event, listing
+from tests.commands.commands import by_name, event, listing
 from tests.dumps import patched
 
 Key = tuple[str, str, str]
 KINDS = {"services": "Service", "ingress": "Ingress", "ingresses": "Ingress", "events": "Event"}
-ADDRESS = {"loadBalancer": {"ingress": [{"ip": "203.0.113.10"}]}}
 
 
 def key_of(obj: Object) -> Key:
@@ -105,7 +103,7 @@ class Model:
                 if fully or self._lags is None or self._lags.random() < 0.5:
                     self._seen[kind] = self.all(kind)
             for each in self.all("Ingress"):
-                self.update(INGRESSES, each | {"status": ADDRESS})
+                self.update(INGRESSES, each | {"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.10"}]}}})
             for each in self._seen["Service"]:
                 self._sync(each)
         self._reacting = False
@@ -144,7 +142,7 @@ class Model:
 
     def kubectl(self, *words: str, stdin: str = "") -> str:
         """Return what kubectl prints. Raises KubectlFailed with what it says on standard error."""
-        verb, *rest = called_by_name(words)
+        verb, *rest = by_name(words)
         options = dict(each.removeprefix("--").partition("=")[::2] for each in rest if each.startswith("-"))
         names = [each for each in rest if not each.startswith("-")]
         if verb == "get":
@@ -171,10 +169,10 @@ class Model:
         kinds = {KINDS.get(each.partition(".")[0], "") for each in names[0].split(",")}
         if "" in kinds:
             raise KubectlFailed(f'error: the server doesn\'t have a resource type "{names[0]}"')
-        found = [each for each in self.all(*kinds) if options.get("namespace") in {None, each["metadata"]["namespace"]}]
+        found = [each for each in self.all(*kinds) if names[1:] in ([], [each["metadata"]["name"]])]
+        found = [each for each in found if options.get("namespace") in {None, each["metadata"]["namespace"]}]
         if "Event" in kinds:
             found = [each for each in found if f"={each['involvedObject']['uid']}," in options["field-selector"]]
-        found = [each for each in found if names[1:] in ([], [each["metadata"]["name"]])]
         return json.dumps(listing(*found))
 
 

@@ -77,8 +77,9 @@ def ingress(chance: Random, services: Sequence[Object], hosts: Sequence[str], cl
         several = [{"hosts": [host], "secretName": f"cert-{number}"} for number, host in enumerate(named)]
         one: list[Object] = [{"hosts": named, "secretName": "cert"}]
         spec["tls"] = chance.choice((one, one, one, [{"secretName": "cert"}], wild, several))
-    annotations = {"annotations": chance.choice(OF["annotations"])}
-    return new(INGRESSES, chance.choice((name, name, f"{name}-a", f"{name}-b")), namespace, annotations, spec=spec)
+    annotations = chance.choice([each for alike in OF["annotations"] for each in alike])
+    label = chance.choice((name, name, f"{name}-a", f"{name}-b"))
+    return new(INGRESSES, label, namespace, {"annotations": annotations}, spec=spec)
 
 
 class Player(Model):
@@ -162,9 +163,8 @@ class Player(Model):
 def test_what_answers_answers_at_every_moment_of_moving_in_and_out_and_another_run_ends_what_was_cut_off(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    option = request.config.getoption
-    first, number = option("--seed"), option("--clusters") if option("--thorough") else 20
-    for seed in range(first, first + number):
+    first, number, is_thorough = (request.config.getoption(each) for each in ("--seed", "--clusters", "--thorough"))
+    for seed in range(first, first + (number if is_thorough else 20)):
         whole = Player(seed, tmp_path, monkeypatch)
         assert whole.adopt() in {0, 1}, whole
         left, writes = whole.ours(ours=False), whole.writes
