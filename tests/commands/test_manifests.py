@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,15 +9,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devcluster.sync_requests import Object, service
+from devcluster.sync_requests import Object
 from ingress_manager.commands.printing.objects import FORMATS, as_yaml, printed
 from ingress_manager.commands.reading.documents import DEEPEST
 from ingress_manager.commands.reading.manifests import Read, Unreadable, read
 from ingress_manager.commands.render import rendered
 from ingress_manager.commands.view.objects import as_spec
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.text import is_seen
-from tests.commands.commands import run
 from tests.core import made_up
 from tests.words import ours
 
@@ -175,16 +172,3 @@ def test_what_is_printed_is_read_as_it_was(value: Any) -> None:
     shown = as_yaml({"value": value})
     assert read(shown, "f").items[0].object == {"value": value} or isinstance(value, float | list | dict)
     assert yaml.safe_load(shown) == {"value": value}
-
-
-def test_the_name_of_a_file_is_shown_in_a_line(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    bad = json.dumps(service({"ingress/http": "maybe"}))
-    (folder / "\x1b[31m\udcff.json").write_text(bad)
-    (tmp_path / "settings.yaml").touch()
-    ended = run("audit", "-o", "json", "-f", folder, "--current-settings", tmp_path / "settings.yaml")
-    assert json.loads(ended.out)["findings"][0]["file"] == f"{folder}/\\x1b[31m\\udcff.json"
-    (folder / "\x1b[31m.yaml").symlink_to("nowhere")
-    ended = run("audit", "-f", folder)
-    assert (ended.status, is_seen(ended.err)) == (2, True)
