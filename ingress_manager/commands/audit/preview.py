@@ -60,7 +60,7 @@ def _removed(view: View) -> Iterator[Finding]:
 def _effect(view: View, finding: Finding) -> Finding:
     """Return what would be done about a finding. No person has to do it."""
     effect, sentence = OF_KIND[finding.kind], finding.sentence
-    if effect is CHANGED and (lost := _lost(view, finding.item)):
+    if effect == CHANGED and (lost := _lost(view, finding.item)):
         effect, sentence = MOVED, f"{listed(lost)} would answer no more: {sentence}"
     return finding._replace(kind=effect, sentence=sentence, command=())
 

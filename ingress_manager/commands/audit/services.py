@@ -157,7 +157,7 @@ def _lacks(each: ObjectView, owner: ServiceView | None) -> str:
 def _correct(service: Item, refused: Refused) -> Command:
     """Return the command with which a Service is corrected; `kubectl edit`, unless all of it is sure.
 
-    None where it is the administrator who has to do something.
+    It is empty where the administrator has to do something.
     """
     if any(problem.reason is Reason.NOT_WATCHED for problem in refused.problems):
         return ()
