@@ -11,7 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import msgspec
 
 from ingress_manager.core.strict_yaml import FieldPath
-from ingress_manager.core.text import LONGEST_KEY, cut, did_you_mean, quoted
+from ingress_manager.core.text import LONGEST_KEY, cut, nearest, quoted
 
 LONGEST_MISTAKE = 2000
 """Characters of a mistake that are shown."""
@@ -75,10 +75,9 @@ def alternatives(type_: Any) -> list[Any]:
 
 
 def fields_of(type_: Any) -> dict[str, Any]:
-    """Return the types of the fields of a struct; none of any other type."""
-    if not (isinstance(type_, type) and issubclass(type_, msgspec.Struct)):
-        return {}
-    return {field.encode_name: field.type for field in msgspec.structs.fields(type_)}
+    """Return the types of the fields of a struct, if a value of this type may be one."""
+    structs = [each for each in alternatives(type_) if isinstance(each, type) and issubclass(each, msgspec.Struct)]
+    return {field.encode_name: field.type for each in structs for field in msgspec.structs.fields(each)}
 
 
 def mistake(said: str, type_: Any, path: FieldPath) -> FieldError:
@@ -101,8 +100,7 @@ def mistake(said: str, type_: Any, path: FieldPath) -> FieldError:
 
 def meant(key: str, type_: Any, path: FieldPath) -> str:
     """Return the end of a sentence about an unknown field: the one that is like it, or of its name a level deeper."""
-    [fields] = filter(None, map(fields_of, alternatives(type_)))
-    for name, inner in fields.items():
-        if any(key in fields_of(each) for each in alternatives(inner)):
-            return f"; did you mean {shown((*path, name, key))}?"
-    return did_you_mean(key, fields)
+    fields = fields_of(type_)
+    deeper = [(name, key) for name, inner in fields.items() if key in fields_of(inner)]
+    near = shown((*path, *deeper[0])) if deeper else nearest(key, fields)
+    return f"; did you mean {near}?" if near else ""

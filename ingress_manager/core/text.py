@@ -53,17 +53,11 @@ def listed(things: Sequence[Thing], show: Callable[[Thing], str] = str) -> str:
     return shown if len(things) <= MOST_LISTED else f"{shown} and {len(things) - MOST_LISTED} more"
 
 
-def did_you_mean(word: str, known: Iterable[str], prefix: str = "") -> str:
-    """Return "; did you mean …?" with the known word that is nearest to `word`, or "" when none is near.
+def nearest(word: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return the known word that is nearest to `word`, or "" when none is near.
 
     `prefix` is what all known words begin with. It isn't compared, so that it doesn't make words alike.
     """
-    near = nearest(word, known, prefix)
-    return f"; did you mean {near}?" if near else ""
-
-
-def nearest(word: str, known: Iterable[str], prefix: str = "") -> str:
-    """Return the known word that is nearest to `word`, or "" when none is near; `prefix` as in `did_you_mean`."""
     words = [each.removeprefix(prefix) for each in known if len(each) <= LONGEST_WORD]
     if len(word) > LONGEST_WORD or len(words) > MOST_WORDS:
         return ""
