@@ -8,6 +8,7 @@ from typing import Any
 
 import gevent
 
+from hooks import gunicorn_conf
 from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings, but for those below
 from hooks.gunicorn_conf import addresses
 
@@ -39,8 +40,9 @@ def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLCont
     return context
 
 
-def post_worker_init(_worker: Any) -> None:
+def post_worker_init(worker: Any) -> None:  # type: ignore[no-redef]
     """Limit the time of handshakes, after which gunicorn takes the limit off; and log none that fails."""
+    gunicorn_conf.post_worker_init(worker)
     socket.setdefaulttimeout(HANDSHAKE_SECONDS)
     hub = gevent.get_hub()
     hub.NOT_ERROR = (*hub.NOT_ERROR, OSError)

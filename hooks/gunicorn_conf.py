@@ -1,5 +1,6 @@
 """How the hook is served: `gunicorn --config python:hooks.gunicorn_conf 'hooks.app:create_app()'`."""
 
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -54,6 +55,11 @@ forwarded_allow_ips = ""
 control_socket_disable = True
 
 logger_class = "hooks.logs.Logger"
+
+
+def post_worker_init(_worker: object) -> None:
+    """Leave Ctrl-C to the master: a worker that is told by both to end prints a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def post_request(_worker: object, _request: object, _environ: object, _response: object) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from ingress_manager.core.errors import MOST_KEPT, Problem, Problems, Refused
-from ingress_manager.core.text import nearest, is_seen, listed, one_line, quoted
+from ingress_manager.core.text import is_seen, listed, nearest, one_line, quoted
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The shell of the answer at `kubectl apply`: routes, statuses, log, metrics, and the certificate."""
 
+import signal
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
@@ -97,6 +98,9 @@ def test_the_last_certificate_is_served_while_a_new_one_can_not_be_loaded(monkey
     assert served == ["second", "second", "third"]
     limits: list[float] = []
     monkeypatch.setattr("socket.setdefaulttimeout", limits.append)
+    ignored: list[object] = []
+    monkeypatch.setattr("signal.signal", lambda *told: ignored.append(told))
     monkeypatch.setattr("gevent.get_hub", lambda: SimpleNamespace(NOT_ERROR=()))
     admission_conf.post_worker_init(None)
     assert limits == [admission_conf.HANDSHAKE_SECONDS]
+    assert ignored == [(signal.SIGINT, signal.SIG_IGN)]

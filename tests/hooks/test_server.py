@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -176,6 +177,16 @@ def test_a_client_that_never_stops_sending_holds_up_nobody_else(server: Server, 
     finally:
         client.kill()
         client.wait()
+
+
+def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        events = [str(line["event"]) for line in server.log_lines()]
+        (worker,) = [int(event.rpartition(" ")[2]) for event in events if event.startswith("Booting worker")]
+        for process in (worker, server.process.pid):  # a terminal tells both
+            os.kill(process, signal.SIGINT)
+        assert server.process.wait(30) == 0
+    assert server.log_lines(), "all of it is JSON"
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="This machine has no IPv6, so [::] was not tested.")
