@@ -3,18 +3,15 @@
 It is what `render` prints: the same function decides. Any text has a result.
 """
 
-import errno
 import gc
 import json
 import logging
-import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.objects import as_yaml
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from flask import Flask
 
 ADDRESS = "127.0.0.1"
-PORT = 8090
 PAGE = Path(__file__).with_name("page")
 
 LARGEST_BODY = 1024 * 1024
@@ -55,7 +51,7 @@ HEADERS = {
     "--port",
     metavar="N",
     type=click.IntRange(0, 65535),
-    default=PORT,
+    default=8090,
     show_default=True,
     help="The port of the page on 127.0.0.1; 0: any free port.",
 )
@@ -65,7 +61,7 @@ def play(port: int, settings: str | None) -> None:
 
     It prints the address of the page. Only this machine can open the page, and the page asks no other. Ctrl-C ends it.
 
-    Exit status: 0 after Ctrl-C, 2 for wrong use or if the port is taken.
+    Exit status: 0 after Ctrl-C, 1 if the port is taken, 2 for wrong use.
 
     \b
     Examples:
@@ -80,23 +76,11 @@ def play(port: int, settings: str | None) -> None:
         from werkzeug.serving import make_server  # noqa: PLC0415 - it takes long, and no other command needs it
     except ImportError as error:
         raise click.UsageError("it needs Flask: run `pip install '.[hook]'` in a clone of ingress-manager") from error
-    try:
-        listening = socket.create_server((ADDRESS, port))
-    except OSError as error:
-        reason = "is taken" if error.errno == errno.EADDRINUSE else f"can't be used: {error.strerror}"
-        raise click.UsageError(f"port {port} {reason}; --port N takes another, --port 0 any that is free") from error
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    with listening, make_server(ADDRESS, port, app_of(text), threaded=True, fd=listening.fileno()) as server:
+    with make_server(ADDRESS, port, app_of(text), threaded=True) as server:
         click.echo(f"http://{ADDRESS}:{server.port}/")
         note("Open it in a browser. Ctrl-C ends it.")
         server.serve_forever()
-
-
-class Typed(msgspec.Struct):
-    """What the page asks with."""
-
-    service: str
-    settings: str
 
 
 def app_of(settings: str) -> "Flask":
@@ -105,7 +89,6 @@ def app_of(settings: str) -> "Flask":
     It answers neither a name of somebody else that leads here, nor what another page asks.
     """
     from flask import Flask, Response, abort, request  # noqa: PLC0415
-    from werkzeug.exceptions import HTTPException  # noqa: PLC0415
 
     app = Flask(__name__, static_folder=PAGE, static_url_path="")
     app.config.update(TRUSTED_HOSTS=["localhost", ADDRESS], MAX_CONTENT_LENGTH=LARGEST_BODY)
@@ -121,16 +104,8 @@ def app_of(settings: str) -> "Flask":
     @app.post("/result")
     def result() -> dict[str, Any]:
         if request.headers.get("Origin") != request.host_url.rstrip("/"):
-            abort(403, "another page may not ask this")
-        try:
-            typed = msgspec.json.decode(request.get_data(), type=Typed)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            abort(400, 'it must be {"service": "…", "settings": "…"}')
-        return result_of(typed.service, typed.settings)
-
-    @app.errorhandler(HTTPException)
-    def error(said: HTTPException) -> Response:
-        return Response(f"{said.description}\n", said.code, mimetype="text/plain")
+            abort(403)
+        return result_of(request.form["service"], request.form["settings"])
 
     @app.after_request
     def with_headers(response: Response) -> Response:

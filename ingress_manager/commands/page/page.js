@@ -110,9 +110,8 @@ async function ask(signal) {
   const state = keepInAddress();
   let result;
   try {
-    const headers = { "Content-Type": "application/json" };
-    const response = await fetch("result", { method: "POST", headers, body: JSON.stringify(state), signal });
-    result = response.ok ? await response.json() : silent(`The server can’t decide: ${(await response.text()).trim()}.`);
+    const response = await fetch("result", { method: "POST", body: new URLSearchParams(state), signal });
+    result = response.ok ? await response.json() : silent(`The server can’t decide: ${response.statusText}.`);
   } catch {
     result = silent(NO_ANSWER);
   }
