@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
 from http.client import HTTPConnection, HTTPException
-from socket import create_connection, socket
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -35,8 +34,6 @@ STATUS = "status"
 ANY_NAME = "any-name"
 """A name for a host that may have any: below that of a wildcard, or below example.com for a rule without a host."""
 
-NOTHING_ASKED = 2
-
 _ADDRESS = re.compile(r"\[?(?P<name>[^\s,\[\]]+?)\]?(?::(?P<http>\d{1,5}),(?P<https>\d{1,5}))?")
 
 _PLAIN = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\.|\.(?![*+?{]))*")
@@ -49,10 +46,6 @@ class Address(NamedTuple):
     name: str
     http: int
     https: int
-
-    def connect(self, port: int) -> socket:
-        """Return a connection. Raises OSError."""
-        return create_connection((self.name, port), TIMEOUT)
 
 
 class Request(NamedTuple):
@@ -113,17 +106,13 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
                 requests.setdefault(request, item.full_name)
     if not requests:
         note(f"There is no Ingress of the class {ingress_class} in what was read.")
-        context.exit(NOTHING_ASKED)
-
-    def differing(request: Request) -> list[str]:
-        return list(differences(ask(old, request), ask(new, request)))
-
+        context.exit(2)
     note(f"… asking for {counted(len(requests), 'URL')}, twice")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = list(pool.map(differing, requests))
+        found = list(pool.map(lambda request: differences(ask(old, request), ask(new, request)), requests))
     for (request, name), told in zip(requests.items(), found, strict=True):
         for each in told:
-            click.echo(f"{name} {request.scheme}://{request.host}{request.path} {each}")
+            click.echo(one_line(f"{name} {request.scheme}://{request.host}{request.path} {each}"))
     differ = sum(map(bool, found))
     click.echo(f"{counted(len(requests), 'request')}, {differ:,} differ")
     context.exit(1 if differ else 0)
@@ -149,43 +138,32 @@ def plain_part(path: str) -> str:
     return re.sub(r"\\(.)", r"\1", path[:end])
 
 
-def ask(address: Address, request: Request) -> Answer:
-    """Return how the controller at an address answers."""
+def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
+    """Return how the controller at an address answers, and whether a browser would trust its certificate.
+
+    One that it would not trust is taken all the same: the old controller may have such a one, too.
+    """
+    port = getattr(address, request.scheme)
     try:
-        connected, certificate = connection_for(address, request)
-        with closing(connected), closing(HTTPConnection(request.host)) as connection:
-            connection.sock = connected
-            connection.request("GET", request.path, headers={"User-Agent": "ingress-manager"})
+        with closing(HTTPConnection(address.name, port, timeout=TIMEOUT)) as connection:
+            connection.connect()
+            if request.scheme == "https":
+                connection.sock = tls(verified=verified).wrap_socket(connection.sock, server_hostname=request.host)
+            connection.request("GET", request.path, headers={"Host": request.host, "User-Agent": "ingress-manager"})
             answer = connection.getresponse()
-            facts = {name: comparable(name, answer.headers.get_all(name, [])) for name in COMPARED}
-            return {STATUS: str(answer.status), **facts, "certificate": certificate}
+    except ssl.SSLCertVerificationError:
+        return ask(address, request, verified=False)
     except TimeoutError:
         return {STATUS: f"no answer in {TIMEOUT:.0f} seconds"}
     except (OSError, HTTPException, ValueError) as error:
         return {STATUS: f"no answer ({error})"}
-
-
-def connection_for(address: Address, request: Request) -> tuple[socket, str]:
-    """Return a connection for a request, and whether a browser would trust the certificate. Raises OSError.
-
-    One that it would not trust is taken all the same: the old controller may have such a one, too.
-    """
-    if request.scheme == "http":
-        return address.connect(address.http), ""
-    try:
-        return tls(verified=True).wrap_socket(address.connect(address.https), server_hostname=request.host), "trusted"
-    except ssl.SSLCertVerificationError:
-        connected = tls(verified=False).wrap_socket(address.connect(address.https), server_hostname=request.host)
-        return connected, "not trusted"
+    facts = {name: comparable(name, answer.headers.get_all(name, [])) for name in COMPARED}
+    return {STATUS: str(answer.status), **facts, "certificate": "trusted" if verified else "not trusted"}
 
 
 @cache
 def tls(*, verified: bool) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if not verified:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
+    return ssl.create_default_context() if verified else ssl._create_unverified_context()  # noqa: S323
 
 
 def comparable(name: str, values: Sequence[str]) -> str:
@@ -199,12 +177,9 @@ def comparable(name: str, values: Sequence[str]) -> str:
     return ", ".join(values)
 
 
-def differences(old: Answer, new: Answer) -> Iterator[str]:
-    """Yield what differs, a sentence each. What wasn't answered is always told."""
+def differences(old: Answer, new: Answer) -> list[str]:
+    """Return what differs, a sentence each. What wasn't answered is always told."""
     if len(old) == 1 or len(new) == 1 or old[STATUS] != new[STATUS]:
-        yield one_line(f"{old[STATUS]} → {new[STATUS]}")
-        return
-    for name, value in old.items():
-        if value != new[name]:
-            told = [quoted(each) if each else "none" for each in (value, new[name])]
-            yield f"{name}: {told[0]} → {told[1]}"
+        return [f"{old[STATUS]} → {new[STATUS]}"]
+    pairs = {name: (value, new[name]) for name, value in old.items() if value != new[name]}
+    return [f"{name}: {' → '.join(quoted(each) if each else 'none' for each in pair)}" for name, pair in pairs.items()]

@@ -133,10 +133,10 @@ def test_what_is_not_answered_is_told_even_if_neither_answers(
     monkeypatch.setattr(compare, "TIMEOUT", 0.5)
     for each in controllers:
         each.says["http://a.example.com/"] = (SILENT, {})
-    ended = asked_with(controllers, ingress("a", "a.example.com", "/"), ingress("b", "a b", "/"))
+    ended = asked_with(controllers, ingress("a", "a.example.com", "/"), ingress("b", "a\nb", "/"))
     assert ended.status == 1
     assert "team-a/a http://a.example.com/ no answer in 0 seconds → no answer in 0 seconds\n" in ended.out
-    assert " no answer (" in ended.out
+    assert "team-a/b http://a\\nb/ no answer (" in ended.out
 
 
 def test_the_hosts_and_paths_of_an_ingress_are_asked_for(controllers: list[Controller]) -> None:
