@@ -58,19 +58,13 @@ class Cluster:
     def __init__(self, kubectl: Kubectl) -> None:
         self.kubectl = kubectl
         self.now = datetime.now(UTC)
-        self._read: dict[str, Sequence[Item] | KubectlFailed] = {}
+        self._read: dict[str, Sequence[Item]] = {}
 
     def all(self, resources: str, *options: str) -> Sequence[Item]:
         """Return the objects of a kind, such as "deployments.apps"; none where the cluster doesn't know it."""
         if resources not in self._read:
-            try:
-                self._read[resources] = self.kubectl.get_if_known(resources, *(options or (ALL,)))
-            except KubectlFailed as failed:
-                self._read[resources] = failed
-        read = self._read[resources]
-        if isinstance(read, KubectlFailed):
-            raise read
-        return read
+            self._read[resources] = self.kubectl.get_if_known(resources, *(options or (ALL,)))
+        return self._read[resources]
 
     def one(self, resource: str, name: str, namespace: str = "default") -> Item | None:
         """Return an object by its name, None where it isn't there; one that is in no namespace counts as in default."""

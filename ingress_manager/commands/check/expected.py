@@ -11,34 +11,34 @@ import yaml
 
 from ingress_manager.commands.check.cluster import Cluster, Line, wrong
 from ingress_manager.commands.reading.manifests import at
+from ingress_manager.commands.view.drift import changes
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.text import cut
 
 FOLDERS = ("controller", "httproute", "listenerset")
 """Those of metacontroller/: each adds a kind to what is in the one before it."""
 
-POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-RESOURCES = {
-    POLICY: "validatingadmissionpolicies.admissionregistration.k8s.io",
-    BINDING: "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+POLICIES = {
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies.admissionregistration.k8s.io",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings.admissionregistration.k8s.io",
 }
 
 LONGEST = 200
 """Characters of a difference: an expression has thousands."""
 
-DEFAULTS = {
-    "matchPolicy": "Equivalent",
-    "namespaceSelector": {},
-    "objectSelector": {},
-    "scope": "*",
-    "parameterNotFoundAction": "Allow",
-}
+ADDED = [
+    ("matchPolicy", "Equivalent"),
+    ("namespaceSelector", {}),
+    ("objectSelector", {}),
+    ("scope", "*"),
+    ("parameterNotFoundAction", "Allow"),
+]
 """What the API server adds where nothing is stated."""
 
 
 @cache
-def expected(folder: str) -> list[Object]:
-    """Return the objects that a folder in installed/ installs.
+def expected(folder: str) -> dict[tuple[str, str], Object]:
+    """Return the objects that a folder in installed/ installs, by kind and name.
 
     The folders are links to those that kustomize builds: what it makes of them is done here, too. Each patch of an
     overlay adds entries to lists of one object.
@@ -46,22 +46,14 @@ def expected(folder: str) -> list[Object]:
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     found = [each for file in files for each in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
     patches = [patch for each in found for patch in each.get("patches", ())]
-    found = [each for each in found if each["kind"] != "Kustomization"]
-    if patches:
-        found += deepcopy(expected(FOLDERS[FOLDERS.index(folder) - 1]))
+    objects = deepcopy(expected(FOLDERS[FOLDERS.index(folder) - 1])) if patches else {}
+    objects |= {(each["kind"], each["metadata"]["name"]): each for each in found if each["kind"] != "Kustomization"}
     for patch in patches:
-        target = patch["target"]["kind"], patch["target"]["name"]
-        [patched] = [each for each in found if (each["kind"], each["metadata"]["name"]) == target]
         for added in yaml.load(patch["patch"], yaml.CSafeLoader):
             _, *path, _ = added["path"].split("/")
-            inside: Any = reduce(getitem, path, patched)
-            inside.append(added["value"])
-    return found
-
-
-def of_kind(kind: str, *folders: str) -> list[Object]:
-    """Return the objects of a kind that some folders install."""
-    return [each for folder in folders for each in expected(folder) if each["kind"] == kind]
+            entries: Any = reduce(getitem, path, objects[patch["target"]["kind"], patch["target"]["name"]])
+            entries.append(added["value"])
+    return objects
 
 
 def folder_of(cluster: Cluster) -> str:
@@ -70,26 +62,17 @@ def folder_of(cluster: Cluster) -> str:
 
 
 def differences(ours: Object, found: Any) -> list[str]:
-    """Return how the spec of an object differs from ours, each time with the place, such as spec.attachments[0]."""
-    wanted, stands = dict(flat(ours["spec"])), dict(flat(at(found, "spec")))
-    return [
-        cut(f"{path} is {stands.get(path, 'missing')}; this version has {wanted.get(path, 'none')}", LONGEST)
-        for path in wanted | stands
-        if wanted.get(path) != stands.get(path)
-    ]
+    """Return how the spec of an object differs from ours, a field each: what it is, and what it should be."""
+    return [cut(each, LONGEST) for each in changes(plain(at(found, "spec")), plain(ours["spec"]), "spec")]
 
 
-def flat(found: Any, path: str = "spec") -> Iterator[tuple[str, Any]]:
-    """Yield each value with its place, but what the API server adds; in expressions spaces make no difference."""
-    if isinstance(found, dict) and found:
-        for key, value in found.items():
-            if value != DEFAULTS.get(key, found):
-                yield from flat(value, f"{path}.{key}")
-    elif isinstance(found, list) and found:
-        for number, value in enumerate(found):
-            yield from flat(value, f"{path}[{number}]")
-    else:
-        yield path, " ".join(found.split()) if isinstance(found, str) else found
+def plain(value: Any) -> Any:
+    """Return a value without what the API server adds; in expressions, spaces make no difference."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items() if (key, each) not in ADDED}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 def policies(cluster: Cluster) -> Iterator[Line]:
@@ -98,10 +81,10 @@ def policies(cluster: Cluster) -> Iterator[Line]:
     Those for more kinds guard the others as well.
     """
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
-    for name in (each["metadata"]["name"] for each in of_kind(POLICY, folders[0])):
-        for kind, resource in RESOURCES.items():
+    for kind, name in expected(folders[0]):
+        if resource := POLICIES.get(kind):
             found = cluster.one(resource, name)
-            told = [differences(each, found) for each in of_kind(kind, *folders) if each["metadata"]["name"] == name]
+            told = [differences(expected(folder)[kind, name], found) for folder in folders]
             if found is None:
                 yield wrong(f"the {kind} {name} isn't there")
             elif all(told):

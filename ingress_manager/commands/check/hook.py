@@ -61,9 +61,7 @@ def settings(cluster: Cluster) -> Iterator[Line]:
     if deployment is None:
         raise KubectlFailed(f"there is no Deployment {cluster.installation}")
     if text is None:
-        name = configmap_of(deployment)
-        why = f"no ConfigMap {deployment.namespace}/{name} has a settings.yaml" if name else f"{deployment} mounts none"
-        yield wrong(f"the settings aren't there: {why}")
+        yield wrong(f"the settings aren't there: {deployment} mounts no ConfigMap with a settings.yaml")
         return
     policy, told = text.policy(), cluster.told("ingress_manager_settings", "sha256")
     if isinstance(policy, Message):

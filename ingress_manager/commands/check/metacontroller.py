@@ -7,7 +7,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ingress_manager.commands.check.cluster import Cluster, Line, containers, engine_version, warning, wrong
-from ingress_manager.commands.check.expected import differences, folder_of, of_kind
+from ingress_manager.commands.check.expected import differences, expected, folder_of
 from ingress_manager.commands.check.provided import METACONTROLLER, by_version
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at
@@ -15,9 +15,6 @@ from ingress_manager.commands.reading.settings import CONTROLLER, RESOURCE
 
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
 """Fields of the DecoratorController without which Services don't get their Ingresses, or can't be deleted."""
-
-WEBHOOK = "spec.hooks.sync.webhook"
-"""Where the hook is, which is otherwise in each installation."""
 
 
 class Right(NamedTuple):
@@ -85,8 +82,9 @@ def decorator(cluster: Cluster) -> Iterator[Line]:
     if controller is None:
         yield wrong(f"the DecoratorController {CONTROLLER} isn't there, so that Metacontroller does nothing")
         return
-    [ours] = of_kind("DecoratorController", folder_of(cluster))
-    found = [each for each in differences(ours, controller) if not each.startswith(WEBHOOK)]
+    ours = expected(folder_of(cluster))["DecoratorController", CONTROLLER]
+    # Where the hook is, is otherwise in each installation.
+    found = [each for each in differences(ours, controller) if not each.startswith("spec.hooks.sync.webhook")]
     # The one that breaks something goes first.
     for each in sorted(found, key=lambda each: not each.startswith(BREAKING))[:1]:
         yield (wrong if each.startswith(BREAKING) else warning)(each)
@@ -100,8 +98,7 @@ def rights(cluster: Cluster) -> Iterator[Line]:
     account = f"{engine.namespace}:{at(engine, 'spec', 'template', 'spec', 'serviceAccountName') or 'default'}"
     needed = [
         Right(verb, group, resource)
-        for role in of_kind("ClusterRole", folder_of(cluster))
-        for rule in role["rules"]
+        for rule in expected(folder_of(cluster))["ClusterRole", CONTROLLER]["rules"]
         for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
         if verb != "get"  # it doesn't use it
     ]

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from ingress_manager.commands.check.cluster import Cluster, Line, unknown, warning, wrong
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND
 from ingress_manager.commands.reading.manifests import at, mappings
-from ingress_manager.core.policy import HTTPROUTE, Defaults, Policy, Profile
+from ingress_manager.core.policy import HTTPROUTE
 
 GROUP = "gateway.networking.k8s.io"
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
@@ -52,13 +52,6 @@ def kubernetes(cluster: Cluster) -> Iterator[Line]:
     yield from by_version("Kubernetes", str(at(stated, "serverVersion", "gitVersion")), KUBERNETES)
 
 
-def stated(policy: Policy) -> Iterator[Defaults | Profile]:
-    """Yield what is stated for Services: in general, for a namespace, in a profile."""
-    yield policy.defaults
-    yield from (each.defaults for each in policy.namespaces.values() if each.defaults is not UNSET)
-    yield from policy.profiles.values()
-
-
 def gateway_api(cluster: Cluster) -> Iterator[Line]:
     """Yield what is asked for that the DecoratorController doesn't make, and what it makes that has no CRD."""
     made = [kind for kind in PAGES if cluster.makes(f"{kind.lower()}s")]
@@ -72,7 +65,9 @@ def gateway_api(cluster: Cluster) -> Iterator[Line]:
         else:
             version = found[0].annotations.get(f"{GROUP}/bundle-version", "its CRD")
             yield from by_version(f"the Gateway API's {kind}", version, GATEWAY_API)
-    asked = [*stated(cluster.policy)]
+    policy = cluster.policy
+    in_namespaces = [each.defaults for each in policy.namespaces.values() if each.defaults is not UNSET]
+    asked = [policy.defaults, *in_namespaces, *policy.profiles.values()]
     kinds = ["HTTPRoute"] if any(HTTPROUTE in each.outputs for each in asked if each.outputs is not UNSET) else []
     if kinds and any(each.gateway and each.gateway.listener_sets for each in asked):
         kinds.append("ListenerSet")

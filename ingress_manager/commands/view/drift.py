@@ -25,17 +25,18 @@ MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
 
 def differences(item: Item, desired: Object) -> list[str]:
     """Return what is different, a field each: what it is, and what it should be. Raises ValueError as `merged`."""
-    return list(_differences(our_parts(item.object), merged(item, desired), ""))
+    return list(changes(our_parts(item.object), merged(item, desired), ""))
 
 
-def _differences(now: Any, then: Any, path: str) -> Iterator[str]:
+def changes(now: Any, then: Any, path: str) -> Iterator[str]:
+    """Yield what of a value at a path is to be another one: what it is, and what it should be."""
     if isinstance(now, dict) and isinstance(then, dict):
         for key in dict.fromkeys((*now, *then)):
             step = f".{key}" if key.isidentifier() else f"[{quoted(key)}]"
-            yield from _differences(now.get(key), then.get(key), f"{path}{step}".removeprefix("."))
+            yield from changes(now.get(key), then.get(key), f"{path}{step}".removeprefix("."))
     elif isinstance(now, list) and isinstance(then, list) and len(now) == len(then):
         for number, (one, other) in enumerate(zip(now, then, strict=True)):
-            yield from _differences(one, other, f"{path}[{number}]")
+            yield from changes(one, other, f"{path}[{number}]")
     elif not same(now, then):
         yield f"{path} is {_shown(now)} instead of {_shown(then)}"
 
