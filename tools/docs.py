@@ -17,7 +17,7 @@ import yaml
 from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
-from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.audit import KINDS
 from ingress_manager.commands.audit.seen import Severity
 from ingress_manager.commands.check.provided import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.leaving import judge as leaving

@@ -5,8 +5,7 @@ from collections.abc import Collection, Sequence
 import click
 from click.core import ParameterSource
 
-from ingress_manager.commands.audit.audit import Looked, audit_of, is_unexplained, with_reasons
-from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_unexplained, with_reasons
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.printing import FORMATS, printed
 from ingress_manager.commands.audit.seen import Severity

@@ -14,15 +14,7 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key
 from ingress_manager.core.policy import Policy
 
-SYNC_ALL: Command = (
-    "kubectl",
-    "rollout",
-    "restart",
-    "--namespace=metacontroller",
-    "--",
-    "deployment",
-    "metacontroller",
-)
+SYNC_ALL = ("kubectl", "rollout", "restart", "--namespace=metacontroller", "--", "deployment", "metacontroller")
 """Metacontroller syncs every Service when it starts."""
 
 
@@ -67,7 +59,9 @@ class Seen:
 
     def __init__(self, view: View, policy: Policy | Unknown, around: Surroundings) -> None:
         self.view, self.policy, self.around = view, policy, around
-        self.exposed = [each for each in view.services.values() if each.is_exposed or each.observed]
+        # Without the settings, nobody knows what a Service should have.
+        decided = [each for each in view.services.values() if not isinstance(each.decision, Unknown)]
+        self.exposed = [each for each in decided if each.is_exposed or each.observed]
         self.accepted = [each for each in self.exposed if not (each.refused or is_being_deleted(each.item))]
         """The Services whose desired objects Metacontroller makes."""
 
@@ -97,7 +91,8 @@ class Seen:
         self.standing = [(each, owner) for each, owner in ours if owner and each.is_marked]
         """What Metacontroller takes for made for a Service."""
 
-        self.alone = [(each, owner) for each, owner in ours if not (owner and each.is_marked)]
+        are_judged = not isinstance(view.policy, Unknown)
+        self.alone = [(each, owner) for each, owner in ours if are_judged and not (owner and each.is_marked)]
         """What says that it is ours, and Metacontroller takes for no Service's; with the Service that controls it."""
 
     def asking_for(self, each: ObjectView) -> ServiceView | None:

@@ -5,9 +5,8 @@ from time import monotonic, sleep
 
 import click
 
-from ingress_manager.commands.audit.audit import Looked
-from ingress_manager.commands.audit.command import look_at
-from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.audit import KINDS, Looked
+from ingress_manager.commands.audit.command import COULD_NOT_LOOK, look_at
 from ingress_manager.commands.printing.console import width
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
@@ -17,7 +16,6 @@ from ingress_manager.commands.view.cluster import read_policy
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.core.text import one_line
 
-COULD_NOT_LOOK = 2
 BETWEEN_LOOKS = 2.0
 """Seconds."""
 

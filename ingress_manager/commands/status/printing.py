@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from click import style
 
-from ingress_manager.commands.audit.audit import Looked
-from ingress_manager.commands.audit.kinds import KINDS
+from ingress_manager.commands.audit.audit import KINDS, Looked
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.console import unseen_lines
 from ingress_manager.commands.printing.objects import as_json
