@@ -18,7 +18,6 @@ from ingress_manager.commands.view.objects import class_of, ingresses_in
 from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import NGINX
 
-NOTHING_READ = 2
 MOST_VALUES = 3
 """Of an annotation, which are shown; more would say little."""
 
@@ -91,7 +90,7 @@ def leaving(context: click.Context, source: Source, output: str) -> None:
             f"Then give the class nginx to {listed(without_class)}."
         )
     bad = any(each.gateway in {AtGateway.OPEN, AtGateway.REFUSED} for each in left)
-    context.exit(1 if bad else 0 if left else NOTHING_READ)
+    context.exit(1 if bad else 0 if left else 2)
 
 
 def report(left: Sequence[Left], columns: int) -> Iterator[str]:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import msgspec
 import yaml
 
-from ingress_manager.commands.leaving.order import Stated, answered_by_others, hosts_of
+from ingress_manager.commands.leaving.order import Stated, answered_by_others, hosts_of, is_by_regex
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import class_of
-from ingress_manager.core.kubernetes import AttachmentMeta, Ingress, IngressSpec
+from ingress_manager.core.kubernetes import IngressSpec
 from ingress_manager.core.vocabulary import NGINX, REWRITE, changes, is_said, protects
 
 CLASS, OWN_CLASS = "nginx", "ingress-manager"
@@ -126,17 +126,16 @@ def judged_annotations(item: Item, spec: IngressSpec) -> Iterator[Judged]:
 def judged_fields(item: Item, spec: IngressSpec) -> Iterator[Judged]:
     """Yield what becomes of what no annotation says alone."""
     said = {key.removeprefix(NGINX): value for key, value in item.annotations.items() if key.startswith(NGINX)}
-    by_regex = said.get("use-regex", "").lower() == "true" or bool(said.get("rewrite-target"))
     for _, path in spec.paths():
         is_plain = re.fullmatch(r"(/[\w.\-/]*)?", path.path, re.ASCII) is not None
         if path.path_type != "ImplementationSpecific" and not is_plain:
             yield judged("spec.rules[].http.paths[].path", path.path, FIELDS["regular-expression"])
-        elif path.path_type == "ImplementationSpecific" and not by_regex and path.path.strip("/"):
+        elif path.path_type == "ImplementationSpecific" and not is_by_regex(item) and path.path.strip("/"):
             yield judged("spec.rules[].http.paths[].pathType", path.path, FIELDS["implementation-specific"])
     every = said.get("cors-allow-origin", "*").strip() == "*"
     if said.get("enable-cors", "").lower() == "true" and every and said.get("cors-allow-credentials", "") != "false":
         yield judged(f"{NGINX}enable-cors", "true", FIELDS["every-origin"])
-    if said.get("auth-tls-secret") and "" in Ingress(AttachmentMeta(), spec).hosts():
+    if said.get("auth-tls-secret") and ("" in hosts_of(spec) or spec.default_backend):
         yield judged(f"{NGINX}auth-tls-secret", said["auth-tls-secret"], FIELDS["certificate-of-every-host"])
 
 

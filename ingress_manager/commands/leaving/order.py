@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.core.kubernetes import Backend, IngressSpec
-from ingress_manager.core.vocabulary import NGINX
+from ingress_manager.core.vocabulary import NGINX, REWRITE
 
 Stated = tuple[Item, IngressSpec]
 """An Ingress, and what it states."""
@@ -60,10 +60,15 @@ def hosts_of(spec: IngressSpec) -> set[str]:
     return {rule.host for rule in spec.rules or ()}
 
 
+def is_by_regex(item: Item) -> bool:
+    """Return whether the paths of an Ingress are regular expressions."""
+    said = item.annotations
+    return said.get(f"{NGINX}use-regex", "").lower() == "true" or bool(said.get(REWRITE))
+
+
 def routes_of(item: Item, spec: IngressSpec) -> list[Route]:
     """Return the routes of an Ingress."""
-    said = item.annotations
-    is_regex = said.get(f"{NGINX}use-regex", "").lower() == "true" or bool(said.get(f"{NGINX}rewrite-target"))
+    is_regex = is_by_regex(item)
     return [Route(host, path.path or "/", path.path_type, is_regex, path.backend) for host, path in spec.paths()]
 
 
