@@ -18,9 +18,8 @@ from hypothesis import given
 from devcluster.standin.children import updated, with_annotation
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.audit.audit import KINDS, audit_of
-from ingress_manager.commands.audit.command import NOT_IN_FILES
+from ingress_manager.commands.audit.command import NOT_IN_FILES, printed
 from ingress_manager.commands.audit.preview import CHANGED, CREATED, MOVED, REFUSED, preview
-from ingress_manager.commands.audit.printing import printed
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item

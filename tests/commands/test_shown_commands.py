@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.audit.audit import Looked, audit_of
-from ingress_manager.commands.audit.printing import printed
+from ingress_manager.commands.audit.command import printed
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.printing.words import Command, shown, with_options
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES

@@ -1,26 +1,32 @@
-"""`ingress-manager audit`: the shell, with the look that `status` shares."""
+"""`ingress-manager audit`: the shell, with the look that `status` shares, and what is printed: a table, or JSON."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_unexplained, with_reasons
 from ingress_manager.commands.audit.preview import preview
-from ingress_manager.commands.audit.printing import FORMATS, printed
-from ingress_manager.commands.audit.seen import Severity
-from ingress_manager.commands.printing.console import note, waiting, width
+from ingress_manager.commands.audit.seen import Finding, Severity
+from ingress_manager.commands.printing.console import note, unseen_lines, waiting, width
+from ingress_manager.commands.printing.objects import as_json
+from ingress_manager.commands.printing.words import INDENT, beside, command_lines, counted, shown, wrapped
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings, scope_of
 from ingress_manager.commands.view.events import OF_SERVICES, reports
-from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, View, look
+from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, look
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import one_line
 
 COULD_NOT_LOOK = 2
+FORMATS = ("table", "json")
+COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
 NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, Secrets, Events) is for a cluster alone"
 
 
@@ -61,7 +67,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     if new is not None and stated:
         raise click.UsageError("--current-settings is for an audit without --settings")
     policy = read_policy(source, "--current-settings") if new is None else policy_of(settings_of_file(new))
-    seen = foreseen(source, policy) if new and isinstance(policy, Policy) else look_at(source, policy)
+    seen = look_at(source, policy, is_new=new is not None)
     if isinstance(policy, Policy) and policy.pauses:
         note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
     not_asked_for = [NOT_IN_FILES] if source.files else [f"Only {scope_of(source)} was looked at"]
@@ -73,17 +79,28 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
 
 
 def look_at(
-    source: Source, policy: Policy | str, kinds: Collection[str] = KINDS.keys(), *, events: bool = False
+    source: Source,
+    policy: Policy | str,
+    kinds: Collection[str] = KINDS.keys(),
+    *,
+    events: bool = False,
+    is_new: bool = False,
 ) -> Looked:
-    """Return what there is, and what of some kinds is found, with what Events say of it. Raises as `view_of`.
+    """Return what there is, as if nothing were paused, and what of some kinds is found, with what Events say of it.
 
-    `policy` are the settings, or the sentence why they can't be read; `events` says whether Events are read in any
-    case. Of files, what is around isn't looked at.
+    `policy` are the settings, or the sentence why they can't be read; if they are new ones, what they would do is found
+    instead. `events` says whether Events are read in any case. Of files, what is around isn't looked at.
+
+    Raises click.UsageError, KubectlFailed for Services, and Unreadable.
     """
+    by = UNKNOWN if isinstance(policy, str) else policy
     with waiting("judging what is there"):
-        view = view_of(source, policy)
-    around = Surroundings() if source.files else read_surroundings(source, view)
-    findings = audit_of(view, UNKNOWN if isinstance(policy, str) else policy, around, kinds)
+        items, known = read_objects(source)
+        if isinstance(policy, str):
+            known.unread[SETTINGS] = policy
+        view = look(items, by if by is UNKNOWN else by.without_pause(), known)
+    around = Surroundings() if source.files or is_new else read_surroundings(source, view)
+    findings = audit_of(view, by, around, kinds) if by is UNKNOWN or not is_new else preview(view, by)
     sentences, is_blind = [*view.unseen().values(), *around.unseen], bool(view.unseen())
     said: Sequence[Item] | None = None
     if not source.files and (events or any(map(is_unexplained, findings))):
@@ -96,18 +113,53 @@ def look_at(
     return Looked(view, around, findings, said or (), sentences, is_blind)
 
 
-def foreseen(source: Source, policy: Policy) -> Looked:
-    """Return what there is, and what other settings would do. Raises as `view_of`."""
-    view = view_of(source, policy)
-    return Looked(view, Surroundings(), preview(view, policy), (), [*view.unseen().values()], bool(view.unseen()))
+def printed(
+    seen: Looked, form: str, noun: str = "finding", options: Sequence[str] = (), width: int = 0
+) -> Iterator[str]:
+    """Yield what was found, in pieces. `noun` is what a finding is: with other settings, a change.
 
-
-def view_of(source: Source, policy: Policy | str) -> View:
-    """Return what there is, by settings or for want of them, as if nothing were paused.
-
-    Raises click.UsageError, KubectlFailed for Services, and Unreadable.
+    `options` of kubectl say which cluster; every command has them. Lines of the table are broken at words to be no
+    longer than a `width` over 0.
     """
-    items, known = read_objects(source)
-    if isinstance(policy, str):
-        known.unread[SETTINGS] = policy
-    return look(items, UNKNOWN if isinstance(policy, str) else policy.without_pause(), known)
+    exposed = [service.is_exposed for service in seen.view.services.values()]
+    tally = Counter(finding.kind for finding in seen.findings)
+    if form == "json":
+        found = [_as_json(finding, options) for finding in seen.findings]
+        services = {"all": len(exposed), "exposed": sum(exposed)}
+        yield as_json({"findings": found, "kinds": tally, "services": services, "unseen": seen.unseen})
+        return
+    yield from _table(seen.findings, options, width)
+    of_kinds = ", ".join(f"{count:,} {kind}" for kind, count in tally.items())
+    total = f"{counted(len(seen.findings), noun)}{of_kinds and f' ({of_kinds})'}"
+    summary = f"{total} in {counted(len(exposed), 'Service')}, {sum(exposed):,} to be exposed."
+    yield from (f"{line}\n" for line in wrapped(summary, width))
+    yield from unseen_lines(seen.unseen, width)
+
+
+def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> Iterator[str]:
+    """Yield each finding, and below it the command that fixes it."""
+    long = max((len(finding.kind) for finding in findings), default=0)
+    longest = max((len(one_line(str(finding.item))) for finding in findings), default=0)
+    for finding in findings:
+        head = f"{finding.kind.ljust(long)}  {one_line(str(finding.item)).ljust(min(longest, 60))}"
+        (begin, text), *more = beside(head, one_line(finding.sentence), width)
+        yield f"{click.style(begin[:long], fg=COLOURS[finding.severity])}{begin[long:]}{text}\n"
+        yield from (f"{begin}{text}\n" for begin, text in more)
+        for line in command_lines(finding.command, options, width, INDENT):
+            yield f"{INDENT}{click.style(one_line(line.removeprefix(INDENT)), dim=True)}\n"
+    if findings:
+        yield "\n"
+
+
+def _as_json(finding: Finding, options: Sequence[str]) -> dict[str, Any]:
+    item = finding.item
+    place = {"file": item.file, "line": item.line()} if item.file else {}
+    return {
+        "kind": finding.kind,
+        "severity": finding.severity,
+        "object": {"kind": item.object.get("kind"), "namespace": item.namespace, "name": item.name},
+        "sentence": finding.sentence,
+        "reasons": finding.reasons,
+        "command": shown(finding.command, options) or None,
+        **place,
+    }
