@@ -19,7 +19,7 @@ import yaml
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.check import cluster as reading
 from ingress_manager.commands.check import command, hook
-from ingress_manager.commands.check.metacontroller import NEVER, Right
+from ingress_manager.commands.check.provided import NEVER, Right
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.rights import Where, rights_of

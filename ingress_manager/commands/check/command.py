@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.check import expected, hook, metacontroller, provided
+from ingress_manager.commands.check import expected, hook, provided
 from ingress_manager.commands.check.cluster import Cluster, Line, State, ok, unknown
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.kubectl import KubectlFailed
@@ -43,15 +43,15 @@ class Check(NamedTuple):
 
 CHECKS = (
     Check("Kubernetes", "its version is known to work", provided.kubernetes),
-    Check("Metacontroller", "it runs, in a known version, with harmless arguments", metacontroller.runs, INSTALL),
-    Check("DecoratorController", "it is as this version has it", metacontroller.decorator, AGAIN),
+    Check("Metacontroller", "it runs, in a known version, with harmless arguments", provided.runs, INSTALL),
+    Check("DecoratorController", "it is as this version has it", provided.decorator, AGAIN),
     Check("hook", "it runs, in this program's version", hook.runs, AGAIN),
     Check("hook", "its settings can be used, pause nothing, and hold, as far as it tells", hook.settings, AGAIN),
     Check("hook", "Metacontroller reaches it, as far as Events tell", hook.reached, REACH),
     Check("admission policies", "each is as this version has it", expected.policies, AGAIN),
     Check("admission webhook", "it is there, if the settings deny, and runs as the hook does", hook.webhook, AGAIN),
     Check("admission webhook", "its certificate, if there is one, is for its Service, and lasts", hook.certificates),
-    Check("rights of Metacontroller", "it has what it needs, and may not write Services", metacontroller.rights),
+    Check("rights of Metacontroller", "it has what it needs, and may not write Services", provided.rights),
     Check("Gateway API", "HTTPRoutes and ListenerSets are made, if asked for, and have CRDs", provided.gateway_api),
 )
 
