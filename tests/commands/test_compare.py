@@ -4,12 +4,12 @@ import contextlib
 import ssl
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
+from werkzeug.serving import make_server
 
 from ingress_manager.commands import compare
 from ingress_manager.commands.printing.objects import as_yaml
@@ -27,43 +27,28 @@ class Controller:
     def __init__(self, exits: contextlib.ExitStack, certificate: trustme.LeafCert) -> None:
         self.says: dict[str, Said] = {}
         self.asked: list[str] = []
-        ended = threading.Event()
-        ports = []
-        for scheme in ("http", "https"):
-            server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler(scheme, ended))
-            if scheme == "https":
-                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-                certificate.configure_cert(context)
-                server.socket = context.wrap_socket(server.socket, server_side=True)
-                server.handle_error = lambda *_: None  # type: ignore[method-assign] # a visitor who doesn't trust it
+        self.ended = threading.Event()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificate.configure_cert(context)
+        servers = [
+            make_server("127.0.0.1", 0, self.answer, threaded=True, ssl_context=each) for each in (None, context)
+        ]
+        for server in servers:
             thread = threading.Thread(target=server.serve_forever, args=(0.01,))
             thread.start()
-            for end in (server.server_close, thread.join, server.shutdown, ended.set):
+            for end in (server.server_close, thread.join, server.shutdown, self.ended.set):
                 exits.callback(end)
-            ports.append(server.server_address[1])
-        self.address = "127.0.0.1:{},{}".format(*ports)
+        self.address = "127.0.0.1:{},{}".format(*(server.port for server in servers))
 
-    def _handler(self, scheme: str, ended: threading.Event) -> type[BaseHTTPRequestHandler]:
-        controller = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                url = f"{scheme}://{self.headers['Host']}{self.path}"
-                controller.asked.append(url)
-                status, headers = controller.says.get(url, (404, {}))
-                if status == SILENT:
-                    ended.wait()
-                    return
-                self.send_response(status)
-                for name, values in headers.items():
-                    for value in values.split("|"):
-                        self.send_header(name, value)
-                self.end_headers()
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        return Handler
+    def answer(self, environ: dict[str, Any], start: Any) -> list[bytes]:
+        """Answer a request, as WSGI has it."""
+        url = f"{environ['wsgi.url_scheme']}://{environ['HTTP_HOST']}{environ['RAW_URI']}"
+        self.asked.append(url)
+        status, headers = self.says.get(url, (404, {}))
+        if status == SILENT:
+            self.ended.wait()
+        start(f"{status} -", [(name, value) for name, values in headers.items() for value in values.split("|")])
+        return []
 
 
 @pytest.fixture(scope="module")
