@@ -96,20 +96,16 @@ def reached(cluster: Cluster) -> Iterator[Line]:
             yield wrong(f"the hook didn't answer Metacontroller as it should: {told}")
 
 
-def asked(cluster: Cluster) -> list[tuple[str, str]]:
-    """Return namespace and name of the Service that the webhook asks: one, unless it is installed twice, or not."""
-    webhooks = (each for item in cluster.all(WEBHOOKS) for each in mappings(item.object.get("webhooks")))
-    services = [at(each, "clientConfig", "service") for each in webhooks if each.get("name") == WEBHOOK]
-    return [(str(each.get("namespace")), str(each.get("name"))) for each in mappings(services)]
-
-
 def webhook(cluster: Cluster) -> Iterator[Line]:
-    """Yield that the webhook isn't there, if the settings deny, or how its Deployment runs otherwise than the hook."""
-    services, hook = asked(cluster), cluster.hook
+    """Yield that no webhook is there, if the settings deny, or what is wrong with one and its certificate."""
+    webhooks = (each for item in cluster.all(WEBHOOKS) for each in mappings(item.object.get("webhooks")))
+    services = mappings([at(each, "clientConfig", "service") for each in webhooks if each.get("name") == WEBHOOK])
+    hook = cluster.hook
     if not services and cluster.policy.admission.deny:
         sentence = "admission.deny of the settings is true, and the webhook isn't installed: nothing is denied"
         yield warning(sentence, f"Install it: {SAY}")
-    for namespace, name in services:
+    for service in services:
+        namespace, name = str(service.get("namespace")), str(service.get("name"))
         deployment = cluster.one(DEPLOYMENTS, name, namespace)
         if deployment is None:
             yield wrong(f"there is no Deployment {namespace}/{name}, of the name of the Service that the webhook asks")
@@ -119,14 +115,9 @@ def webhook(cluster: Cluster) -> Iterator[Line]:
             if hook and of(deployment) != of(hook):
                 told = f"{deployment} has the {what} {of(deployment)}, and the hook {of(hook)}"
                 yield warning(f"{told}: it may judge otherwise")
-
-
-def certificates(cluster: Cluster) -> Iterator[Line]:
-    """Yield what is wrong with the webhook's certificate."""
-    for namespace, service in asked(cluster):
-        volumes = at(cluster.one(DEPLOYMENTS, service, namespace), "spec", "template", "spec", "volumes")
-        for name in (at(each, "secret", "secretName") for each in mappings(volumes) if each.get("name") == "tls"):
-            yield from certificate(cluster, namespace, str(name), f"{service}.{namespace}.svc")
+        volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
+        for secret in (at(each, "secret", "secretName") for each in volumes if each.get("name") == "tls"):
+            yield from certificate(cluster, namespace, str(secret), f"{name}.{namespace}.svc")
 
 
 def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Iterator[Line]:
