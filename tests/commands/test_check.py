@@ -6,6 +6,7 @@ check/cluster.yaml has what a cluster has beside the manifests, check/cases.yaml
 import functools
 import json
 from base64 import b64encode
+from collections.abc import Sequence
 from copy import deepcopy
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,10 +22,10 @@ from ingress_manager.commands.check import cluster as reading
 from ingress_manager.commands.check import command, hook
 from ingress_manager.commands.check.provided import NEVER, Right
 from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.rights import Where, rights_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED
-from tests.commands.commands import listing, run
+from tests.commands.commands import Cluster, listing, run
 from tests.manifests.objects import rendered
 
 HERE = Path(__file__).with_name("check")
@@ -75,15 +76,14 @@ def changed(objects: list[dict[str, Any]], place: str, value: Any = GONE) -> Non
         holds[last] = value
 
 
-class Cluster:
+class Installed(Cluster):
     """Answers in the place of kubectl, from the sound installation, but for what is otherwise in a case."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(monkeypatch)
         self.objects = json.loads(sound())
         self.case: dict[str, Any] = {}
-        self.calls: list[str] = []
         self.naps: list[float] = []
-        monkeypatch.setattr(Kubectl, "run", lambda _, *arguments, stdin="": self.run(arguments, stdin))
         monkeypatch.setattr(reading, "datetime", SimpleNamespace(now=lambda _: NOW))
         monkeypatch.setattr(command, "sleep", self.naps.append)
         monkeypatch.setattr(command, "monotonic", lambda: sum(self.naps))
@@ -100,8 +100,8 @@ class Cluster:
             changed(self.objects, "ConfigMap ingress-manager-settings data", data)
         self.objects += case.get("add", ())
 
-    def run(self, arguments: tuple[str, ...], stdin: str) -> str:
-        self.calls.append(" ".join(arguments))
+    def answer(self, arguments: Sequence[str], stdin: str) -> str:
+        """Return what kubectl prints."""
         words = {arguments[0], *arguments[1:], *(each.partition("/")[0] for each in arguments)}
         if words & {*self.case.get("unread", ())}:
             raise KubectlFailed("forbidden")
@@ -131,12 +131,12 @@ class Cluster:
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    return Cluster(monkeypatch)
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Installed:
+    return Installed(monkeypatch)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_each_part_that_is_otherwise_is_named(case: dict[str, Any], cluster: Cluster) -> None:
+def test_each_part_that_is_otherwise_is_named(case: dict[str, Any], cluster: Installed) -> None:
     cluster.becomes(case)
     *lines, _, _ = run("check").out.splitlines(keepends=True)
     assert "".join(line for line in lines if line[0] != "✓") == case["says"]
@@ -151,7 +151,7 @@ def test_it_says_that_all_is_well() -> None:
 
 
 @pytest.mark.parametrize("resource", [each.right.split()[-1] for each in rights_of("check", *Where)])
-def test_what_may_not_be_read_is_unknown_and_no_other_finding(resource: str, cluster: Cluster) -> None:
+def test_what_may_not_be_read_is_unknown_and_no_other_finding(resource: str, cluster: Installed) -> None:
     failed = {
         "Event shop message": "sync hook failed: http error: connection refused",
         "Event shop lastTimestamp": "2026-01-04T00:00:00Z",
@@ -164,7 +164,7 @@ def test_what_may_not_be_read_is_unknown_and_no_other_finding(resource: str, clu
     assert not {"✗", "!"} & {line[0] for line in ended.out.splitlines() if line}
 
 
-def test_it_waits_until_nothing_is_wrong(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_waits_until_nothing_is_wrong(cluster: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = cluster.objects
     cluster.objects = [each for each in whole if each["kind"] != "DecoratorController"]
 
@@ -180,13 +180,13 @@ def test_it_waits_until_nothing_is_wrong(cluster: Cluster, monkeypatch: pytest.M
     )
 
 
-def test_it_waits_no_longer_than_it_is_told(cluster: Cluster) -> None:
+def test_it_waits_no_longer_than_it_is_told(cluster: Installed) -> None:
     changed(cluster.objects, "DecoratorController ingress-manager")
     ended = run("check", "--wait", "--timeout", "5s")
     assert (ended.status, cluster.naps) == (1, [2.0, 2.0, 2.0])
 
 
-def test_of_the_webhooks_secret_no_private_key_is_printed(cluster: Cluster) -> None:
+def test_of_the_webhooks_secret_no_private_key_is_printed(cluster: Installed) -> None:
     run("check")
     [read] = [call for call in cluster.calls if "secret/" in call]
     only = "--output=jsonpath={.data.tls\\.crt}"

@@ -131,7 +131,7 @@ class Looked(NamedTuple):
 
 
 def audit_of(
-    view: View, policy: Policy | Unknown, around: Surroundings, kinds: Collection[str] = KINDS.keys()
+    view: View, policy: Policy | Unknown, around: Surroundings, kinds: Collection[str] = KINDS
 ) -> list[Finding]:
     """Return what needs a person in a view in which nothing is paused, by kind and then by namespace and name.
 

@@ -63,8 +63,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
     # The variable of --current-settings may be set for other commands.
-    stated = context.get_parameter_source("settings") is ParameterSource.COMMANDLINE
-    if new is not None and stated:
+    if new is not None and context.get_parameter_source("settings") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--current-settings is for an audit without --settings")
     policy = read_policy(source, "--current-settings") if new is None else policy_of(settings_of_file(new))
     seen = look_at(source, policy, is_new=new is not None)
@@ -79,12 +78,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
 
 
 def look_at(
-    source: Source,
-    policy: Policy | str,
-    kinds: Collection[str] = KINDS.keys(),
-    *,
-    events: bool = False,
-    is_new: bool = False,
+    source: Source, policy: Policy | str, kinds: Collection[str] = KINDS, *, events: bool = False, is_new: bool = False
 ) -> Looked:
     """Return what there is, as if nothing were paused, and what of some kinds is found, with what Events say of it.
 
