@@ -9,7 +9,7 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_traefik
-from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AsHttpRoute, AtGateway, judge
+from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AsHttpRoute, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import answered_by_others, by_host, near
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.core.vocabulary import NGINX, changes, protects
@@ -56,6 +56,12 @@ def plain(name: str = "plain", annotations: dict[str, str] | None = None, path: 
     return made
 
 
+def judged(annotation: str, value: str) -> Judged:
+    """Return what becomes of an annotation, by itself."""
+    [found] = judge(*stated(plain(annotations={annotation: value})))
+    return found
+
+
 def test_another_may_answer_if_its_rule_is_as_long() -> None:
     every, one = stated(plain("every", host="", path="/status")), stated(plain("one"))
     [[route, other, by]] = answered_by_others(*one, [every])
@@ -77,25 +83,21 @@ def test_beside_an_ingress_are_all_that_may_answer_for_one_of_its_hosts(host: st
     assert {hosts[int(item.name[1:])] for item, _ in around} == beside
 
 
-@pytest.mark.parametrize(
-    ("annotation", "value", "said"),
-    [
-        ("proxy-read-timeout", "60", AsHttpRoute.SAME),
-        ("ssl-redirect", "false", AsHttpRoute.SAME),
-        ("rewrite-target", "/", AsHttpRoute.SAME),
-        ("rewrite-target", "/x", AsHttpRoute.FILTER),
-        ("whitelist-source-range", "192.0.2.0/24", AsHttpRoute.PROFILE),
-        ("auth-type", "basic", AsHttpRoute.NO),
-        ("auth-type", "", AsHttpRoute.SAME),
-    ],
-)
-def test_how_httproutes_say_it(annotation: str, value: str, said: AsHttpRoute) -> None:
-    assert [each.httproutes for each in judge(*stated(plain(annotations={annotation: value})))] == [said]
+def test_how_httproutes_say_it() -> None:
+    said = {
+        ("proxy-read-timeout", "60"): AsHttpRoute.SAME,
+        ("ssl-redirect", "false"): AsHttpRoute.SAME,
+        ("rewrite-target", "/"): AsHttpRoute.SAME,
+        ("rewrite-target", "/x"): AsHttpRoute.FILTER,
+        ("whitelist-source-range", "192.0.2.0/24"): AsHttpRoute.PROFILE,
+        ("auth-type", "basic"): AsHttpRoute.NO,
+        ("auth-type", ""): AsHttpRoute.SAME,
+    }
+    assert {stands: judged(*stands).httproutes for stands in said} == said
 
 
-@pytest.mark.parametrize(("key", "word"), [("auth-new", AtGateway.OPEN), ("new", AtGateway.IGNORED)])
-def test_an_annotation_that_nobody_knows_is_open_if_it_seems_to_protect(key: str, word: AtGateway) -> None:
-    assert [each.gateway for each in judge(*stated(plain(annotations={key: "x"})))] == [word]
+def test_an_annotation_that_nobody_knows_is_open_if_it_seems_to_protect() -> None:
+    assert (judged("auth-new", "x").gateway, judged("new", "x").gateway) == (AtGateway.OPEN, AtGateway.IGNORED)
 
 
 def test_traefik_reads_what_is_alike_and_nothing_that_the_table_does_not_have() -> None:
