@@ -154,12 +154,12 @@ class Shell:
 
 
 def require_kubernetes(shell: Shell) -> None:
-    """Say it where nobody has tried the cluster's version of Kubernetes. Raises CommandFailed where it is too old."""
+    """Say it where the cluster's version of Kubernetes can't be told. Raises CommandFailed where it is too old."""
     stated = json.loads(shell.read("kubectl", "version", "--output=json"))
     for line in by_version("Kubernetes", stated["serverVersion"]["gitVersion"], KUBERNETES):
         if line.state is State.WRONG:
             raise CommandFailed(f"Nothing was done: {line.sentence}.")
-        click.echo(" ".join((f"! {line.sentence}.", line.remedy)).rstrip())
+        click.echo(f"! {line.sentence}.")
 
 
 def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:

@@ -42,8 +42,8 @@ class Check(NamedTuple):
 
 
 CHECKS = (
-    Check("Kubernetes", "its version is known to work", provided.kubernetes),
-    Check("Metacontroller", "it runs, in a known version, with harmless arguments", provided.runs, INSTALL),
+    Check("Kubernetes", "its version has all that is needed", provided.kubernetes),
+    Check("Metacontroller", "it runs, in no old version, with harmless arguments", provided.runs, INSTALL),
     Check("DecoratorController", "it is as this version has it", provided.decorator, AGAIN),
     Check("hook", "it runs, in this program's version", hook.runs, AGAIN),
     Check("hook", "its settings can be used, pause nothing, and hold, as far as it tells", hook.settings, AGAIN),

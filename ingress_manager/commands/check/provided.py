@@ -44,15 +44,11 @@ _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 def by_version(name: str, stated: str, known: Known) -> Iterator[Line]:
     """Yield what is wrong with the major and minor version that a program states, as v1.36.3 or 4.17.2-distroless."""
-    found = [_VERSION.fullmatch(each) for each in (stated, known.least, known.tested[-1])]
-    version, least, newest = ((int(each[1]), int(each[2])) if each else (0, 0) for each in found)
-    if not found[0]:
+    found, least = (_VERSION.fullmatch(each) for each in (stated, known.least))
+    if not (found and least):
         yield unknown(f"the version of {name} can't be told from {stated}")
-    elif version < least:
+    elif [*map(int, found.groups())] < [*map(int, least.groups())]:
         yield wrong(f"{name} {stated} is too old: it takes {known.least} or later", f"Upgrade {name}.")
-    elif version > newest:
-        sentence = f"{name} {stated} is newer than {known.tested[-1]}, with which ingress-manager is tested"
-        yield warning(sentence, "It may well work; nobody has tried it.")
 
 
 def kubernetes(cluster: Cluster) -> Iterator[Line]:
@@ -178,9 +174,6 @@ def gateway_api(cluster: Cluster) -> Iterator[Line]:
         if not any((each.get("type"), each.get("status")) == ("Established", "True") for each in conditions):
             sentence = f"the CRD {name} isn't established: Metacontroller makes nothing at all until then"
             yield wrong(sentence, f"Install the CRDs of the Gateway API: {PAGES[kind]} says how.")
-        else:
-            version = found[0].annotations.get("gateway.networking.k8s.io/bundle-version", "its CRD")
-            yield from by_version(f"the Gateway API's {kind}", version, GATEWAY_API)
     policy = cluster.policy
     in_namespaces = [each.defaults for each in policy.namespaces.values() if each.defaults is not UNSET]
     asked = [policy.defaults, *in_namespaces, *policy.profiles.values()]
