@@ -28,7 +28,7 @@ from datetime import datetime
 from typing import Any
 
 from devcluster.sync_requests import Object, as_created
-from ingress_manager.commands.audit.audit import Looked, audit_of, with_reasons
+from ingress_manager.commands.audit.audit import Looked, audit_of, with_reason
 from ingress_manager.commands.reading.manifests import Item, of_kind, read
 from ingress_manager.commands.view.events import EVENTS, reports
 from ingress_manager.commands.view.look import look
@@ -61,7 +61,7 @@ def looked(case: Case) -> Looked:
     found = manifests(case)
     view, surroundings = look(found, case.policy.without_pause()), around(found)
     events = of_kind(found, EVENTS)
-    findings = with_reasons(audit_of(view, case.policy, surroundings), reports(events))
+    findings = [with_reason(each, reports(events)) for each in audit_of(view, case.policy, surroundings)]
     return Looked(view, surroundings, findings, events, [], is_blind=False)
 
 

@@ -7,7 +7,7 @@ Why Metacontroller hasn't done something is in its Events: it reports each faile
 API server's words or with the hook's, and tries again after 1,000 s at most.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ingress_manager.commands.audit import answers, services
@@ -152,12 +152,10 @@ def is_unexplained(finding: Finding) -> bool:
     return finding.command == SYNC_ALL
 
 
-def with_reasons(findings: Iterable[Finding], reports: Mapping[str, Report] | None) -> list[Finding]:
-    """Return the findings, with what is in the way by the Services' reports; None: these could not be looked at."""
-    return [_with_reason(each, reports) if is_unexplained(each) else each for each in findings]
-
-
-def _with_reason(finding: Finding, reports: Mapping[str, Report] | None) -> Finding:
+def with_reason(finding: Finding, reports: Mapping[str, Report] | None) -> Finding:
+    """Return a finding, with what is in the way by the Services' reports; None: these could not be looked at."""
+    if not is_unexplained(finding):
+        return finding
     service = finding.service or finding.item
     report = (reports or {}).get(str(service.metadata.get("uid") or ""))
     if report is None and reports is not None:

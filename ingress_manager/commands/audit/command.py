@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_unexplained, with_reasons
+from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_unexplained, with_reason
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.audit.seen import Finding, Severity
 from ingress_manager.commands.printing.console import note, unseen_lines, waiting, width
@@ -103,7 +103,8 @@ def look_at(
         except KubectlFailed as failed:
             sentences.append(f"Events could not be looked at: {failed.message}")
             is_blind = True
-    findings = with_reasons(findings, None if said is None else reports(said))
+    by_service = None if said is None else reports(said)
+    findings = [with_reason(each, by_service) for each in findings]
     return Looked(view, around, findings, said or (), sentences, is_blind)
 
 
