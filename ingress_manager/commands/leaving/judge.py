@@ -78,15 +78,8 @@ class Judged(NamedTuple):
     do: str
 
 
-class _Table(msgspec.Struct, frozen=True):
-    annotations: dict[str, Row]
-    fields: dict[str, Row]
-
-
-_TABLE = msgspec.convert(
-    yaml.safe_load(Path(__file__).with_name("ingress-nginx.yaml").read_text(encoding="utf-8")), _Table
-)
-TABLE, FIELDS = _TABLE.annotations, _TABLE.fields
+_DATA = yaml.safe_load(Path(__file__).with_name("ingress-nginx.yaml").read_text(encoding="utf-8"))
+TABLE, FIELDS = (msgspec.convert(_DATA[part], dict[str, Row]) for part in ("annotations", "fields"))
 """By the annotation's name behind the prefix; and by what it is that no annotation says alone."""
 
 
