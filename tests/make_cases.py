@@ -19,8 +19,8 @@ import click
 import yaml
 
 from devcluster.build import REPOSITORY
+from ingress_manager.commands.audit.audit import preview
 from ingress_manager.commands.audit.command import printed as printed_audit
-from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES

@@ -17,9 +17,8 @@ from hypothesis import given
 
 from devcluster.standin.children import updated, with_annotation
 from devcluster.sync_requests import Object, as_created, service
-from ingress_manager.commands.audit.audit import KINDS, audit_of
+from ingress_manager.commands.audit.audit import CHANGED, CREATED, KINDS, MOVED, REFUSED, audit_of, preview
 from ingress_manager.commands.audit.command import NOT_IN_FILES, printed
-from ingress_manager.commands.audit.preview import CHANGED, CREATED, MOVED, REFUSED, preview
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.manifests import Item

@@ -7,8 +7,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_unexplained, with_reason
-from ingress_manager.commands.audit.preview import preview
+from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_unexplained, preview, with_reason
 from ingress_manager.commands.audit.seen import Finding, Severity
 from ingress_manager.commands.printing.console import note, unseen_lines, waiting, width
 from ingress_manager.commands.printing.objects import as_json
