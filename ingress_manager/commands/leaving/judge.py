@@ -62,6 +62,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What to do about it: a sentence. Stated, if it is open or refused."""
     alike: str = ""
     """A regular expression of the values for which it is alike, in any letters."""
+    switch: bool = False
+    """Whether ingress-nginx takes 1, t and T for "true", as Go does, and the gateway doesn't."""
     what: str = ""
     """What it is, for the docs, where it is no annotation."""
 
@@ -106,6 +108,8 @@ def judged_annotations(item: Item, spec: IngressSpec) -> Iterator[Judged]:
         if not key.startswith(NGINX):
             continue
         row = TABLE.get(key.removeprefix(NGINX)) or FIELDS["unknown-protection" if protects(key) else "unknown"]
+        if row.switch and value.strip() in {"1", "t", "T"}:
+            row = msgspec.structs.replace(FIELDS["switch"], httproutes=row.httproutes)
         # To rewrite a path as itself is nothing.
         asks_for_nothing = not value.strip() or (key == REWRITE and paths == {value})
         if asks_for_nothing or re.fullmatch(row.alike, value.strip(), re.IGNORECASE):
