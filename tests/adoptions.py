@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 
 from devcluster.sync_requests import Object
 from ingress_manager.commands.adopt.adoption import adopt
-from ingress_manager.commands.plans.plan import Step
+from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.printing.words import Command, shown
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.manifests import Item, of_kind, read
@@ -108,7 +108,8 @@ def becomes(case: Case) -> Object:
 def printed(case: Case) -> str:
     """Return what `adopt` prints for a case."""
     [adoption] = adopt(*adoptable(case))
-    return "".join(f"{line}\n" for line in adoption.lines())
+    lines = [f"# {adoption.title}", *listed(adoption.steps)] if adoption.steps else []
+    return "".join(f"{line}\n" for line in lines)
 
 
 def words(step: Step, objects: Iterable[Object]) -> Iterator[str]:

@@ -9,9 +9,8 @@ from dataclasses import replace
 
 import click
 
-from ingress_manager.commands.plans.carrying_out import apply_option, perform
 from ingress_manager.commands.plans.deployers import about_service
-from ingress_manager.commands.plans.plan import Plan
+from ingress_manager.commands.plans.plan import Plan, apply_option, perform
 from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, remains, touch, unseen
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
 from ingress_manager.commands.reading.manifests import Item, about, of_kind

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
-from ingress_manager.commands.plans.carrying_out import apply_option, carry_out
-from ingress_manager.commands.plans.plan import Step, listed
+from ingress_manager.commands.plans.plan import Step, apply_option, carry_out, listed
 from ingress_manager.commands.plans.steps import disowning, each_of
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
 from ingress_manager.commands.reading.manifests import Item, of_kind

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from ingress_manager.commands.main import commands
-from ingress_manager.commands.plans import carrying_out
+from ingress_manager.commands.plans import plan
 from ingress_manager.commands.printing.words import with_options
 from ingress_manager.commands.reading.kinds import LISTS
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
@@ -130,8 +130,8 @@ class Cluster:
         """The verb of each call, and the first name behind its `--`."""
         # A bound method would not be told which kubectl.
         monkeypatch.setattr(Kubectl, "run", lambda kubectl, *words, stdin="": self.run(kubectl, words, stdin))
-        monkeypatch.setattr(carrying_out, "sleep", float)
-        monkeypatch.setattr(carrying_out, "monotonic", itertools.count().__next__)
+        monkeypatch.setattr(plan, "sleep", float)
+        monkeypatch.setattr(plan, "monotonic", itertools.count().__next__)
 
     def says(self, answers: dict[str, Any], error: str = "Error from server: no") -> None:
         """Answer otherwise from now on, and forget what was asked."""

@@ -15,7 +15,7 @@ import yaml
 
 from devcluster.api import INGRESSES, SERVICES, ApiError, Object
 from devcluster.standin.children import controller_of
-from ingress_manager.commands.plans import carrying_out
+from ingress_manager.commands.plans import plan
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.core.settings import parse
 from tests.commands.commands import run
@@ -101,8 +101,8 @@ class Player(Model):
         self.react(fully=True)
         self.begin()
         patch.setattr(Kubectl, "run", lambda _, *words, stdin="": self.asked_for(words, stdin))
-        patch.setattr(carrying_out, "sleep", self.sleep)
-        patch.setattr(carrying_out, "monotonic", lambda: self.time)
+        patch.setattr(plan, "sleep", self.sleep)
+        patch.setattr(plan, "monotonic", lambda: self.time)
 
     def __repr__(self) -> str:
         return "\n".join([self._lines[0], *self._lines[1:][-40:]])

@@ -7,7 +7,7 @@ import click
 from ingress_manager.commands.adopt.adoption import Adoption
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
 from ingress_manager.commands.adopt.needed import entries, find_needs
-from ingress_manager.commands.plans.carrying_out import apply_option, perform
+from ingress_manager.commands.plans.plan import apply_option, perform
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.printing.words import comment
