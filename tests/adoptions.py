@@ -92,7 +92,8 @@ def adoptable(case: Case) -> tuple[list[Item], list[Item], Policy, list[str]]:
 def becomes(case: Case) -> Object:
     """Return what becomes of the Ingress of a case, as the table has it."""
     [adoption] = adopt(*adoptable(case))
-    steps = [line for step in adoption.steps for line in words(step, adoption.objects)]
+    made = [part.ingress for part in adoption.parts]
+    steps = [line for step in adoption.steps for line in words(step, made)]
     host = f"ingress/http=true ingress/host={case.name}.example.com"
     usual = [f"annotate service {case.name} {host}", f"patch ingress {case.name}"]
     found = {

@@ -47,7 +47,7 @@ def test_each_field_that_may_change_has_to_be_accepted(case: golden.Case) -> Non
     manifests, ingresses, policy, accepted = adoptions.adoptable(case)
     for left_out in accepted:
         [refused] = adopt(manifests, ingresses, policy, {*accepted} - {left_out})
-        assert (refused.steps, refused.becomes) == ([], ())
+        assert (refused.steps, refused.becomes) == ([], [])
         assert refused.messages[-1].sentence.startswith(f"{left_out}: ")
         assert f"--accept-changes {left_out} " in refused.messages[-1].sentence
 
@@ -86,7 +86,7 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
         for annotations in (yet, stated):
             shop["metadata"]["annotations"] = annotations
             [adoption] = adopt([Item(shop), ingress], [ingress], policy)
-            assert (adoption.messages, adoption.spec) == ((), made["spec"])
+            assert [part.ingress["spec"] for part in adoption.parts] == [made["spec"]], adoption.messages
         assert [step for step in adoption.steps if step.command] == [], "what the case says suffices"
 
 
@@ -247,7 +247,7 @@ def test_an_ingress_that_is_ingress_managers_already_is_left_alone() -> None:
         (["team-a/hosts", "-f", "-", "--apply"], "--apply works on the cluster, not on files"),
         (["hosts", "-f", "-", "--all"], "name Ingresses, or say --all"),
         (["-f", "-"], "name Ingresses, or say --all"),
-        (["team-a/hosts", "--all-namespaces"], "--all-namespaces is for --all"),
+        (["team-a/hosts", "--all-namespaces"], "--namespace and --all-namespaces exclude each other"),
     ],
 )
 def test_wrong_use_is_told_with_exit_status_2(arguments: list[str], message: str) -> None:

@@ -103,7 +103,10 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
             now = stage.ingress(name)
             assert now is not None
             [plan] = adopt(*adoptions.adoptable(CASES[name]))
-            assert (now["metadata"]["uid"], now["spec"]) == (before[name]["metadata"]["uid"], plan.spec)
+            assert (now["metadata"]["uid"], now["spec"]) == (
+                before[name]["metadata"]["uid"],
+                plan.parts[0].ingress["spec"],
+            )
             assert is_ours(now) is ours
             assert now["metadata"].get("finalizers") == before[name]["metadata"].get("finalizers")
         assert stage.ingress(REFUSED) == before[REFUSED], "what is refused is left alone"

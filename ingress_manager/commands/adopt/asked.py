@@ -1,34 +1,32 @@
 """What a Service has to ask for so that it gets what an Ingress says, and what becomes of that."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-import msgspec
 import yaml
 
-from ingress_manager.commands.adopt.changes import Change, changes, number_of
+from ingress_manager.commands.adopt.changes import Change, changes
+from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import annotations_of
-from ingress_manager.commands.view.objects import as_service, certificates_of, class_of, routes_to
-from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE, Route, is_on
+from ingress_manager.commands.view.objects import as_service, certificates_of, class_of
+from ingress_manager.core.annotations import HTTP, KEYS, PATH_TYPES, PREFIX, PROFILE, is_on
 from ingress_manager.core.copying import not_allowed
-from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
+from ingress_manager.core.decide import Decision, Desired, decide
 from ingress_manager.core.entrances import begin_of, ingress_of, read_entrances
-from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.rules import infer_port, tcp_ports
-from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from_services, protects
+from ingress_manager.core.syntax import EVERY_HOST
+from ingress_manager.core.vocabulary import NGINX, OLD_CLASS, is_read_from_services, protects
 
-DEFAULT_TYPE = "Prefix"
-
-SAID = {
-    *("ingress/http", "ingress/host", "ingress/path", "ingress/path-type", "ingress/port", "ingress/routes"),
-    *("ingress/class", "ingress/tls", "ingress/tls-secret"),
-}
+WORDS = ("http", "host", "path", "path-type", "port", "routes", "class", "tls", "tls-secret")
+SAID = {f"{PREFIX}{word}" for word in WORDS}
 """The annotations that an Ingress says. Any other stays on its Service."""
+
+CANARY = f"{NGINX}canary"
+"""It makes another Ingress of the same hosts get some of the requests, not all."""
 
 BOOKKEEPING = (
     *("kubectl.kubernetes.io/", "meta.helm.sh/", "helm.sh/", "app.kubernetes.io/", "argocd.argoproj.io/"),
@@ -42,82 +40,121 @@ their objects, and controllers note what they have made; the class is said by sp
 documentation of Helm, Argo CD, Flux, Rancher and ingress-gce."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
-    """What an entrance of a Service has to ask for, and what becomes of that."""
+    """What an entrance of a Service is to ask for in the place of an Ingress, and what becomes of that."""
+
+    item: Item
+    """The Ingress."""
+
+    spec: IngressSpec
+    """Its own, or the part of it that leads to the Service."""
 
     service: Item
     entrance: str
-    annotations: dict[str, str | None]
-    """The changes of the Service's annotations; None takes one off."""
+    policy: Policy
+    asking: Mapping[str, str | None] = field(default_factory=dict)
+    """Annotations that the Service is to have; None takes one off."""
 
-    here: NamespacePolicy
-    decision: Decision
-    changes: tuple[Change, ...] = ()
-    """What would be different in the Ingress."""
+    @cached_property
+    def annotations(self) -> dict[str, str | None]:
+        """Return those that it hasn't yet, or has otherwise."""
+        return {key: value for key, value in self.asking.items() if self.service.annotations.get(key) != value}
 
-    @property
-    def name(self) -> str:
-        """Return the name of the Ingress."""
-        return ingress_of(self.entrance, self.service.name)
+    @cached_property
+    def changed(self) -> Item:
+        """Return the Service as it is then, without its version, which nobody knows yet."""
+        after = {**self.service.annotations, **self.asking}
+        annotations = {key: value for key, value in after.items() if value is not None}
+        metadata = self.service.metadata | {"annotations": annotations, "resourceVersion": ""}
+        return replace(self.service, object=self.service.object | {"metadata": metadata})
+
+    @cached_property
+    def typed(self) -> Service:
+        """Return the same. Raises Unreadable."""
+        return as_service(self.changed)
+
+    @cached_property
+    def here(self) -> NamespacePolicy:
+        """Return what holds for it."""
+        profile = self.changed.annotations.get(f"{begin_of(self.entrance)}{PROFILE}")
+        return in_namespace(self.policy, self.service.namespace, profile)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """Return what becomes of it."""
+        return decide(self.typed, NOTHING, self.policy)
 
     @property
     def full_name(self) -> str:
-        """Return what a person calls the Ingress."""
-        return f"{self.service.namespace}/{self.name}"
+        """Return what a person calls the Ingress of the entrance."""
+        return f"{self.service.namespace}/{ingress_of(self.entrance, self.service.name)}"
 
     @property
-    def objects(self) -> tuple[Object, ...]:
-        """Return what the Service is given."""
-        return self.decision.objects if isinstance(self.decision, Desired) else ()
+    def stays(self) -> bool:
+        """Return whether that is the same one."""
+        return self.full_name == self.item.full_name
 
-    @property
+    @cached_property
     def ingress(self) -> Object:
-        """Return the Ingress that ingress-manager makes, empty if it makes none."""
-        named = (each for each in self.objects if each["metadata"]["name"] == self.name)
-        return next((each for each in named if each["kind"] == "Ingress"), {})
+        """Return the Ingress that ingress-manager makes of it, empty if it makes none."""
+        name = ingress_of(self.entrance, self.service.name)
+        made = self.decision.objects if isinstance(self.decision, Desired) else ()
+        return next((each for each in made if (each["kind"], each["metadata"]["name"]) == (INGRESS, name)), {})
 
-    @property
-    def refused(self) -> Refused | None:
-        """Return why the Service would be refused, None if it would not."""
-        return refusal_of(self.decision)
+    @cached_property
+    def changes(self) -> list[Change]:
+        """Return what is different in it."""
+        return [*changes(self.typed, self.spec, self.item, self.ingress)] if self.ingress else []
+
+    @cached_property
+    def lost(self) -> dict[str, bool]:
+        """Return what it lacks, if it is made anew: the fields, each with whether it protects."""
+        if not self.ingress:
+            return {}
+        metadata, tls = self.ingress["metadata"], bool(self.ingress["spec"].get("tls"))
+        made: dict[str, str] = metadata.get("annotations", {})
+        guarded = protecting(self.item, self.here, tls=tls)
+        found = {}
+        for key, value in self.item.annotations.items():
+            stated = self.changed.annotations if is_read_from_services(key) else made
+            if stated.get(key) != value if key in guarded else not (key.startswith(BOOKKEEPING) or key in made):
+                found[f"metadata.annotations.{key}"] = key in guarded
+        labels = (key for key in self.item.labels if not key.startswith(BOOKKEEPING) and key not in metadata["labels"])
+        return found | {f"metadata.labels.{key}": False for key in labels}
 
 
-def asked_for(item: Item, spec: IngressSpec, service: Item, policy: Policy, entrance: str = "") -> Asked:
-    """Return how an entrance of a Service asks for what an Ingress says, as far as annotations can say it.
+def asked_for(now: Asked) -> Asked:
+    """Return how an entrance asks for what an Ingress says, as far as annotations can say it; `now` asks for nothing.
 
-    `spec` is the Ingress's, or a part of it. When what the Service asks for already is the same, it stays.
-    Raises Unreadable.
+    When what the Service asks for already is the same, it stays. Raises Unreadable.
     """
-    begin, stated = begin_of(entrance), service.annotations
-    present = annotations_of(entrance, stated)
-    here = in_namespace(policy, service.namespace, present.get(PROFILE))
-    kept = {key: present[key] for key in KEYS if key in present and key not in SAID}
-    # What is copied from the Service, each of its entrances is given. On the Service, the hook guards what protects.
-    is_shared = bool(entrance or {*read_entrances(stated)} - {entrance})
-    also = {} if is_shared else dict(allowed(item, here)) | protecting(item, here, tls=bool(certificates_of(spec)))
-    of_class = msgspec.structs.replace(spec, ingress_class_name=class_of(item, spec) or None)
-    asking = kept | annotations_for(as_service(service), of_class, ingress_of(entrance, service.name), here)
-    off = dict.fromkeys(f"{begin}{key}" for key in present)
-    new = {f"{begin}{key}": value for key, value in asking.items()}
-    found = asked_with(item, spec, service, policy, off | new | also, entrance)
-    as_it_is = asked_with(item, spec, service, policy, also, entrance) if is_on(present) else found
-    fits = as_it_is.ingress and (found.refused or len(as_it_is.changes) <= len(found.changes))
+    item, here, begin = now.item, now.here, begin_of(now.entrance)
+    present = annotations_of(now.entrance, now.service.annotations)
+    guards = protecting(item, here, tls=bool(certificates_of(now.spec)))
+    also = {
+        key: value
+        for key, value in item.annotations.items()
+        # A command can't show a person what isn't printable.
+        if (
+            key not in here.added_with_tls
+            and not not_allowed(key, value, here.copy_annotations)
+            and value.isprintable()
+        )
+        or key in guards  # on the Service, the hook guards it
+    }
+    if now.entrance or {*read_entrances(now.service.annotations)} - {now.entrance}:
+        also = {}  # what is copied from the Service, each of its entrances is given
+    off = {f"{begin}{key}": None for key in present if key in SAID or key not in KEYS}
+    new = {f"{begin}{key}": value for key, value in words_of(now.spec, class_of(item, now.spec), here).items()}
+    found = replace(now, asking=off | new | also)
+    for key in reversed(new):
+        # What the settings and the ports imply isn't stated.
+        without = replace(now, asking={**found.asking, key: None})
+        found = without if found.ingress and without.ingress == found.ingress else found
+    as_it_is = replace(now, asking=also) if is_on(present) else found
+    fits = as_it_is.ingress and not (found.ingress and len(found.changes) < len(as_it_is.changes))
     return as_it_is if fits else found
-
-
-def asked_with(  # noqa: PLR0913, PLR0917 - each has a say in it
-    item: Item, spec: IngressSpec, service: Item, policy: Policy, asking: Mapping[str, str | None], entrance: str
-) -> Asked:
-    """Return what becomes of a Service with these annotations, too, as far as it is one Ingress; None: without it."""
-    change = {key: value for key, value in asking.items() if service.annotations.get(key) != value}
-    after = {key: value for key, value in {**service.annotations, **change}.items() if value is not None}
-    is_now = as_service(service)
-    changed = msgspec.structs.replace(is_now, metadata=msgspec.structs.replace(is_now.metadata, annotations=after))
-    profile = after.get(f"{begin_of(entrance)}{PROFILE}")
-    here = in_namespace(policy, service.namespace, profile)
-    found = Asked(service, entrance, change, here, decide(changed, NOTHING, policy))
-    return replace(found, changes=tuple(changes(is_now, spec, item, found.ingress))) if found.ingress else found
 
 
 def protecting(item: Item, here: NamespacePolicy, *, tls: bool) -> dict[str, str]:
@@ -126,81 +163,37 @@ def protecting(item: Item, here: NamespacePolicy, *, tls: bool) -> dict[str, str
     return {key: value for key, value in item.annotations.items() if protects(key) and key not in by_settings}
 
 
-def allowed(item: Item, here: NamespacePolicy) -> Iterator[tuple[str, str]]:
-    """Yield those annotations of an Ingress that the settings let a Service ask for."""
-    for key, value in item.annotations.items():
-        # A command can't show a person what isn't printable.
-        copied = key not in here.added_with_tls and not not_allowed(key, value, here.copy_annotations)
-        if copied and value.isprintable():
-            yield key, value
+def words_of(spec: IngressSpec, ingress_class: str, here: NamespacePolicy) -> dict[str, str]:
+    """Return the ingress/… annotations that ask for all that an Ingress says of one Service.
 
-
-def lost(item: Item, asked: Asked) -> dict[str, bool]:
-    """Return what an Ingress has, and one made in its place would lack: the fields, each with whether it protects."""
-    metadata, tls = asked.ingress["metadata"], bool(asked.ingress["spec"].get("tls"))
-    made: dict[str, str] = metadata.get("annotations", {})
-    guarded = protecting(item, asked.here, tls=tls)
-    found = {}
-    for key, value in item.annotations.items():
-        stated = {**asked.service.annotations, **asked.annotations} if is_read_from_services(key) else made
-        if stated.get(key) != value if key in guarded else not (key.startswith(BOOKKEEPING) or key in made):
-            found[f"metadata.annotations.{key}"] = key in guarded
-    labels = (key for key in item.labels if not key.startswith(BOOKKEEPING) and key not in metadata["labels"])
-    return found | {f"metadata.labels.{key}": False for key in labels}
-
-
-# The annotations: `core.annotations.parse` the other way round. What the settings and the ports imply isn't stated.
-
-
-def annotations_for(service: Service, spec: IngressSpec, name: str, here: NamespacePolicy) -> dict[str, str]:
-    """Return the ingress/… annotations of a Service that ask for what an Ingress of this name says of it.
-
-    A path type that may not be asked for becomes the default one: a change that somebody can accept.
+    A path type that may not be asked for is left out, and becomes the default one: a change that somebody can accept.
     """
-    routes = [
-        route if route.path_type in here.path_types else msgspec.structs.replace(route, path_type=None)
-        for route in routes_to(service.metadata.name, spec)
-    ]
-    found = {HTTP.key: "true", **of_routes(service, routes, here)}
-    if spec.ingress_class_name is not None and spec.ingress_class_name != here.default_class:
-        found["ingress/class"] = spec.ingress_class_name
-    tls = certificates_of(spec)
-    if tls and tls[0].secret_name is not None and tls[0].secret_name != here.default_secret(name):
-        found["ingress/tls-secret"] = tls[0].secret_name
-    elif bool(tls) != here.tls_enabled:
-        found["ingress/tls"] = "true" if tls else "false"
-    return found
-
-
-def of_routes(service: Service, routes: Sequence[Route], here: NamespacePolicy) -> dict[str, str]:
-    """Return the annotations that ask for the routes, one at least: as few and as short as can say it."""
-    by_host: dict[str, list[Route]] = {}
-    for route in routes:
-        by_host.setdefault(route.host or "", []).append(Route(None, route.path, route.path_type, route.port))
-    first = next(iter(by_host.values()))
-    alike = all(paths == first for paths in by_host.values())
-    listed = first if alike else routes
-    ports = {route.port for route in routes}
-    found: dict[str, str] = {}
-    if alike and [*by_host] != [here.default_host(service.metadata.name)]:
+    leading = [(host, path, str(to.port)) for host, path in spec.paths() if (to := path.backend.service)]
+    port, *more = dict.fromkeys(port for *_, port in leading)
+    by_host: dict[str, list[dict[str, str]]] = {}
+    for host, path, own in leading:
+        route = {"path": path.path or "/"}
+        if path.path_type in PATH_TYPES[1:] and path.path_type in here.path_types:
+            route["pathType"] = path.path_type
+        by_host.setdefault(host or EVERY_HOST, []).append(route | ({"port": own} if more else {}))
+    found = {HTTP.key: "true"}
+    routes, *others = by_host.values()
+    if all(each == routes for each in others):
         found["ingress/host"] = ", ".join(by_host)
-    if len(listed) > 1:
-        members = [fields_of(route, port=len(ports) > 1) for route in listed]
-        text = yaml.safe_dump(members, default_flow_style=True, sort_keys=False, width=float("inf"))
+    else:
+        routes = [{"host": host} | route for host, own in by_host.items() for route in own]
+    if len(routes) > 1:
+        text = yaml.safe_dump(routes, default_flow_style=True, sort_keys=False, width=float("inf"))
         found["ingress/routes"] = text.rstrip()
     else:
-        if (path := listed[0].path or "/") != "/":
-            found["ingress/path"] = path
-        if (path_type := listed[0].path_type or DEFAULT_TYPE) != DEFAULT_TYPE:
-            found["ingress/path-type"] = path_type
-    [*shared] = ports
-    if len(shared) == 1 and shared[0] and number_of(service, shared[0]) != infer_port(service, tcp_ports(service)):
-        found["ingress/port"] = shared[0]
+        found["ingress/path"] = routes[0]["path"]
+        found["ingress/path-type"] = routes[0].get("pathType", PATH_TYPES[0])
+    if not more:
+        found["ingress/port"] = port
+    if ingress_class and ingress_class != here.default_class:
+        found["ingress/class"] = ingress_class
+    certificate = next(iter(certificates_of(spec)), None)
+    found["ingress/tls"] = "true" if certificate else "false"
+    if certificate and certificate.secret_name:
+        found["ingress/tls-secret"] = certificate.secret_name
     return found
-
-
-def fields_of(route: Route, *, port: bool) -> dict[str, Any]:
-    """Return the fields of one route of ingress/routes; `port` says whether it states the port."""
-    path_type = None if route.path_type == DEFAULT_TYPE else route.path_type
-    fields = {"host": route.host, "path": route.path, "pathType": path_type, "port": route.port if port else None}
-    return {field: value for field, value in fields.items() if value is not None}

@@ -1,6 +1,6 @@
 """Changes: what of an Ingress annotations can't say, field by field, with what would become of it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,9 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
         before = f"{quoted(old)} by the annotation {OLD_CLASS}" if old else _text(observed.ingress_class_name)
         yield Change(CLASS, before, _text(spec.ingress_class_name))
     if (observed.tls or ()) != (spec.tls or ()):
-        yield Change("spec.tls", _tls(observed), _tls(spec), is_same_certificate(item, observed, spec))
+        hosts = [rule.host for rule in observed.rules or ()]
+        is_same = served_tls(item, observed, hosts) == served_tls(item, spec, hosts)
+        yield Change("spec.tls", _tls(observed), _tls(spec), is_same)
     if list(map(_shape, observed.rules or ())) != list(map(_shape, spec.rules or ())):
         yield Change("spec.rules", _rules(observed), _rules(spec))
     else:
@@ -61,20 +63,15 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
                 yield Change(f"metadata.{field}.{key}", _text(stated.get(key)), _text(value))
 
 
-def is_same_certificate(item: Item, observed: IngressSpec, desired: IngressSpec) -> bool:
-    """Return whether all hosts of the rules keep their certificates, and no other host loses one.
+def served_tls(item: Item, spec: IngressSpec, hosts: Collection[str]) -> tuple[Any, ...]:
+    """Return what is served by the TLS of a spec: the certificates, those of the rules' hosts, and the other hosts.
 
-    cert-manager makes one for the very hosts of an entry: where it does, these have to be the same.
+    cert-manager makes a certificate for the very hosts of an entry: where it does, all of these count.
     """
-    hosts = {rule.host for rule in observed.rules or ()}
-    by_host = [{host: certificate_of(host, spec) for host in hosts} for spec in (observed, desired)]
-    stated = {host for entry in observed.tls or () for host in entry.hosts or ("",)}
-    if any(key.startswith(ISSUERS) for key in item.annotations):
-        rest = stated != {host for entry in desired.tls or () for host in entry.hosts or ("",)}
-    else:
-        rest = any(host not in hosts and ("" in hosts or not covers(host, hosts)) for host in stated - {""})
-    secrets = [{entry.secret_name for entry in spec.tls or ()} for spec in (observed, desired)]
-    return by_host[0] == by_host[1] and secrets[0] == secrets[1] and not rest
+    stated = {host for entry in spec.tls or () for host in entry.hosts or ("",)}
+    if not any(key.startswith(ISSUERS) for key in item.annotations):
+        stated = {host for host in stated - {"", *hosts} if "" in hosts or not covers(host, hosts)}
+    return {entry.secret_name for entry in spec.tls or ()}, [certificate_of(host, spec) for host in hosts], stated
 
 
 def _of_path(service: Service, where: str, path: IngressPath, other: IngressPath) -> Iterator[Change]:

@@ -72,7 +72,10 @@ def adopt(  # noqa: PLR0913 - each is an option
       ingress-manager adopt --all --all-namespaces
       kubectl get services,ingresses -A -o yaml > dump.yaml; ingress-manager adopt --all -f dump.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    check(source, names, everything=everything, apply=apply)
+    if apply and source.files:
+        raise click.UsageError("--apply works on the cluster, not on files")
+    if bool(names) == everything:
+        raise click.UsageError("name Ingresses, or say --all")
     if everything:
         items = source.read(BOTH, "--show-managed-fields")
         ingresses = [item for item in of_kind(items, INGRESSES) if not is_managed(item)]
@@ -94,15 +97,6 @@ def adopt(  # noqa: PLR0913 - each is an option
     if needed := entries(policy, adoptions):
         click.echo(f"{comment(NEEDED)}\n{as_yaml({'namespaces': needed})}", nl=False)
     context.exit(1 if wrong else 0)
-
-
-def check(source: Source, names: Sequence[str], *, everything: bool, apply: bool) -> None:
-    if apply and source.files:
-        raise click.UsageError("--apply works on the cluster, not on files")
-    if bool(names) == everything:
-        raise click.UsageError("name Ingresses, or say --all")
-    if source.all_namespaces and not everything:
-        raise click.UsageError("--all-namespaces is for --all")
 
 
 def elsewhere(source: Source, items: Sequence[Item]) -> list[Item]:
@@ -127,9 +121,7 @@ def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
         why = adoption.needs or (message.sentence.partition("; ")[0] for message in adoption.messages)
         yield from (comment(f"  {cut(str(each), LONGEST_CELL)}") for each in dict.fromkeys(why))
         yield from (comment(f"  {each}: one made anew would lack it") for each in adoption.left)
-    can, could = (
-        sum(bool(adoption.becomes) for adoption in adoptions),
-        sum(bool(adoption.needs) for adoption in adoptions),
-    )
+    can = sum(bool(adoption.becomes) for adoption in adoptions)
+    could = sum(bool(adoption.needs) for adoption in adoptions)
     by_settings = f", and {could} more with the settings at the end" if could else ""
     yield comment(f"{can} of {len(adoptions)} Ingresses can be adopted{by_settings}.")

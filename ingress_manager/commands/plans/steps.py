@@ -6,11 +6,11 @@ from typing import Any
 
 from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
 from ingress_manager.commands.printing.words import Command, Message
-from ingress_manager.commands.reading.manifests import Item, about, at
+from ingress_manager.commands.reading.manifests import Item, about
 from ingress_manager.commands.view.events import SYNC_ERROR, report_of
-from ingress_manager.commands.view.managed import is_made_for, operations_to_disown
+from ingress_manager.commands.view.managed import operations_to_disown
 from ingress_manager.core.decide import ABSENT, LONGEST_ABSENT
-from ingress_manager.core.kubernetes import LAST_APPLIED, Object
+from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.text import is_seen, quoted
 
 MOVING = "ingress-manager/moving"
@@ -64,17 +64,6 @@ def patch(item: Item, change: dict[str, Any]) -> Command:
     return kubectl("patch", item, options=("--type=merge", f"--patch={json.dumps(change)}"))
 
 
-def deleting(item: Item) -> Step:
-    """Return the step that deletes an Ingress, unless it has been changed, or made again, since it was read.
-
-    Source: DeleteOptions of the Kubernetes API reference; `kubectl delete ingress` has no preconditions.
-    """
-    as_read = {key: item.metadata.get(key) for key in ("uid", "resourceVersion")}
-    uri = f"/apis/networking.k8s.io/v1/namespaces/{item.namespace}/ingresses/{item.name}"
-    only = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": as_read}
-    return Step(("kubectl", "delete", f"--raw={uri}", "--filename=-"), None, stdin=json.dumps(only))
-
-
 def annotating(service: Item, changes: Annotations, until: Sequence[Seen] = (), *, version: bool = False) -> Step:
     """Return the step that changes annotations of a Service.
 
@@ -117,31 +106,6 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
     return Step(command, undo, [reported])
 
 
-def stands(service: Item, ingress: Object) -> Seen:
-    """Return what shows that Metacontroller has made an Ingress for a Service, and that it says what is planned."""
-    annotations = ingress["metadata"].get("annotations", {})
-    return Seen(
-        f"Ingress {service.namespace}/{ingress['metadata']['name']} stands as planned",
-        _looking(service.namespace, ingress["metadata"]["name"]),
-        lambda item: (
-            is_made_for(item, service)
-            and item.object.get("spec") == ingress["spec"]
-            and annotations.items() <= item.annotations.items()
-        ),
-        f"`ingress-manager status {service.full_name}` may say why",
-    )
-
-
-def is_served(namespace: str, name: str, addresses: Any) -> Seen:
-    """Return what shows that a controller has given an Ingress these addresses, those of its status."""
-    return Seen(
-        f"Ingress {namespace}/{name} has the addresses of the one that it replaces",
-        _looking(namespace, name),
-        lambda item: bool(at(item, "status", "loadBalancer", "ingress") == addresses),
-        "that one stays. It is not served yet, or has a load balancer of its own",
-    )
-
-
 def remains(item: Item, spec: Any, *, recorded: bool = False) -> Seen:
     """Return what shows that an object is the same one, with this spec; `recorded`: that Metacontroller knows it."""
     return Seen(
@@ -154,10 +118,6 @@ def remains(item: Item, spec: Any, *, recorded: bool = False) -> Seen:
         ),
         "somebody has changed it, or the cluster has other settings",
     )
-
-
-def _looking(namespace: str, name: str) -> Command:
-    return ("kubectl", "get", f"--namespace={namespace}", "--", "ingress", name)
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:

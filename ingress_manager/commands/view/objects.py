@@ -17,7 +17,6 @@ from ingress_manager.commands.reading.kinds import (
 )
 from ingress_manager.commands.reading.manifests import Item, Unreadable, about, at, mappings
 from ingress_manager.commands.view import managed
-from ingress_manager.core.annotations import Route
 from ingress_manager.core.kubernetes import (
     Attachment,
     Backend,
@@ -32,7 +31,6 @@ from ingress_manager.core.kubernetes import (
 )
 from ingress_manager.core.rules import location
 from ingress_manager.core.shape import FieldError, converted
-from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -188,15 +186,6 @@ def places_of(spec: IngressSpec) -> Iterator[Place]:
 def class_of(item: Item, spec: IngressSpec) -> str:
     """Return the class of an Ingress; empty for the cluster's default."""
     return spec.ingress_class_name or item.annotations.get(OLD_CLASS, "")
-
-
-def routes_to(service: str, spec: IngressSpec) -> list[Route]:
-    """Return the paths that lead to a Service, as the annotation ingress/routes has them."""
-    return [
-        Route(host or EVERY_HOST, path.path or "/", path.path_type, str(backend.port))
-        for host, path in spec.paths()
-        if (backend := path.backend.service) and backend.name == service
-    ]
 
 
 def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:

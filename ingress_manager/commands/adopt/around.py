@@ -1,15 +1,15 @@
-"""Parts: an Ingress that isn't that of one Service, of the same name, becomes one for each Service.
+"""What is around an Ingress, and the parts of one that becomes an Ingress of each Service to which it leads.
 
 What else is there counts: the Services, and what other Ingresses answer, with what the plans before are about to make.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from ingress_manager.commands.adopt.asked import Asked, asked_for, asked_with, lost
-from ingress_manager.commands.adopt.changes import CLASS, ISSUERS
+from ingress_manager.commands.adopt.asked import Asked, asked_for
+from ingress_manager.commands.adopt.changes import CLASS
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, of_kind
 from ingress_manager.commands.view.managed import is_managed
@@ -37,6 +37,9 @@ class Standing:
     places: frozenset[Place]
     """What it answers."""
 
+    is_ours: bool
+    """Whether it is ingress-manager's, or is to be."""
+
     def meets(self, item: Item, ingress_class: str) -> bool:
         """Return whether the same controller may serve it, and another Ingress of this class."""
         return self.full_name != item.full_name and self.ingress_class in {"", ingress_class or self.ingress_class}
@@ -55,11 +58,9 @@ class Around:
     """The fields that may change, such as spec.defaultBackend."""
 
     services: dict[str, Item]
-    """By namespace/name."""
+    """By namespace/name, as the Ingresses are."""
 
-    names: dict[str, bool] = field(default_factory=dict)
-    """The Ingresses that are there, or are to be, as namespace/name, and whether each is ingress-manager's then."""
-
+    ingresses: dict[str, Standing] = field(default_factory=dict)
     claims: dict[Place, list[Standing]] = field(default_factory=dict)
 
     @classmethod
@@ -67,33 +68,24 @@ class Around:
         """Return what is around Ingresses. Raises Unreadable."""
         around = cls(policy, accepted, {item.full_name: item for item in of_kind(items, SERVICES)})
         for item in of_kind(items, INGRESSES):
-            around.names[item.full_name] = is_managed(item)
-            spec = as_spec(item)
-            around.claim(Standing(item.full_name, class_of(item, spec), item.born, frozenset(places_of(spec))))
+            around.add(item, item.born, is_ours=is_managed(item))
         return around
 
-    def claim(self, standing: Standing) -> None:
-        """Note what an Ingress answers."""
+    def add(self, item: Item, born: tuple[str, str], *, is_ours: bool) -> None:
+        """Note an Ingress, and what it answers."""
+        spec = as_spec(item)
+        standing = Standing(item.full_name, class_of(item, spec), born, frozenset(places_of(spec)), is_ours)
+        self.ingresses[item.full_name] = standing
         for place in standing.places:
             self.claims.setdefault(place, []).append(standing)
 
-    def beside(self, item: Item, ingress_class: str) -> Iterator[Standing]:
-        """Yield the others that may be served by the controller of an Ingress of this class, some more than once."""
-        return (each for claims in self.claims.values() for each in claims if each.meets(item, ingress_class))
-
     def made(self, asked: Asked) -> None:
         """Note that a Service is to be annotated, and then has an Ingress."""
-        service, label = asked.service, asked.full_name
-        after: dict[str, str | None] = {**service.annotations, **asked.annotations}
-        kept = {key: value for key, value in after.items() if value is not None}
-        metadata = {**service.metadata, "annotations": kept}
-        # Its version is then another one, which nobody knows yet.
-        metadata.pop("resourceVersion", None)
-        self.services[service.full_name] = replace(service, object={**service.object, "metadata": metadata})
-        if label not in self.names:
-            spec = msgspec.convert(asked.ingress["spec"], IngressSpec)
-            self.claim(Standing(label, spec.ingress_class_name or "", (NOT_YET, label), frozenset(places_of(spec))))
-        self.names[label] = True
+        self.services[asked.service.full_name] = asked.changed
+        if before := self.ingresses.get(asked.full_name):
+            self.ingresses[asked.full_name] = replace(before, is_ours=True)
+        else:
+            self.add(Item(asked.ingress), (NOT_YET, asked.full_name), is_ours=True)
 
 
 def by_rules(item: Item, spec: IngressSpec, service: Item | None, around: Around) -> IngressSpec | None:
@@ -104,7 +96,7 @@ def by_rules(item: Item, spec: IngressSpec, service: Item | None, around: Around
     """
     if not (backend := spec.default_backend):
         return spec
-    others = [each.places for each in around.beside(item, class_of(item, spec))]
+    others = [each.places for each in around.ingresses.values() if each.meets(item, class_of(item, spec))]
     unsure = any(not host or (host, "/", False) not in places for places in others for host, *_ in places)
     is_own = backend.service and service and backend.service.name == service.name
     if not is_own or unsure or any(rule.host for rule in spec.rules or ()):
@@ -125,32 +117,26 @@ def part(spec: IngressSpec, service: str) -> IngressSpec:
         if paths:
             rules.append(IngressRule(rule.host, IngressPaths(paths)))
     hosts, every = {rule.host for rule in rules}, {rule.host for rule in spec.rules or ()}
-    # A certificate for a host of no rule is used by what answers every host, if anything does.
-    rest = "" in hosts or "" not in every
     tls = [
         msgspec.structs.replace(entry, hosts=own or None)
         for entry in spec.tls or ()
-        if (own := [host for host in entry.hosts or () if covers(host, hosts) or (rest and not covers(host, every))])
+        if (own := [host for host in entry.hosts or () if covers(host, hosts) or not covers(host, every)])
         or not entry.hosts
     ]
     return msgspec.structs.replace(spec, rules=rules or None, tls=tls or None)
 
 
-def asked_beside(item: Item, spec: IngressSpec, service: Item, around: Around) -> Asked:
-    """Return how a Service asks for what `spec` says without a change of what it asks for already."""
-    entrances, name = [*read_entrances(service.annotations)], service.name
-    for entrance in entrances:
-        asked = asked_with(item, spec, service, around.policy, {}, entrance)
-        changed = [each.field for each in asked.changes if not each.is_served_alike]
+def asked_beside(now: Asked, around: Around) -> Asked:
+    """Return how a Service asks for a part of an Ingress without a change of what it asks for already."""
+    item, service, name = now.item, now.service, now.service.name
+    entrances = [*read_entrances(service.annotations)]
+    for asked in [replace(now, entrance=entrance) for entrance in entrances]:
         # An entrance of an earlier run may lack what was given up. One with other hosts or paths is never the same.
-        if (
-            asked.ingress
-            and all(each == CLASS or each.startswith("metadata.") for each in changed)
-            and all(each in around.accepted for each in (*changed, *lost(item, asked)))
-        ):
+        differ = (*(each.field for each in asked.changes if not each.is_served_alike), *asked.lost)
+        if asked.ingress and all(each in around.accepted and each.startswith(("metadata.", CLASS)) for each in differ):
             return asked
-    if "" not in entrances and service.full_name not in around.names:
-        return asked_for(item, spec, service, around.policy)
+    if "" not in entrances and service.full_name not in around.ingresses:
+        return asked_for(now)
     # What remains of the Ingress's name without that of the Service.
     rest = f"-{item.name}-".replace(".", "-").replace(f"-{name}-", "-", 1).strip("-")
     words = (rest[:LONGEST_ENTRANCE].strip("-"), "also", *(f"also-{number}" for number in range(2, 99)))
@@ -159,34 +145,6 @@ def asked_beside(item: Item, spec: IngressSpec, service: Item, around: Around) -
         for word in words
         if is_entrance_name(word)
         and word not in entrances
-        and f"{item.namespace}/{ingress_of(word, name)}" not in around.names
+        and f"{item.namespace}/{ingress_of(word, name)}" not in around.ingresses
     )
-    return asked_for(item, spec, service, around.policy, next(free))
-
-
-def why_not_beside(item: Item, asked: Asked, around: Around) -> Iterator[str]:
-    """Yield why a new Ingress can't take the place of a part of another."""
-    if not around.names.get(asked.full_name, True):
-        yield f"Service {asked.service.name} would ask for Ingress {asked.full_name}, which is there: adopt that first"
-    spec = msgspec.convert(asked.ingress["spec"], IngressSpec)
-    for place in dict.fromkeys(places_of(spec)):
-        for other in around.claims.get(place, ()):
-            # Of two with the same path, the older one answers. A new one is younger than all.
-            is_between = other.full_name != asked.full_name and item.born <= other.born
-            if is_between and other.meets(item, class_of(item, spec)):
-                yield (
-                    f"Ingress {other.full_name} has {place[0] or '*'}{place[1]}, too, and would be older than "
-                    f"{asked.full_name}: take it out of one of the two first"
-                )
-
-
-def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[str]:
-    """Yield why an Ingress can't be replaced by others, even by such as say the same."""
-    issuers = [key for key in item.annotations if key.startswith(ISSUERS)]
-    secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
-    if issuers and secrets:
-        yield (
-            f"metadata.annotations: {', '.join(issuers)}: the Certificate of Secret {', '.join(secrets)} belongs to "
-            "this Ingress, and would go with it; make a Certificate of your own for that Secret, take the annotation "
-            "off, and run adopt again"
-        )
+    return asked_for(replace(now, entrance=next(free)))

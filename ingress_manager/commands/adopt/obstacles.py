@@ -1,0 +1,108 @@
+"""Why an Ingress can't be adopted, with what to do about it."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ingress_manager.commands.adopt.around import Around
+from ingress_manager.commands.adopt.asked import CANARY, Asked
+from ingress_manager.commands.adopt.changes import ISSUERS
+from ingress_manager.commands.plans.steps import unseen
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.managed import CONTROLLER, owners
+from ingress_manager.commands.view.objects import certificates_of, class_of, is_being_deleted, places_of, secret_called
+from ingress_manager.core.annotations import PROFILE
+from ingress_manager.core.decide import refusal_of
+from ingress_manager.core.entrances import begin_of
+from ingress_manager.core.kubernetes import DECORATOR, IngressSpec
+from ingress_manager.core.vocabulary import EDIT_IN_PLACE
+
+
+def obstacles(item: Item, service: Item | None, spec: IngressSpec) -> Iterator[str]:
+    """Yield why an Ingress can't be adopted, whatever Services may ask for."""
+    for each in filter(None, (item, service)):
+        if is_being_deleted(each):
+            yield f"{each} is being deleted"
+    if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
+        yield f"belongs to another DecoratorController of Metacontroller's: {other}"
+    if item.annotations.get(EDIT_IN_PLACE) == "true":
+        yield (
+            f"has the annotation {EDIT_IN_PLACE}: cert-manager would write its challenge into it, Metacontroller would "
+            "take that out at once, and no certificate would be renewed; take it off first"
+        )
+    for owner in owners(item):
+        if service is None or owner.get("uid") != service.metadata.get("uid"):
+            yield (
+                f"belongs to {owner.get('kind')} {owner.get('name')}, by metadata.ownerReferences: it would outlive "
+                "its Service, or go before; take the reference off first"
+            )
+    for _, path in spec.paths():
+        if path.backend.service is None:
+            yield f"spec.rules: the path {path.path} leads to another resource than a Service: take it out first"
+
+
+def why_not(asked: Asked, around: Around) -> Iterator[str]:
+    """Yield why an Ingress, or its part, can't be what a Service asks for."""
+    name, here = asked.service.name, asked.here
+    certificates = [secret_called(each.secret_name) for each in certificates_of(asked.spec)]
+    if here.gateway_of_httproutes or not here.makes_ingresses:
+        yield (
+            f"the settings would not give Service {name} an Ingress alone: adopt with outputs [ingress] first (by a "
+            "profile or defaults), and add httproute afterwards"
+        )
+    elif len(certificates) > 1:
+        yield (
+            f"spec.tls: the hosts of Service {name} need {' and '.join(certificates)}, and an Ingress that is made for "
+            "it has one certificate: put one for all these hosts into one Secret first"
+        )
+    elif refused := refusal_of(asked.decision):
+        yield f"Service {name} would be refused: {refused.line()}"
+    else:
+        yield from (f"Service {name}: {wrong.sentence}" for wrong in unseen(asked.service, asked.annotations))
+        yield from (
+            f"{change}; --accept-changes {change.field} allows it"
+            for change in asked.changes
+            if not change.is_served_alike and change.field not in around.accepted
+        )
+        for each, protects in asked.lost.items():
+            # A canary that were made anew without its annotation would take the requests of the one beside it.
+            may_stay = asked.stays and each != f"metadata.annotations.{CANARY}"
+            if protects or not (may_stay or each in around.accepted):
+                does = "the administrator accepts the loss (limits.acceptedLosses)"
+                without = f"or {does}" if protects else f"--accept-changes {each} does without"
+                yield (
+                    f"{each}: Ingress {asked.full_name}, made anew, would lack it: a profile can add it "
+                    f"({begin_of(asked.entrance)}{PROFILE}), or limits.copyAnnotations can have it copied from a "
+                    f"Service with one entrance; {without}"
+                )
+        if not asked.stays:
+            yield from why_not_beside(asked, around)
+
+
+def why_not_beside(asked: Asked, around: Around) -> Iterator[str]:
+    """Yield why a new Ingress can't take the place of a part of another."""
+    item, there = asked.item, around.ingresses.get(asked.full_name)
+    if there and not there.is_ours:
+        yield f"Service {asked.service.name} would ask for Ingress {asked.full_name}, which is there: adopt that first"
+    spec = msgspec.convert(asked.ingress["spec"], IngressSpec)
+    for place in dict.fromkeys(places_of(spec)):
+        for other in around.claims.get(place, ()):
+            # Of two with the same path, the older one answers. A new one is younger than all.
+            is_between = other.full_name != asked.full_name and item.born <= other.born
+            if is_between and other.meets(item, class_of(item, spec)):
+                yield (
+                    f"Ingress {other.full_name} has {place[0] or '*'}{place[1]}, too, and would be older than "
+                    f"{asked.full_name}: take it out of one of the two first"
+                )
+
+
+def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[str]:
+    """Yield why an Ingress can't be replaced by others, even by such as say the same."""
+    issuers = [key for key in item.annotations if key.startswith(ISSUERS)]
+    secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
+    if issuers and secrets:
+        yield (
+            f"metadata.annotations: {', '.join(issuers)}: the Certificate of Secret {', '.join(secrets)} belongs to "
+            "this Ingress, and would go with it; make a Certificate of your own for that Secret, take the annotation "
+            "off, and run adopt again"
+        )
