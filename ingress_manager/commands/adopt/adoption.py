@@ -55,26 +55,26 @@ class Adoption(Plan):
     """What is to be done with one Ingress. With a message, nothing."""
 
     parts: Sequence[Asked] = ()
-    """What Services ask for in its place, or would."""
+    """What Services ask for in its place; none when it can't be adopted."""
 
     needs: Sequence[Need] = ()
     """What the limits would have to allow, where nothing else keeps it out."""
 
     @property
     def becomes(self) -> list[str]:
-        """Return the Ingresses that it becomes: itself, if it stays; none when it can't be adopted."""
-        return [each.full_name for each in self.parts if not self.messages]
+        """Return the Ingresses that it becomes: itself, if it stays."""
+        return [each.full_name for each in self.parts]
 
     @property
     def left(self) -> list[str]:
         """Return the annotations that it keeps, as fields, and that one made anew would lack."""
-        lost = (field for each in self.parts if each.stays and not self.messages for field in each.lost)
+        lost = (field for each in self.parts if each.stays for field in each.lost)
         return [field for field in lost if not field.startswith("metadata.labels.")]
 
     @property
     def replaces(self) -> bool:
         """Return whether other Ingresses are to answer for it."""
-        return not {*self.becomes} <= {self.title}
+        return not all(each.stays for each in self.parts)
 
     @property
     def summary(self) -> str:
@@ -94,7 +94,7 @@ def adopt(
     around = Around.of(items, policy, accepted)
     for item in ingresses:
         plan = adoption_of(item, around)
-        for each in plan.parts if not plan.messages else ():
+        for each in plan.parts:
             around.made(each)
         yield plan
 
@@ -133,7 +133,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
         wrong.append(f"{asks}, and could take requests from others: set {begin_of(entrance)}{HTTP.key} to false first")
     wrong += () if wrong else not_yet(item, [(each.service, each.annotations) for each in parts])
     if wrong:
-        return Adoption(item, title, messages=[about(item, sentence) for sentence in wrong], parts=parts)
+        return Adoption(item, title, messages=[about(item, sentence) for sentence in wrong])
     plan = Adoption(item, title, [*steps(item, others, own)], parts=parts)
     plan.done = f"{title} is ingress-manager's: {', '.join(plan.becomes)}."
     notes = [sentence for each in parts if each.annotations for sentence in about_service(each.service)]

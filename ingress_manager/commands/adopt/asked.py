@@ -95,12 +95,17 @@ class Asked:
         """Return whether that is the same one."""
         return self.full_name == self.item.full_name
 
+    @property
+    def ingresses(self) -> list[Object]:
+        """Return the Ingresses that ingress-manager makes of it, those of its other entrances, too."""
+        made = self.decision.objects if isinstance(self.decision, Desired) else ()
+        return [each for each in made if each["kind"] == INGRESS]
+
     @cached_property
     def ingress(self) -> Object:
-        """Return the Ingress that ingress-manager makes of it, empty if it makes none."""
+        """Return that of the entrance, empty if there is none."""
         name = ingress_of(self.entrance, self.service.name)
-        made = self.decision.objects if isinstance(self.decision, Desired) else ()
-        return next((each for each in made if (each["kind"], each["metadata"]["name"]) == (INGRESS, name)), {})
+        return next((each for each in self.ingresses if each["metadata"]["name"] == name), {})
 
     @cached_property
     def changes(self) -> list[Change]:

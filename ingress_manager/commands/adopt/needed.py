@@ -9,11 +9,14 @@ from typing import Any
 import msgspec
 
 from ingress_manager.commands.adopt.adoption import COPY, Adoption, Need
-from ingress_manager.commands.adopt.asked import BOOKKEEPING, CANARY, Asked, protecting
-from ingress_manager.commands.view.objects import class_of
-from ingress_manager.core.copying import not_allowed, wrong_copied_key
-from ingress_manager.core.policy import NO_LIMITS, NamespaceSettings, Policy, overlay
+from ingress_manager.commands.adopt.asked import BOOKKEEPING, CANARY
+from ingress_manager.core.annotations import PATH_TYPES
+from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key
+from ingress_manager.core.kubernetes import IngressSpec
+from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
+from ingress_manager.core.policy import NO_LIMITS, Limits, Policy, overlay
 from ingress_manager.core.syntax import EVERY_HOST
+from ingress_manager.core.vocabulary import protects
 
 
 def find_needs(
@@ -24,37 +27,47 @@ def find_needs(
 ) -> None:
     """Note of each Ingress what keeps it out if nothing but limits does.
 
-    `plan` returns what becomes of the same Ingresses by other settings, with the `accepted` fields. What those refuse
-    that allow all needs, too, is told beside the limit that has hidden it.
+    `plan` returns what becomes of the same Ingresses by other settings, with the `accepted` fields. What these refuse,
+    too, is told beside the limit that has hidden it.
     """
-    for each in adoptions:
-        needs = (need for part in each.parts for need in needs_of(part, accepted))
-        each.needs = tuple(dict.fromkeys(needs)) if each.messages else ()
-    allowing = msgspec.convert(entries(policy, adoptions), dict[str, NamespaceSettings])
-    then = plan(msgspec.structs.replace(policy, namespaces=policy.namespaces | allowing))
-    for each, free in zip(adoptions, then, strict=True):
-        each.needs = () if free.messages else each.needs
-        each.messages = (*each.messages, *(new for new in free.messages if new not in each.messages))
+    keys = {key for each in adoptions if each.messages for key in each.item.annotations if not wrong_copied_key(key)}
+    lost = {key for key in keys if key.startswith(BOOKKEEPING) or f"metadata.annotations.{key}" in accepted}
+    for each, free in zip(adoptions, plan(lifted(policy, keys - lost)), strict=True):
+        if each.messages:
+            each.needs = tuple(dict.fromkeys(needs_of(free, in_namespace(policy, each.item.namespace))))
+            each.messages = (*each.messages, *(new for new in free.messages if new not in each.messages))
 
 
-def needs_of(part: Asked, accepted: Container[str]) -> Iterator[Need]:
-    """Yield what the limits don't allow of what an Ingress says, or its part.
+def lifted(policy: Policy, copied: Iterable[str]) -> Policy:
+    """Return the settings without limits; of annotations, these are copied, too."""
+
+    def without(limits: Limits) -> Any:
+        copies = limits.copy_annotations or policy.whole.limits.copy_annotations or {}
+        return overlay(Limits(ANY, ANY, PATH_TYPES, {**copies, **dict.fromkeys(copied, ANY)}), limits)
+
+    replace = msgspec.structs.replace
+    own = {name: replace(each, limits=without(each.limits or NO_LIMITS)) for name, each in policy.namespaces.items()}
+    return replace(policy, limits=without(policy.whole.limits), namespaces=own)
+
+
+def needs_of(adoption: Adoption, here: NamespacePolicy) -> Iterator[Need]:
+    """Yield what the limits don't allow of what is made.
 
     What protects has to be copied. What else an Ingress has only needs to be where a new one takes its place.
     """
-    item, spec, here = part.item, part.spec, part.here
-    hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
-    yield from (Need("hosts", host) for host in hosts if not here.allows_host(host))
-    ingress_class = class_of(item, spec) or here.default_class
-    if ingress_class and not here.allows_class(ingress_class):
-        yield Need("classes", ingress_class)
-    yield from (Need("pathTypes", path.path_type) for _, path in spec.paths() if path.path_type not in here.path_types)
-    guards = protecting(item, here, tls=bool(spec.tls))
-    for key, value in item.annotations.items():
-        may_go = part.stays or key.startswith(BOOKKEEPING) or f"metadata.annotations.{key}" in accepted
-        is_kept_out = key not in here.added_with_tls and not wrong_copied_key(key)
-        if (key in guards or key == CANARY or not may_go) and is_kept_out:
-            yield from (Need(COPY, key, value) for _ in filter(None, [not_allowed(key, value, here.copy_annotations)]))
+    for each in (made for part in adoption.parts for made in part.ingresses):
+        stated, spec = each["metadata"].get("annotations", {}), msgspec.convert(each["spec"], IngressSpec)
+        hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
+        yield from (Need("hosts", host) for host in hosts if not here.allows_host(host))
+        if not here.allows_class(spec.ingress_class_name):
+            yield Need("classes", str(spec.ingress_class_name))
+        types = (path.path_type for _, path in spec.paths())
+        yield from (Need("pathTypes", each) for each in types if each not in here.path_types)
+        for key in filter(None, stated.get(COPIED, "").split(", ")):
+            is_lost = key in adoption.item.annotations and each["metadata"]["name"] != adoption.item.name
+            keeps_out = key == CANARY or (protects(key) and key not in here.accepted_losses)
+            if (is_lost or keeps_out) and not_allowed(key, stated[key], here.copy_annotations):
+                yield Need(COPY, key, stated[key])
 
 
 def entries(policy: Policy, adoptions: Iterable[Adoption]) -> dict[str, Any]:
