@@ -19,7 +19,7 @@ it, and what is waited for. There are `notes`, and what it is `refused` for.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from devcluster.sync_requests import Object
 from ingress_manager.commands.adopt.adoption import adopt
@@ -92,8 +92,7 @@ def adoptable(case: Case) -> tuple[list[Item], list[Item], Policy, list[str]]:
 def becomes(case: Case) -> Object:
     """Return what becomes of the Ingress of a case, as the table has it."""
     [adoption] = adopt(*adoptable(case))
-    made = [part.ingress for part in adoption.parts]
-    steps = [line for step in adoption.steps for line in words(step, made)]
+    steps = [line for step in adoption.steps for line in words(step)]
     host = f"ingress/http=true ingress/host={case.name}.example.com"
     usual = [f"annotate service {case.name} {host}", f"patch ingress {case.name}"]
     found = {
@@ -113,19 +112,14 @@ def printed(case: Case) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def words(step: Step, objects: Iterable[Object]) -> Iterator[str]:
-    """Yield what a step does, how it is taken back, and what another Ingress, one of the objects, must then be like."""
-    if not step.command:
-        return
-    yield short(step.command)
-    put_on = [part.partition("=")[0] + "-" for part in step.command[2:] if "=" in part and not part.startswith("-")]
-    if step.command[1] == "annotate" and step.undo and short(step.undo).split()[3:] != put_on:
-        yield f"back: {short(step.undo)}"
-    for until in step.until:
-        if until.what.endswith(" stands as planned"):
-            made = next(each for each in objects if each["metadata"]["name"] == until.command[-1])
-            spec = json.dumps(made["spec"], separators=(",", ":"), sort_keys=True)
-            yield " ".join(["until its Ingress has", spec, *made["metadata"].get("annotations", {}).values()])
+def words(step: Step) -> Iterator[str]:
+    """Yield what a step does, and how it is taken back, if not by taking off what it puts on."""
+    if step.command:
+        yield short(step.command)
+    if step.command[1:2] == ("annotate",) and step.undo:
+        pairs = (word.partition("=") for word in step.command if not word.startswith("-"))
+        put_on = [f"{key}-" for key, sign, _ in pairs if sign]
+        yield from [] if short(step.undo).split()[3:] == put_on else [f"back: {short(step.undo)}"]
 
 
 def short(command: Command) -> str:
