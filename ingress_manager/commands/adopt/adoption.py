@@ -76,13 +76,6 @@ class Adoption(Plan):
         """Return whether other Ingresses are to answer for it."""
         return not all(each.stays for each in self.parts)
 
-    @property
-    def summary(self) -> str:
-        """Return what becomes of it, in a few words."""
-        if self.messages:
-            return "can't be adopted"
-        return f"becomes {', '.join(self.becomes)}" if self.replaces else "stays, and is adopted"
-
 
 def adopt(
     items: Sequence[Item], ingresses: Iterable[Item], policy: Policy, accepted: Container[str] = ()
@@ -91,7 +84,7 @@ def adopt(
 
     Raises Unreadable.
     """
-    around = Around.of(items, policy, accepted)
+    around = Around(items, policy, accepted)
     for item in ingresses:
         plan = adoption_of(item, around)
         for each in plan.parts:

@@ -4,7 +4,7 @@ What else is there counts: the Services, and what other Ingresses answer, with w
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -49,27 +49,17 @@ NOT_YET = "not born yet"
 """Sorts what is about to be made behind any time."""
 
 
-@dataclass
 class Around:
     """What is there beside an Ingress, and what may be. What a plan is about to make is added, for those after it."""
 
-    policy: Policy
-    accepted: Container[str]
-    """The fields that may change, such as spec.defaultBackend."""
-
-    services: dict[str, Item]
-    """By namespace/name, as the Ingresses are."""
-
-    ingresses: dict[str, Standing] = field(default_factory=dict)
-    claims: dict[Place, list[Standing]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, items: Sequence[Item], policy: Policy, accepted: Container[str]) -> "Around":
-        """Return what is around Ingresses. Raises Unreadable."""
-        around = cls(policy, accepted, {item.full_name: item for item in of_kind(items, SERVICES)})
+    def __init__(self, items: Sequence[Item], policy: Policy, accepted: Container[str]) -> None:
+        """Take what is there, and the fields that may change, such as spec.defaultBackend. Raise Unreadable."""
+        self.policy, self.accepted = policy, accepted
+        self.services = {item.full_name: item for item in of_kind(items, SERVICES)}
+        self.ingresses: dict[str, Standing] = {}
+        self.claims: dict[Place, list[Standing]] = {}
         for item in of_kind(items, INGRESSES):
-            around.add(item, item.born, is_ours=is_managed(item))
-        return around
+            self.add(item, item.born, is_ours=is_managed(item))
 
     def add(self, item: Item, born: tuple[str, str], *, is_ours: bool) -> None:
         """Note an Ingress, and what it answers."""

@@ -10,7 +10,7 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import certificate_of, covers, secret_called
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.copying import MANAGED_BY_LABEL
-from ingress_manager.core.kubernetes import IngressPath, IngressRule, IngressSpec, Object, Service
+from ingress_manager.core.kubernetes import IngressPath, IngressSpec, Object, Service
 from ingress_manager.core.rules import find_ports, tcp_ports
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -52,7 +52,7 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
         hosts = [rule.host for rule in observed.rules or ()]
         is_same = served_tls(item, observed, hosts) == served_tls(item, spec, hosts)
         yield Change("spec.tls", _tls(observed), _tls(spec), is_same)
-    if list(map(_shape, observed.rules or ())) != list(map(_shape, spec.rules or ())):
+    if _shape(observed) != _shape(spec):
         yield Change("spec.rules", _rules(observed), _rules(spec))
     else:
         for (host, path), (_, other) in zip(observed.paths(), spec.paths(), strict=True):
@@ -85,7 +85,8 @@ def _of_path(service: Service, where: str, path: IngressPath, other: IngressPath
         yield Change(f"{at}.pathType", f"{path.path_type}{where}", other.path_type)
     before, after = path.backend.service, other.backend.service
     if before and after and before.port != after.port:
-        is_same = before.port.name is not None and number_of(service, before.port.name) == after.port.number
+        named = find_ports(tcp_ports(service), {before.port.name})
+        is_same = after.port.number in named.values()
         yield Change(f"{at}.backend.service.port", f"{before.port}{where}", str(after.port), is_same)
 
 
@@ -98,16 +99,11 @@ def _tls(spec: IngressSpec) -> str:
     return " and ".join(shown) or "nothing"
 
 
-def _shape(rule: IngressRule) -> tuple[str, Any]:
-    """Return what is the same for two rules whose paths can be compared one by one."""
-    paths = rule.http and [path.backend.service and path.backend.service.name for path in rule.http.paths]
-    return rule.host, paths
+def _shape(spec: IngressSpec) -> list[Any]:
+    """Return what is the same for two specs whose paths can be compared one by one."""
+    paths = [(host, path.backend.service and path.backend.service.name) for host, path in spec.paths()]
+    return [*paths, *(rule.host for rule in spec.rules or ())]
 
 
 def _rules(spec: IngressSpec) -> str:
     return ", ".join(f"{host or '*'}{path.path}" for host, path in spec.paths()) or "nothing"
-
-
-def number_of(service: Service, port: str) -> int | None:
-    """Return the number of the TCP port with this name or number, None if there is none."""
-    return find_ports(tcp_ports(service), {port}).get(port)

@@ -116,7 +116,9 @@ def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
     """Yield a line for each Ingress that says what becomes of it, and below it what is in the way; all are comments."""
     width = max((len(adoption.item.full_name) for adoption in adoptions), default=0)
     for adoption in adoptions:
-        yield comment(f"{adoption.item.full_name:{width}}  {adoption.summary}")
+        what = f"becomes {', '.join(adoption.becomes)}" if adoption.replaces else "stays, and is adopted"
+        what = "can't be adopted" if adoption.messages else what
+        yield comment(f"{adoption.item.full_name:{width}}  {what}")
         # The whole sentences, with what can be done, follow.
         why = adoption.needs or (message.sentence.partition("; ")[0] for message in adoption.messages)
         yield from (comment(f"  {cut(str(each), LONGEST_CELL)}") for each in dict.fromkeys(why))
