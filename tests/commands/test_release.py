@@ -5,7 +5,6 @@ tests/commands/uninstall has objects, and what is printed of them.
 """
 
 import itertools
-import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from devcluster.sync_requests import as_created, service
 from ingress_manager.commands.plans.steps import MOST_NAMES, MOVING
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.uninstall import CLUSTER_WIDE, CONTROLLERS, OURS
-from ingress_manager.commands.view.managed import RECORDS
 from tests import golden
 from tests import make_cases as cases
 from tests.commands.commands import HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, event, listing, run
@@ -110,15 +108,6 @@ def test_what_cannot_be_seen_is_not_taken_for_nothing(command: tuple[str, ...], 
     ended = run(*command)
     assert (ended.status, ended.out) == (2, "")
     assert "httproutes is forbidden" in ended.err
-
-
-@pytest.mark.parametrize("command", [("release", "team-a/shop"), ("uninstall", "--keep")])
-def test_each_record_of_ours_is_gone_after_a_release(command: tuple[str, ...], cluster: Cluster) -> None:
-    has(cluster, SHOP, managed(**dict.fromkeys(RECORDS, "ingress-manager")))
-    [words] = [words for words in commands(run(*command).out) if words[1] == "patch"]
-    [patch] = [json.loads(word.removeprefix("--patch=")) for word in words if word.startswith("--patch=")]
-    gone = {each["path"] for each in patch if each["op"] == "remove"}
-    assert {f"/metadata/annotations/{key.replace('/', '~1')}" for key in RECORDS} <= gone
 
 
 # uninstall
