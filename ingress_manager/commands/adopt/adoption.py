@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ingress_manager.commands.adopt.around import DEFAULT_BACKEND, Around, asked_beside, by_rules, part
+from ingress_manager.commands.adopt.around import Around, asked_beside, part
 from ingress_manager.commands.adopt.asked import Asked, asked_for
 from ingress_manager.commands.adopt.obstacles import obstacles, why_not, why_not_replaced
 from ingress_manager.commands.plans.deployers import about_service, not_yet
@@ -28,10 +28,6 @@ from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import quoted
 
-NOT_GIVEN_UP = (
-    f"{DEFAULT_BACKEND}: controllers differ in what it answers: write it as a rule without a host, or take it out, "
-    f"first; --accept-changes {DEFAULT_BACKEND} does without it"
-)
 COPY = "copyAnnotations"
 
 
@@ -100,12 +96,10 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     service = around.services.get(label) if not entrance or is_entrance_name(entrance) else None
     if service and is_made_for(item, service):
         return Adoption(item, title, notes=[f"{title}: is ingress-manager's already"])
-    before = as_spec(item)
-    said = by_rules(item, before, service, around)
-    spec = said or msgspec.structs.replace(before, default_backend=None)
-    wrong = [NOT_GIVEN_UP] if said is None and DEFAULT_BACKEND not in around.accepted else []
-    wrong += obstacles(item, service, spec)
+    stated = as_spec(item)
+    spec = msgspec.structs.replace(stated, default_backend=None)
     names = [*dict.fromkeys(each.service.name for each in backends_in(spec) if each.service)]
+    wrong = [*obstacles(item, service, stated, around)]
     if not (names or wrong):
         wrong.append("spec.rules: no path leads to a Service")
     parts = list[Asked]()

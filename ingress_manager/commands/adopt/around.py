@@ -15,12 +15,8 @@ from ingress_manager.commands.reading.manifests import Item, of_kind
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.commands.view.objects import Place, as_spec, class_of, covers, places_of
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
-from ingress_manager.core.kubernetes import IngressPath, IngressPaths, IngressRule, IngressSpec
+from ingress_manager.core.kubernetes import IngressPaths, IngressRule, IngressSpec
 from ingress_manager.core.policy import Policy
-
-DEFAULT_BACKEND = "spec.defaultBackend"
-EVERYTHING = ("", "/", False)
-"""The path / of every host, as a place."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +29,6 @@ class Standing:
 
     born: tuple[str, str]
     """Sorts Ingresses by their age, the oldest first."""
-
-    places: frozenset[Place]
-    """What it answers."""
 
     is_ours: bool
     """Whether it is ingress-manager's, or is to be."""
@@ -64,9 +57,9 @@ class Around:
     def add(self, item: Item, born: tuple[str, str], *, is_ours: bool) -> None:
         """Note an Ingress, and what it answers."""
         spec = as_spec(item)
-        standing = Standing(item.full_name, class_of(item, spec), born, frozenset(places_of(spec)), is_ours)
+        standing = Standing(item.full_name, class_of(item, spec), born, is_ours)
         self.ingresses[item.full_name] = standing
-        for place in standing.places:
+        for place in dict.fromkeys(places_of(spec)):
             self.claims.setdefault(place, []).append(standing)
 
     def made(self, asked: Asked) -> None:
@@ -76,26 +69,6 @@ class Around:
             self.ingresses[asked.full_name] = replace(before, is_ours=True)
         else:
             self.add(Item(asked.ingress), (NOT_YET, asked.full_name), is_ours=True)
-
-
-def by_rules(item: Item, spec: IngressSpec, service: Item | None, around: Around) -> IngressSpec | None:
-    """Return a spec that says its default backend by the path / of every host; None where that may not be the same.
-
-    It is that of the Service of its name, and no host has other paths: controllers differ in what a default backend
-    answers beside these, in this Ingress or another.
-    """
-    if not (backend := spec.default_backend):
-        return spec
-    others = [each.places for each in around.ingresses.values() if each.meets(item, class_of(item, spec))]
-    unsure = any(not host or (host, "/", False) not in places for places in others for host, *_ in places)
-    is_own = backend.service and service and backend.service.name == service.name
-    if not is_own or unsure or any(rule.host for rule in spec.rules or ()):
-        return None
-    alone = msgspec.structs.replace(spec, default_backend=None)
-    if EVERYTHING in places_of(alone):
-        return alone
-    paths = [*(path for _, path in spec.paths()), IngressPath("Prefix", backend, "/")]
-    return msgspec.structs.replace(alone, rules=[IngressRule("", IngressPaths(paths))])
 
 
 def part(spec: IngressSpec, service: str) -> IngressSpec:

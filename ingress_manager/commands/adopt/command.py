@@ -87,7 +87,7 @@ def adopt(  # noqa: PLR0913 - each is an option
         return list(adoptions_of(items, ingresses, policy, accepted))
 
     adoptions = plan(policy)
-    if any(each.replaces or (each.becomes and "defaultBackend" in each.item.object["spec"]) for each in adoptions):
+    if any(each.replaces for each in adoptions):
         items += elsewhere(source, items)
         adoptions = plan(policy)
     if everything:
@@ -100,7 +100,7 @@ def adopt(  # noqa: PLR0913 - each is an option
 
 
 def elsewhere(source: Source, items: Sequence[Item]) -> list[Item]:
-    """Return the Ingresses of other namespaces: they may get requests of one that is replaced, or changed."""
+    """Return the Ingresses of other namespaces: they may get requests of one that is replaced."""
     if source.files or source.all_namespaces:
         return []
     try:

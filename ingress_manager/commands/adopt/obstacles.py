@@ -17,9 +17,16 @@ from ingress_manager.core.entrances import begin_of
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE
 
+DEFAULT_BACKEND = "spec.defaultBackend"
 
-def obstacles(item: Item, service: Item | None, spec: IngressSpec) -> Iterator[str]:
+
+def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[str]:
     """Yield why an Ingress can't be adopted, whatever Services may ask for."""
+    if spec.default_backend and DEFAULT_BACKEND not in around.accepted:
+        yield (
+            f"{DEFAULT_BACKEND}: controllers differ in what it answers: write it as a rule without a host, or take it "
+            f"out, first; --accept-changes {DEFAULT_BACKEND} does without it"
+        )
     for each in filter(None, (item, service)):
         if is_being_deleted(each):
             yield f"{each} is being deleted"
