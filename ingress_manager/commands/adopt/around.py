@@ -4,7 +4,7 @@ What else is there counts: the Services, and what other Ingresses answer, with w
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 
@@ -18,26 +18,6 @@ from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entr
 from ingress_manager.core.kubernetes import IngressPaths, IngressRule, IngressSpec
 from ingress_manager.core.policy import Policy
 
-
-@dataclass(frozen=True)
-class Standing:
-    """An Ingress that stands, or is about to."""
-
-    full_name: str
-    ingress_class: str
-    """Empty for the cluster's default."""
-
-    born: tuple[str, str]
-    """Sorts Ingresses by their age, the oldest first."""
-
-    is_ours: bool
-    """Whether it is ingress-manager's, or is to be."""
-
-    def meets(self, item: Item, ingress_class: str) -> bool:
-        """Return whether the same controller may serve it, and another Ingress of this class."""
-        return self.full_name != item.full_name and self.ingress_class in {"", ingress_class or self.ingress_class}
-
-
 NOT_YET = "not born yet"
 """Sorts what is about to be made behind any time."""
 
@@ -49,26 +29,27 @@ class Around:
         """Take what is there, and the fields that may change, such as spec.defaultBackend. Raise Unreadable."""
         self.policy, self.accepted = policy, accepted
         self.services = {item.full_name: item for item in of_kind(items, SERVICES)}
-        self.ingresses: dict[str, Standing] = {}
-        self.claims: dict[Place, list[Standing]] = {}
+        # Of each Ingress, whether it is ingress-manager's; and which answer a place, each with its class.
+        self.ingresses: dict[str, bool] = {}
+        self.claims: dict[Place, list[tuple[Item, str]]] = {}
         for item in of_kind(items, INGRESSES):
-            self.add(item, item.born, is_ours=is_managed(item))
+            self.add(item, is_ours=is_managed(item))
 
-    def add(self, item: Item, born: tuple[str, str], *, is_ours: bool) -> None:
+    def add(self, item: Item, *, is_ours: bool) -> None:
         """Note an Ingress, and what it answers."""
         spec = as_spec(item)
-        standing = Standing(item.full_name, class_of(item, spec), born, is_ours)
-        self.ingresses[item.full_name] = standing
+        self.ingresses[item.full_name] = is_ours
         for place in dict.fromkeys(places_of(spec)):
-            self.claims.setdefault(place, []).append(standing)
+            self.claims.setdefault(place, []).append((item, class_of(item, spec)))
 
     def made(self, asked: Asked) -> None:
         """Note that a Service is to be annotated, and then has an Ingress."""
         self.services[asked.service.full_name] = asked.changed
-        if before := self.ingresses.get(asked.full_name):
-            self.ingresses[asked.full_name] = replace(before, is_ours=True)
+        if asked.full_name in self.ingresses:
+            self.ingresses[asked.full_name] = True
         else:
-            self.add(Item(asked.ingress), (NOT_YET, asked.full_name), is_ours=True)
+            metadata = asked.ingress["metadata"] | {"creationTimestamp": NOT_YET}
+            self.add(Item(asked.ingress | {"metadata": metadata}), is_ours=True)
 
 
 def part(spec: IngressSpec, service: str) -> IngressSpec:

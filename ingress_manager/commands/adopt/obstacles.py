@@ -88,15 +88,16 @@ def why_not(asked: Asked, around: Around) -> Iterator[str]:
 
 def why_not_beside(asked: Asked, around: Around) -> Iterator[str]:
     """Yield why a new Ingress can't take the place of a part of another."""
-    item, there = asked.item, around.ingresses.get(asked.full_name)
-    if there and not there.is_ours:
+    item = asked.item
+    if not around.ingresses.get(asked.full_name, True):
         yield f"Service {asked.service.name} would ask for Ingress {asked.full_name}, which is there: adopt that first"
     spec = msgspec.convert(asked.ingress["spec"], IngressSpec)
+    own_class = class_of(item, spec)
     for place in dict.fromkeys(places_of(spec)):
-        for other in around.claims.get(place, ()):
+        for other, its_class in around.claims.get(place, ()):
             # Of two with the same path, the older one answers. A new one is younger than all.
-            is_between = other.full_name != asked.full_name and item.born <= other.born
-            if is_between and other.meets(item, class_of(item, spec)):
+            is_between = other.full_name not in {item.full_name, asked.full_name} and item.born <= other.born
+            if is_between and its_class in {"", own_class or its_class}:
                 yield (
                     f"Ingress {other.full_name} has {place[0] or '*'}{place[1]}, too, and would be older than "
                     f"{asked.full_name}: take it out of one of the two first"
