@@ -2,10 +2,10 @@
 
 It is written from the Kubernetes API reference (Ingress v1). The host itself goes before a wildcard, and that before
 none; an Exact path before a prefix, and the longest first; then the oldest object. A path of the type
-ImplementationSpecific is a prefix. Default backends come last. A Service or a port that isn't there answers nothing.
+ImplementationSpecific is a prefix. A Service or a port that isn't there answers nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -28,14 +28,18 @@ class Claim(NamedTuple):
     kind: str
     answer: frozenset[Any]
 
+    @property
+    def prefix(self) -> str:
+        return f"{self.path.rstrip('/')}/"
 
-def facts(objects: Iterable[Object], requests: Iterable[tuple[str, ...]], *, host_first: bool) -> Facts:
+
+def facts(objects: Iterable[Object], requests: Iterable[tuple[str, ...]]) -> Facts:
     """Return what is served: what answers each request, the certificates of each host, and who renews them."""
     services = {name_of(each): each for each in objects if each["kind"] == "Service"}
     ingresses = [each for each in objects if each["kind"] == "Ingress"]
     ingresses.sort(key=lambda each: (each["metadata"]["creationTimestamp"], name_of(each)))
     claims = [claim for each in ingresses for claim in claims_of(each, services)]
-    found = {request: answer(request, claims, host_first=host_first) for request in requests}
+    found = {request: answer(request, claims) for request in requests}
     return found | dict.fromkeys(certificates(ingresses, services), frozenset())
 
 
@@ -49,13 +53,11 @@ def requests_for(objects: Iterable[Object]) -> list[tuple[str, str, str]]:
 
 
 def claims_of(each: Object, services: dict[str, Object]) -> Iterator[Claim]:
-    """Yield each path of an Ingress, the default backend, too."""
+    """Yield each path of an Ingress."""
     metadata, spec = each["metadata"], each["spec"]
     annotations = metadata.get("annotations", {}).items()
     terms = {(key, value) for key, value in annotations if is_for_controllers(key) and key != ISSUER}
     rules = [(rule.get("host", ""), path) for rule in spec.get("rules", []) for path in rule["http"]["paths"]]
-    if "defaultBackend" in spec:
-        rules.append(("", {"path": "/", "pathType": "default", "backend": spec["defaultBackend"]}))
     for host, path in rules:
         backend = path["backend"]["service"]
         name, asked = f"{metadata['namespace']}/{backend['name']}", {*backend["port"].values()}
@@ -65,27 +67,17 @@ def claims_of(each: Object, services: dict[str, Object]) -> Iterator[Claim]:
         yield Claim(spec.get("ingressClassName", ""), host, path["path"], path["pathType"], answered)
 
 
-def answer(request: tuple[str, ...], claims: Iterable[Claim], *, host_first: bool) -> frozenset[Any]:
-    """Return what answers a request.
-
-    With `host_first`, a controller looks for the path only under the host that fits best, as nginx does.
-    """
+def answer(request: tuple[str, ...], claims: Sequence[Claim]) -> frozenset[Any]:
+    """Return what answers a request; the path is looked for only under the host that fits best, as nginx does."""
     controller, host, path = request
-    rank = {host: 3, f"*.{host.partition('.')[2]}": 2, "": 1}
-    found = [claim for claim in claims if claim.controller == controller and claim.host in rank]
-    best = max((rank[claim.host] for claim in found), default=0)
     below = f"{path.rstrip('/')}/"
-    fitting = [
-        claim
-        for claim in found
-        if (not host_first or claim.kind == "default" or rank[claim.host] == best)
-        and (path == claim.path or (claim.kind != "Exact" and below.startswith(f"{claim.path.rstrip('/')}/")))
-    ]
-
-    def order(claim: Claim) -> tuple[bool, int, bool, int]:
-        return claim.kind != "default", rank[claim.host], claim.kind == "Exact", len(claim.path.rstrip("/"))
-
-    return max(fitting, key=order).answer if fitting else frozenset()
+    for named in (host, f"*.{host.partition('.')[2]}", ""):
+        if found := [claim for claim in claims if (claim.controller, claim.host) == (controller, named)]:
+            exact = [claim for claim in found if claim.path == path and claim.kind == "Exact"]
+            prefixes = [claim for claim in found if claim.kind != "Exact" and below.startswith(claim.prefix)]
+            fitting = [*exact, *sorted(prefixes, key=lambda claim: -len(claim.prefix))]
+            return fitting[0].answer if fitting else frozenset()
+    return frozenset()
 
 
 def certificates(ingresses: Iterable[Object], services: dict[str, Object]) -> Iterator[tuple[str, ...]]:

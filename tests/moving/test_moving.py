@@ -69,8 +69,6 @@ def ingress(chance: Random, services: Sequence[Object], hosts: Sequence[str], cl
             rules.setdefault(host, []).append({"path": path, "pathType": kind, "backend": backend})
     ruled = [({"host": host} if host else {}) | {"http": {"paths": paths}} for host, paths in rules.items()]
     spec: Object = {"rules": ruled, **chance.choice(OF["classes"])}
-    if chance.random() < 0.12:
-        spec |= {"defaultBackend": backend, "rules": chance.choice((ruled, ruled, []))}
     if chance.random() < 0.5:
         named = [host for host in rules if host]
         wild = [{"hosts": [f"*.{host.partition('.')[2]}"], "secretName": "wild-cert"} for host in named[:1]]
@@ -90,7 +88,6 @@ class Player(Model):
         self._settings.write_bytes(text := msgspec.yaml.encode(self.chance.choice(OF["settings"])))
         # Every other time, Metacontroller sees Services and Ingresses late, and not in the order of the writes.
         super().__init__(parse(text.decode()), Random(seed) if seed % 2 else None)
-        self._host_first = seed % 4 < 2
         # How many writes there were, and the number of the one that is disturbed, with how.
         self.writes, self.disturbed = 0, (0, "")
         self._requests, self._served = list[tuple[str, str, str]](), Facts()
@@ -114,7 +111,7 @@ class Player(Model):
 
     def written(self, done: str) -> None:
         """See that all that was served still is."""
-        now = facts(self.all("Service", "Ingress"), self._requests, host_first=self._host_first)
+        now = facts(self.all("Service", "Ingress"), self._requests)
         lost = {key: was for key, was in self._served.items() if key not in now or not was <= now[key]}
         assert not lost, f"{done}: {[(*each, now.get(each[0])) for each in lost.items()]}\n{self}"
         self._served = now
