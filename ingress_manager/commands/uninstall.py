@@ -63,8 +63,7 @@ def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, a
         carry_out(source.kubectl, "uninstall", plan)
         click.echo("ingress-manager is removed.")
     else:
-        for line in listed(plan, source.kubectl.options):
-            click.echo(line)
+        click.echo("\n".join(listed(plan, source.kubectl.options)))
 
 
 def steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = False) -> Iterator[Step]:

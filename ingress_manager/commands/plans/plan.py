@@ -109,8 +109,7 @@ def perform(kubectl: Kubectl, plans: Iterable[Plan], *, apply: bool) -> int:
             carry_out(kubectl, plan.title, plan.steps)
             click.echo(plan.done)
         elif plan.steps:
-            for line in (comment(plan.title), *listed(plan.steps, kubectl.options)):
-                click.echo(line)
+            click.echo("\n".join([comment(plan.title), *listed(plan.steps, kubectl.options)]))
     return wrong
 
 
