@@ -131,9 +131,9 @@ def test_what_only_limits_keep_out_is_adopted_by_the_settings_that_it_asks_for_a
     could = bool(plan(parse(yaml.safe_dump(lifted)))[0].becomes)
     assert bool(plan(with_namespaces(pasted))[0].becomes) == could
     assert bool(pasted) == (could and not before[0].becomes)
-    for limit, name, value in before[0].needs:
+    for limit, name, *value in before[0].needs:
         allowed = pasted["team-a"]["limits"][limit]
-        assert allowed[name] == [value] if value else name in allowed
+        assert allowed[name] == value if value else name in allowed
         rest = [each for each in allowed if each != name]
         less = rest if isinstance(allowed, list) else {key: allowed[key] for key in rest}
         policy = with_namespaces({"team-a": {"limits": pasted["team-a"]["limits"] | {limit: less}}})

@@ -10,7 +10,7 @@ them stand as planned, and are served where a controller says so, it goes, or ke
 import json
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -26,24 +26,9 @@ from ingress_manager.commands.view.objects import as_spec, backends_in
 from ingress_manager.core.annotations import HTTP, is_on
 from ingress_manager.core.entrances import begin_of, is_entrance_name
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.text import quoted
 
-COPY = "copyAnnotations"
-
-
-class Need(NamedTuple):
-    """Something that a limit doesn't allow, and that an Ingress says."""
-
-    limit: str
-    """The field of `limits`, as the settings name it."""
-
-    name: str
-    value: str = ""
-    """That of an annotation."""
-
-    def __str__(self) -> str:
-        """Return it as a person reads it."""
-        return f"limits.{self.limit}: {self.name}{f': {quoted(self.value)}' if self.limit == COPY else ''}"
+Need = tuple[str, ...]
+"""A field of `limits`, as the settings name it; what it would have to allow; and, of an annotation, its value."""
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Sour
 from ingress_manager.commands.reading.options import RESOURCES as BOTH
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.text import cut
+from ingress_manager.core.text import cut, quoted
 
 LONGEST_CELL = 120
 """Characters of a reason in the table."""
@@ -120,8 +120,9 @@ def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
         what = "can't be adopted" if adoption.messages else what
         yield comment(f"{adoption.item.full_name:{width}}  {what}")
         # The whole sentences, with what can be done, follow.
-        why = adoption.needs or (message.sentence.partition("; ")[0] for message in adoption.messages)
-        yield from (comment(f"  {cut(str(each), LONGEST_CELL)}") for each in dict.fromkeys(why))
+        needs = [f"limits.{': '.join([limit, name, *map(quoted, value)])}" for limit, name, *value in adoption.needs]
+        why = needs or [message.sentence.partition("; ")[0] for message in adoption.messages]
+        yield from (comment(f"  {cut(each, LONGEST_CELL)}") for each in dict.fromkeys(why))
         yield from (comment(f"  {each}: one made anew would lack it") for each in adoption.left)
     can = sum(bool(adoption.becomes) for adoption in adoptions)
     could = sum(bool(adoption.needs) for adoption in adoptions)

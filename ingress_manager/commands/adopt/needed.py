@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.adopt.adoption import COPY, Adoption, Need
+from ingress_manager.commands.adopt.adoption import Adoption, Need
 from ingress_manager.commands.adopt.asked import BOOKKEEPING, CANARY
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key
@@ -58,16 +58,16 @@ def needs_of(adoption: Adoption, here: NamespacePolicy) -> Iterator[Need]:
     for each in (made for part in adoption.parts for made in part.ingresses):
         stated, spec = each["metadata"].get("annotations", {}), msgspec.convert(each["spec"], IngressSpec)
         hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
-        yield from (Need("hosts", host) for host in hosts if not here.allows_host(host))
+        yield from (("hosts", host) for host in hosts if not here.allows_host(host))
         if not here.allows_class(spec.ingress_class_name):
-            yield Need("classes", str(spec.ingress_class_name))
+            yield "classes", str(spec.ingress_class_name)
         types = (path.path_type for _, path in spec.paths())
-        yield from (Need("pathTypes", each) for each in types if each not in here.path_types)
+        yield from (("pathTypes", each) for each in types if each not in here.path_types)
         for key in filter(None, stated.get(COPIED, "").split(", ")):
             is_lost = key in adoption.item.annotations and each["metadata"]["name"] != adoption.item.name
             keeps_out = key == CANARY or (protects(key) and key not in here.accepted_losses)
             if (is_lost or keeps_out) and not_allowed(key, stated[key], here.copy_annotations):
-                yield Need(COPY, key, stated[key])
+                yield "copyAnnotations", key, stated[key]
 
 
 def entries(policy: Policy, adoptions: Iterable[Adoption]) -> dict[str, Any]:
@@ -79,11 +79,11 @@ def entries(policy: Policy, adoptions: Iterable[Adoption]) -> dict[str, Any]:
     for adoption in sorted(adoptions, key=lambda each: each.item.namespace):
         own = policy.entry_of(adoption.item.namespace)
         holds = msgspec.to_builtins(overlay(own.limits or NO_LIMITS, policy.whole.limits))
-        for limit, name, value in adoption.needs:
+        for limit, name, *value in adoption.needs:
             limits = made.setdefault(adoption.item.namespace, msgspec.to_builtins(own)).setdefault("limits", {})
             allowed = limits.get(limit, holds[limit])
-            if limit == COPY:
-                limits[limit] = {**allowed, name: [*dict.fromkeys([*allowed.get(name, ()), value])]}
+            if value:
+                limits[limit] = {**allowed, name: [*dict.fromkeys([*allowed.get(name, ()), *value])]}
             else:
                 limits[limit] = [*dict.fromkeys([*allowed, name])]
     return made
