@@ -136,20 +136,13 @@ def asked_for(now: Asked) -> Asked:
     """
     item, here, begin = now.item, now.here, begin_of(now.entrance)
     present = annotations_of(now.entrance, now.service.annotations)
-    guards = protecting(item, here, tls=bool(certificates_of(now.spec)))
-    also = {
-        key: value
-        for key, value in item.annotations.items()
-        # A command can't show a person what isn't printable.
-        if (
-            key not in here.added_with_tls
-            and not not_allowed(key, value, here.copy_annotations)
-            and value.isprintable()
-        )
-        or key in guards  # on the Service, the hook guards it
-    }
-    if now.entrance or {*read_entrances(now.service.annotations)} - {now.entrance}:
-        also = {}  # what is copied from the Service, each of its entrances is given
+    # A command can't show a person what isn't printable.
+    shown = [(key, value) for key, value in item.annotations.items() if value.isprintable()]
+    allowed = {key: value for key, value in shown if not not_allowed(key, value, here.copy_annotations)}
+    copied = {key: value for key, value in allowed.items() if key not in here.added_with_tls}
+    # What is copied from the Service, each of its entrances is given. On the Service, the hook guards what protects.
+    is_shared = now.entrance or {*read_entrances(now.service.annotations)} - {now.entrance}
+    also = {} if is_shared else copied | protecting(item, here, tls=bool(certificates_of(now.spec)))
     off = {f"{begin}{key}": None for key in present if key in SAID or key not in KEYS}
     new = {f"{begin}{key}": value for key, value in words_of(now.spec, class_of(item, now.spec), here).items()}
     found = replace(now, asking=off | new | also)
