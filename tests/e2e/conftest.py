@@ -11,7 +11,7 @@ the summary says why.
 import contextlib
 import itertools
 import os
-import threading
+import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from devcluster.processes import Processes
 from devcluster.programs import find_metacontroller, find_programs, find_traefik, gateway_api_crds
 from devcluster.story import Stage
 from tests.e2e.objects import create
+from tests.e2e.traffic import meanwhile
 
 HERE = Path(__file__).parent
 SHARED = ("serving", "cluster", "empty_cluster")
@@ -64,21 +65,19 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-def require(engine: str) -> None:
-    """Skip the test, saying why, when the engine or the control plane can't be had on this machine."""
+def require() -> None:
+    """Skip the test, saying why, when the control plane can't be had on this machine."""
     try:
         find_programs(print)
         find_traefik()
     except MissingProgram as missing:
         pytest.skip(f"There is no cluster, so nothing end to end was tested. {missing}")
-    if engine == "metacontroller" and find_metacontroller() is None:
-        pytest.skip("There is no `metacontroller` on PATH, so all was tested with the stand-in for it alone.")
 
 
 @pytest.fixture(scope="session")
 def engine() -> str:
     """Return the engine's name: `metacontroller` where it is on PATH."""
-    require("standin")
+    require()
     return "metacontroller" if find_metacontroller() else "standin"
 
 
@@ -108,37 +107,22 @@ def serving(engine: str) -> Iterator[DevCluster]:
         yield running
 
 
-class Nodes(threading.Thread):
-    """Says of each Deployment that its pods are available, where none can run: `kubectl rollout status` would wait.
+def nodes(api: Api) -> contextlib.AbstractContextManager[None]:
+    """Say of each Deployment that its Pods are ready, where none can run: `kubectl rollout status` would wait."""
 
-    Use it as a context manager.
-    """
+    def look() -> None:
+        time.sleep(0.1)
+        for deployment in changed(api):
+            with contextlib.suppress(ApiError):  # it has just been deleted
+                report(api, deployment)
 
-    def __init__(self, api: Api) -> None:
-        super().__init__(daemon=True)
-        self._api = api
-        self._ended = threading.Event()
-
-    def run(self) -> None:
-        """Look again and again, until the end."""
-        while not self._ended.wait(0.1):
-            for deployment in changed(self._api):
-                with contextlib.suppress(ApiError):  # it has just been deleted
-                    report(self._api, deployment)
-
-    def __enter__(self) -> "Nodes":
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self.join()
+    return meanwhile(look)
 
 
 @contextlib.contextmanager
-def bare_plane(engine: str = "standin") -> Iterator[ControlPlane]:
-    """Yield an API server with nothing installed; skip the test where it, or the engine, can't be had."""
-    require(engine)
+def bare_plane() -> Iterator[ControlPlane]:
+    """Yield an API server with nothing installed; skip the test where it can't be had."""
+    require()
     with Processes() as processes, contextlib.closing(ControlPlane(find_programs(print), processes)) as plane:
         plane.start()
         plane.wait_ready()
@@ -150,7 +134,7 @@ def plane() -> Iterator[ControlPlane]:
     """Yield an API server with nothing installed, whose namespaces can be deleted, and whose rollouts end."""
     with bare_plane() as plane:
         plane.start_controllers()
-        with Nodes(plane.api):
+        with nodes(plane.api):
             yield plane
 
 
@@ -162,19 +146,20 @@ def empty_cluster() -> Iterator[ControlPlane]:
         yield plane
 
 
-_numbers = itertools.count(1)
-
-
 @pytest.fixture
 def stage(cluster: DevCluster) -> Iterator[Stage]:
     """Yield a fresh namespace, which is deleted at the end."""
-    with fresh_stage(cluster, f"test-{next(_numbers)}") as fresh:
+    with fresh_stage(cluster) as fresh:
         yield fresh
 
 
+_numbers = itertools.count(1)
+
+
 @contextlib.contextmanager
-def fresh_stage(cluster: DevCluster, name: str) -> Iterator[Stage]:
+def fresh_stage(cluster: DevCluster) -> Iterator[Stage]:
     """Yield a new namespace, which is deleted at the end."""
+    name = f"test-{next(_numbers)}"
     create(cluster.api, NAMESPACES, name)
     try:
         with contextlib.closing(Stage(cluster.api, name, cluster.gateway, cluster.ingress_class)) as stage:

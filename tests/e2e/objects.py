@@ -4,6 +4,7 @@ from typing import Any
 
 from devcluster import deployments
 from devcluster.api import INGRESSES, NAMESPACES, Api, Object, Resource, wait_for
+from devcluster.story import Stage
 
 _ADMISSION, _GATEWAYS, _RBAC = (
     "admissionregistration.k8s.io/v1",
@@ -25,6 +26,8 @@ REVIEWS = Resource("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAc
 ROLES = Resource(_RBAC, "roles", "Role")
 ROLE_BINDINGS = Resource(_RBAC, "rolebindings", "RoleBinding")
 SECRETS = Resource("v1", "secrets", "Secret")
+
+ON = {"ingress/http": "true"}
 
 
 def new(
@@ -83,3 +86,9 @@ def by_hand(
     paths = [{"path": "/", "pathType": "Prefix", "backend": backend(service, port)}]
     rules = [{"host": host, "http": {"paths": paths}}]
     return new(INGRESSES, name, namespace, metadata, spec={"rules": rules} | spec)
+
+
+def published(stage: Stage, name: str = "shop", annotations: dict[str, str] | None = None) -> Object:
+    """Create a Service that asks for an Ingress, and return that once it is there."""
+    stage.create_service(name, ON | (annotations or {}))
+    return stage.until_ingress(name, f"the Ingress {name}", lambda _: True)

@@ -135,5 +135,5 @@ def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, sta
         stage.create_service(f"later-{label}", {**ON, "ingress/host": f"{label}.example.com"})
         stage.until_one(HTTPROUTES, f"later-{label}", "the HTTPRoute of a Service created later", lambda _: True)
     for kind, count in zip(kinds, counts, strict=True):
-        made = [verb for verb, name in writes(serving, stage, kind.plural) if name.startswith("quiet")]
+        made = [verb for verb, name in writes(serving, stage.namespace, kind.plural) if name.startswith("quiet")]
         assert made == ["create"] * count

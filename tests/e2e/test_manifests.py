@@ -15,7 +15,7 @@ from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.overlay import ADMISSION, CONTROLLER
 from tests.docs.test_docs import blocks
-from tests.e2e.conftest import Nodes
+from tests.e2e.conftest import nodes
 from tests.e2e.objects import DEPLOYMENTS, SECRETS, create
 from tests.e2e.people import commands_of, sh
 from tests.manifests.objects import FOLDERS, rendered
@@ -96,7 +96,7 @@ def test_the_commands_of_an_upgrade_can_be_run_in_their_order(installed: Control
     file = tmp_path / "install.yaml"
     file.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], [], tmp_path))
     ran = []
-    with Nodes(installed.api):
+    with nodes(installed.api):
         for command in dict.fromkeys(commands_of("docs/upgrade.md")):
             if not command.startswith("ingress-manager audit"):  # other tests run audit
                 sh(installed, command.replace("dist/install.yaml", str(file)))

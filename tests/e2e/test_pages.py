@@ -155,7 +155,7 @@ def play(path: Path, shell: Shell) -> str:
 @pytest.fixture(scope="module")
 def shell() -> Iterator[Shell]:
     """Yield a shell beside a cluster that `make cluster` has started."""
-    require("standin")
+    require()
     if reason := gateway.lacking():
         pytest.skip(reason)
     if find_metacontroller() is None:

@@ -1,20 +1,21 @@
-"""The story, the promises, checked with the API server's own records, and the vocabulary end to end."""
+"""The story, and the promises, checked with the API server's own records."""
 
 import contextlib
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import yaml
 
-from devcluster import engines
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, path_of, wait_for
+from devcluster import engines, gateway
+from devcluster.api import INGRESSES, SERVICES, Object, wait_for
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, steps_for
-from tests.e2e.audit import READS, done, write_requests, writes
-from tests.e2e.objects import CLUSTER_BINDINGS, by_hand, create
-from tests.e2e.people import tenant_of
+from tests.e2e.audit import READS, tried, write_requests, writes
+from tests.e2e.conftest import fresh_stage, require
+from tests.e2e.objects import CLUSTER_BINDINGS, ON, by_hand, create, published
 
 
 @pytest.mark.gate
@@ -23,39 +24,44 @@ def test_the_story(stage: Stage) -> None:
         step.play(stage)
 
 
-# The audit log, and managedFields.
+def test_the_stand_in_plays_the_story_and_writes_nothing_when_nothing_changes() -> None:
+    """As Metacontroller does in the other tests."""
+    require()
+    with DevCluster("standin", gateway=0 if gateway.lacking() else 1) as cluster:
+        with fresh_stage(cluster) as stage:
+            test_the_story(stage)
+        with fresh_stage(cluster) as stage:
+            test_an_ingress_is_written_once_while_nothing_changes(cluster, stage)
 
 
-def until_seen(stage: Stage, name: str) -> None:
-    """Wait until everything done before has been synced: until a Service annotated later has its Ingress."""
-    stage.create_service(name, {"ingress/http": "true"})
-    stage.until_ingress(name, "the Ingress of a Service annotated later", lambda _: True)
+# What is written, by the audit log and managedFields.
 
 
 @pytest.mark.gate
-def test_a_service_is_never_written_to(cluster: DevCluster, stage: Stage) -> None:
-    stage.create_service("shop", {"ingress/http": "true"})
-    stage.until_ingress("shop", "the Ingress", lambda _: True)
-    stage.annotate("shop", "yes")
-    stage.until_event("shop", "must be")
-    stage.annotate("shop", None)
+def test_whatever_is_wrong_with_a_service_its_ingress_stays_opting_out_works_and_it_is_never_written_to(
+    cluster: DevCluster, stage: Stage
+) -> None:
+    before = published(stage)
+    wrong = {"ingress/host": "A", "ingress/path": "x", "ingress/routes": "[", "ingress/hots": "x"}
+    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": wrong}}, stage.namespace)
+    message = stage.until_event("shop", "ingress/hots is not an annotation of ingress-manager; did you mean")
+    assert 'ingress/host: "A" must be lower case' in message
+    assert stage.ingress("shop") == before
+    stage.annotate("shop", "false")
     stage.until("no Ingress", lambda: stage.ingress("shop") is None)
 
     service = stage.api.get(SERVICES, "shop", stage.namespace)
     assert service is not None
     assert {entry["manager"] for entry in service["metadata"]["managedFields"]} == {"devcluster"}
     assert "finalizers" not in service["metadata"]
-    verbs = {event["verb"] for event in done(cluster, "services")}
-    assert verbs <= READS
-    assert verbs, "the audit log holds what the engine did to Services"
+    asked = tried(cluster, engines.USER)
+    assert {kind for verb, kind, _ in asked if verb not in READS} <= {"ingresses", "events", "leases"}
+    assert ("watch", "services", "") in asked
 
 
 @pytest.mark.gate
-def test_an_ingress_is_written_once_and_an_event_that_changes_nothing_writes_nothing(
-    cluster: DevCluster, stage: Stage
-) -> None:
-    stage.create_service("shop", {"ingress/http": "true"})
-    stage.until_ingress("shop", "the Ingress", lambda _: True)
+def test_an_ingress_is_written_once_while_nothing_changes(cluster: DevCluster, stage: Stage) -> None:
+    published(stage)
     changes: list[dict[str, Any]] = [
         {"metadata": {"labels": {"team": "a"}}},
         {"metadata": {"annotations": {"example.com/note": "new"}}},
@@ -64,8 +70,8 @@ def test_an_ingress_is_written_once_and_an_event_that_changes_nothing_writes_not
     for change in changes:
         stage.api.patch(SERVICES, "shop", change, stage.namespace)
     stage.api.patch(INGRESSES, "shop", {"metadata": {"labels": {"team": "a"}}}, stage.namespace)
-    until_seen(stage, "later")
-    assert writes(cluster, stage, "ingresses") == [("create", "shop"), ("create", "later")]
+    published(stage, "later")
+    assert writes(cluster, stage.namespace) == [("create", "shop"), ("patch", "shop"), ("create", "later")]
     assert stage.events("shop") == [], "while all is well there is none"
 
 
@@ -74,21 +80,31 @@ def test_a_strangers_ingress_is_never_written_to_and_the_service_has_the_name_on
     cluster: DevCluster, stage: Stage
 ) -> None:
     stranger = stage.api.create(INGRESSES, by_hand(stage.namespace, "shop", "blog.example.com", "blog"))
-    stage.create_service("shop", {"ingress/http": "true"})
+    stage.create_service("shop", ON)
     stage.until_event("shop", "isn't there yet")
     stage.annotate("shop", "yes")
     stage.until_event("shop", "must be")
     stage.annotate("shop", "false")
-    until_seen(stage, "later")
+    published(stage, "later")
     stage.api.delete(SERVICES, "shop", stage.namespace)
-    until_seen(stage, "last")
+    published(stage, "last")
     assert stage.ingress("shop") == stranger
-    assert writes(cluster, stage, "ingresses") == [("create", "later"), ("create", "last")]
-    tried = {(verb, status) for verb, name, status in write_requests(cluster, stage, "ingresses") if name == "shop"}
-    assert tried == {("create", 409)}
-    stage.create_service("shop", {"ingress/http": "true"})
+    assert writes(cluster, stage.namespace) == [("create", "shop"), ("create", "later"), ("create", "last")]
+    assert ("create", "shop", 409) in write_requests(cluster, stage.namespace)
+    stage.create_service("shop", ON)
     stage.api.delete(INGRESSES, "shop", stage.namespace)
     stage.until_ingress("shop", "the Service's own", lambda found: "ownerReferences" in found["metadata"])
+
+
+def test_traefik_tries_nothing_else_than_it_may_do_watches_all_of_it_and_writes_nothing_but_status(
+    serving: DevCluster,
+) -> None:
+    role, *_ = yaml.safe_load_all((REPOSITORY / "gateway/gateway-api/rbac.yaml").read_text(encoding="utf-8"))
+    granted = {kind for rule in role["rules"] if "watch" in rule["verbs"] for kind in rule["resources"]}
+    watched = {"endpointslices", "ingressclasses", "ingresses", "nodes", "secrets", "services"}
+    asked = tried(serving, gateway.USER)
+    assert {kind for verb, kind, _ in asked if verb == "watch"} == watched | granted
+    assert {(verb, part) for verb, _, part in asked if verb not in READS} <= {("update", "status")}
 
 
 # When the name of an Ingress is taken.
@@ -98,22 +114,19 @@ def test_a_strangers_ingress_is_never_written_to_and_the_service_has_the_name_on
 def test_a_service_made_again_while_the_garbage_collector_lags_has_its_ingress_soon_after(
     cluster: DevCluster, stage: Stage
 ) -> None:
-    stage.create_service("shop", {"ingress/http": "true"})
-    old = stage.until_ingress("shop", "the Ingress", lambda _: True)
+    old = published(stage)
     with cluster.control_plane.controller_manager.paused():
         stage.api.delete(SERVICES, "shop", stage.namespace)
-        stage.create_service("shop", {"ingress/http": "true"})
+        service = stage.create_service("shop", ON)
         met = ("create", "shop", 409)
-        stage.until("AlreadyExists", lambda: met in write_requests(cluster, stage, "ingresses"))
+        stage.until("AlreadyExists", lambda: met in write_requests(cluster, stage.namespace))
         assert stage.ingress("shop") == old
-    service = stage.api.get(SERVICES, "shop", stage.namespace)
-    assert service is not None
 
-    def owners() -> list[str]:
-        found = stage.ingress("shop") or {"metadata": {"ownerReferences": []}}
-        return [reference["uid"] for reference in found["metadata"]["ownerReferences"]]
+    def is_owned() -> bool:
+        owners = (stage.ingress("shop") or {"metadata": {}})["metadata"].get("ownerReferences", [])
+        return [owner["uid"] for owner in owners] == [service["metadata"]["uid"]]
 
-    wait_for(lambda: owners() == [service["metadata"]["uid"]], 10, what="the Ingress of the new Service")
+    wait_for(is_owned, 10, what="the Ingress of the new Service")
 
 
 @pytest.fixture
@@ -140,8 +153,7 @@ def restart_engine(cluster: DevCluster, command: list[str]) -> None:
 @pytest.mark.usefixtures("server_side")
 def test_no_ingress_by_hand_is_taken_over_by_a_metacontroller_that_applies_on_the_servers_side(stage: Stage) -> None:
     """One has another spec than the Service asks for, the other one the same."""
-    stage.create_service("own", {"ingress/http": "true"})
-    own = stage.until_ingress("own", "an Ingress that it makes", lambda _: True)
+    own = published(stage)
     assert own["metadata"]["managedFields"][0]["operation"] == "Apply"
     same = {**own, "metadata": {"name": "same", "namespace": stage.namespace}}
     same["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"] = "same"
@@ -150,63 +162,24 @@ def test_no_ingress_by_hand_is_taken_over_by_a_metacontroller_that_applies_on_th
         "same": stage.api.create(INGRESSES, same),
     }
     for name, stranger in strangers.items():
-        stage.create_service(name, {"ingress/http": "true"})
+        stage.create_service(name, ON)
         stage.until_event(name, "start Metacontroller without --apply-strategy=server-side-apply")
         assert stage.ingress(name) == stranger
         stage.annotate(name, None)
-    stage.annotate("own", None)
-    stage.until("the end of its own", lambda: stage.ingress("own") is None)
+    stage.annotate("shop", None)
+    stage.until("the end of its own", lambda: stage.ingress("shop") is None)
     assert {name: stage.ingress(name) for name in strangers} == strangers
 
 
-# Opting out, and the largest Ingress.
-
-TWO_PORTS = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
+# What is large, and what is much.
 
 
-def published(stage: Stage) -> None:
-    """Create the Service shop with two ports, and wait for its Ingress."""
-    stage.create_service("shop", {"ingress/http": "true"})
-    set_ports(stage, *TWO_PORTS)
-    stage.until_ingress("shop", "the Ingress", lambda _: True)
+@pytest.mark.parametrize(("path", "hosts"), [("/" + "x" * 830, 100), ("/" + "&" * 1000, 15)])
+def test_the_largest_ingress_that_we_accept_can_be_stored(stage: Stage, path: str, hosts: int) -> None:
+    """Metacontroller stores it twice: as the object, and as an annotation, in which & takes six bytes."""
+    large = {"ingress/path": path, "ingress/host": ",".join(f"h{number}.example.com" for number in range(hosts))}
+    assert len(published(stage, annotations=large)["spec"]["rules"]) == hosts
 
-
-def annotate(stage: Stage, changes: dict[str, str | None]) -> Object:
-    """Set annotations, and return the Service."""
-    return stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": changes}}, stage.namespace)
-
-
-def set_ports(stage: Stage, *ports: dict[str, Any]) -> None:
-    stage.api.patch(SERVICES, "shop", {"spec": {"ports": list(ports)}}, stage.namespace)
-
-
-@pytest.mark.gate
-def test_opting_out_works_whatever_else_is_wrong(stage: Stage) -> None:
-    published(stage)
-    before = stage.ingress("shop")
-    annotate(stage, {"ingress/host": "A", "ingress/path": "x", "ingress/routes": "[", "ingress/hots": "x"})
-    message = stage.until_event(
-        "shop", "ingress/hots is not an annotation of ingress-manager; did you mean ingress/host?"
-    )
-    assert 'ingress/host: "A" must be lower case' in message
-    assert stage.ingress("shop") == before
-    stage.annotate("shop", "false")
-    stage.until("no Ingress", lambda: stage.ingress("shop") is None)
-
-
-def test_the_largest_ingress_that_we_accept_can_be_stored(stage: Stage) -> None:
-    """Metacontroller stores it twice: as the object, and as an annotation."""
-    published(stage)
-    hosts = ",".join(f"h{i}.example.com" for i in range(100))
-    annotate(stage, {"ingress/path": f"/{'x' * 830}", "ingress/host": hosts})
-    large = stage.until_ingress("shop", "the long paths", lambda found: len(found["spec"]["rules"]) == 100)
-    assert len(json.dumps(large["spec"], separators=(",", ":"))) > 95_000
-    ampersands = ",".join(f"h{i}.example.com" for i in range(15))
-    annotate(stage, {"ingress/path": "/" + "&" * 1000, "ingress/host": ampersands})
-    stage.until_ingress("shop", "the long paths", lambda found: len(found["spec"]["rules"]) == 15)
-
-
-# What failed waits in one queue of Metacontroller's, for all tenants. One of them can't fill it.
 
 PATCHES = 1000
 """If each failed, and made an Event, what fails next would wait for a minute and a half."""
@@ -216,29 +189,27 @@ PATCHES = 1000
 def test_who_patches_all_the_time_services_that_are_refused_or_whose_name_is_taken_delays_nobody(
     value: str, cluster: DevCluster, stage: Stage
 ) -> None:
-    names = [f"wrong-{number}" for number in range(12)]
-    attacker = f"{stage.namespace}-attacker"
-    create(stage.api, NAMESPACES, attacker)
-    with contextlib.closing(tenant_of(cluster.control_plane, attacker, rights=(SERVICES, INGRESSES))) as tenant:
-        for name in names:
-            tenant.create(INGRESSES, by_hand(attacker, name, f"{name}.example.com", name))
-            Stage(tenant, attacker).create_service(name, {"ingress/http": value})
+    """What failed waits in one queue of Metacontroller's, for all tenants. One of them can't fill it."""
+    with fresh_stage(cluster) as attacker:
+        for number in range(12):
+            made = by_hand(attacker.namespace, f"wrong-{number}", f"{number}.example.com", f"wrong-{number}")
+            attacker.api.create(INGRESSES, made)
+            attacker.create_service(f"wrong-{number}", {"ingress/http": value})
 
         def patch(number: int) -> None:
             change = {"metadata": {"labels": {"patched": f"{number}"}}}
-            tenant.request("PATCH", path_of(SERVICES, attacker, names[number % 12]), body=change)
+            attacker.api.patch(SERVICES, f"wrong-{number % 12}", change, attacker.namespace)
 
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(patch, range(PATCHES)))
-    stage.create_service("mistaken", {"ingress/http": "yes"})
-    stage.until_event("mistaken", "must be")
-    stage.annotate("mistaken", "true")
-    stage.until_ingress("mistaken", "the Ingress of the corrected Service", lambda _: True)
-    cluster.hook.stop()
-    try:
-        stage.create_service("unlucky", {"ingress/http": "true"})
-        stage.until_event("unlucky", "")
-    finally:
-        cluster.restart_hook()
-    stage.until_ingress("unlucky", "the Ingress of a Service that failed for another reason", lambda _: True)
-    stage.api.delete(NAMESPACES, attacker)
+        stage.create_service("mistaken", {"ingress/http": "yes"})
+        stage.until_event("mistaken", "must be")
+        stage.annotate("mistaken", "true")
+        stage.until_ingress("mistaken", "the Ingress of the corrected Service", lambda _: True)
+        cluster.hook.stop()
+        try:
+            stage.create_service("unlucky", ON)
+            stage.until_event("unlucky", "")
+        finally:
+            cluster.restart_hook()
+        stage.until_ingress("unlucky", "the Ingress of a Service that failed for another reason", lambda _: True)

@@ -25,7 +25,7 @@ from devcluster.cluster import DevCluster
 from devcluster.processes import ReservedPort
 from devcluster.programs import find_traefik
 from devcluster.story import Stage
-from tests.e2e.conftest import SERVING_SETTINGS, Nodes
+from tests.e2e.conftest import SERVING_SETTINGS, nodes
 from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, INGRESS_CLASSES, SECRETS, create
 from tests.e2e.objects import namespace as make_namespace
 from tests.e2e.people import environment_of
@@ -209,7 +209,7 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
         exits.callback(serving.restart_hook, SERVING_SETTINGS)
         serving.restart_hook(SETTINGS)
         exits.enter_context(shops(serving))
-        exits.enter_context(Nodes(serving.api))
+        exits.enter_context(nodes(serving.api))
         made = Operator(serving, tmp_path, Address(*old), new)
         made.until_served(made.old)
         made.settings(SETTINGS)
