@@ -3,7 +3,7 @@
 from typing import Any
 
 from devcluster import deployments
-from devcluster.api import INGRESSES, NAMESPACES, Api, Object, Resource, wait_for
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, wait_for
 from devcluster.story import Stage
 
 _ADMISSION, _GATEWAYS, _RBAC = (
@@ -65,6 +65,11 @@ def namespace(api: Api, name: str) -> None:
     wait_for(lambda: not is_going(), 60, what=f"the end of the old namespace {name}")
     if api.get(NAMESPACES, name) is None:
         create(api, NAMESPACES, name)
+
+
+def service(namespace: str, name: str, *, spec: Object | None = None, **metadata: Any) -> Object:
+    """Return a Service: unless its spec is given, it has a port."""
+    return new(SERVICES, name, namespace, metadata, spec=spec or {"ports": [{"name": "http", "port": 80}]})
 
 
 def backend(service: str, port: int | str) -> Object:

@@ -13,7 +13,7 @@ from devcluster.api import SERVICES, WEBHOOKS, ApiError, Object, path_of, wait_f
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.conftest import fresh_stage
-from tests.e2e.objects import new, published
+from tests.e2e.objects import published, service
 
 RIGHT = {"ingress/http": "true", "ingress/path": "/"}
 WRONG = RIGHT | {"ingress/path": "nowhere"}
@@ -36,7 +36,7 @@ def asked(engine: str) -> Iterator[DevCluster]:
         selector = {"matchExpressions": [{"key": "unasked", "operator": "DoesNotExist"}]}
         webhooks["webhooks"][0] |= {"timeoutSeconds": PATIENCE, "objectSelector": selector}
         running.api.update(WEBHOOKS, webhooks)
-        unasked = service("default", WRONG, labels={"unasked": ""})
+        unasked = service("default", "shop", annotations=WRONG, labels={"unasked": ""})
         wait_for(lambda: told(running, unasked, dryRun="All") == (), 30)
         yield running
 
@@ -61,12 +61,6 @@ def restart(cluster: DevCluster) -> None:
     admission_of(cluster).wait_ready(cluster.api)
 
 
-def service(namespace: str, annotations: dict[str, str], name: str = "shop", **metadata: Any) -> Object:
-    """Return a Service."""
-    spec = {"ports": [{"name": "http", "port": 80}]}
-    return new(SERVICES, name, namespace, {"annotations": annotations} | metadata, spec=spec)
-
-
 def told(cluster: DevCluster, service: Object, **options: str) -> tuple[str, ...]:
     """Return what somebody is warned of who creates a Service. Raises ApiError when that is denied."""
     path = path_of(SERVICES, service["metadata"]["namespace"])
@@ -74,7 +68,7 @@ def told(cluster: DevCluster, service: Object, **options: str) -> tuple[str, ...
 
 
 def test_whoever_makes_a_mistake_reads_once_what_the_event_says(asked: DevCluster, stage: Stage) -> None:
-    wrong = service(stage.namespace, WRONG)
+    wrong = service(stage.namespace, "shop", annotations=WRONG)
     assert told(asked, wrong, dryRun="All") == told(asked, wrong) == (SAID,)
     assert stage.until_event("shop", SAID).endswith(f"422 body: {SAID}")
 
@@ -111,7 +105,7 @@ def test_the_api_server_asks_only_when_what_counts_has_changed(asked: DevCluster
     for number, (reason, annotations, change, _) in enumerate(CHANGES):
         # A name of its own: of one that was made again, the API server would first try to patch what it remembers.
         name = f"shop-{number}"
-        made = service(stage.namespace, annotations, name)
+        made = service(stage.namespace, name, annotations=annotations)
         made["spec"]["type"] = "LoadBalancer"
         stage.api.create(SERVICES, made)
         before, path = questions(asked), path_of(SERVICES, stage.namespace, name)
@@ -123,14 +117,14 @@ def test_the_api_server_asks_only_when_what_counts_has_changed(asked: DevCluster
 
 def test_the_api_server_asks_of_no_service_in_its_own_namespaces(asked: DevCluster) -> None:
     for namespace in ("kube-system", "ingress-manager", "metacontroller"):
-        assert told(asked, service(namespace, WRONG), dryRun="All") == ()
+        assert told(asked, service(namespace, "shop", annotations=WRONG), dryRun="All") == ()
 
 
 def test_without_an_answer_every_write_goes_through(asked: DevCluster, stage: Stage) -> None:
     with admission_of(asked).process.paused():
-        assert told(asked, service(stage.namespace, WRONG, "stopped")) == ()
+        assert told(asked, service(stage.namespace, "stopped", annotations=WRONG)) == ()
     admission_of(asked).process.kill()
-    assert told(asked, service(stage.namespace, WRONG, "killed")) == ()
+    assert told(asked, service(stage.namespace, "killed", annotations=WRONG)) == ()
     restart(asked)
 
 
@@ -147,7 +141,7 @@ def test_with_deny_a_mistake_is_denied_but_one_from_before_only_if_it_grows_and_
     restart(asked)
     try:
         with pytest.raises(ApiError, match=re.escape(SAID)):
-            stage.api.create(SERVICES, service(stage.namespace, WRONG, "another"))
+            stage.api.create(SERVICES, service(stage.namespace, "another", annotations=WRONG))
         with pytest.raises(ApiError, match="ingress/class"):
             patch(annotations={"ingress/class": "Not_A_Class"})
         patch(finalizers=["example.com/keep"])

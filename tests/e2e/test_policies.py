@@ -1,0 +1,251 @@
+"""What the policies keep somebody from who may edit Services, or what else Metacontroller and Traefik list."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from devcluster.api import (
+    HTTPROUTES,
+    INGRESSES,
+    LISTENERSETS,
+    NAMESPACES,
+    SERVICES,
+    Api,
+    Object,
+    Resource,
+    path_of,
+    wait_for,
+)
+from devcluster.build import REPOSITORY
+from devcluster.control_plane import ControlPlane
+from tests.e2e.objects import GATEWAYS, ON, create, service
+from tests.e2e.people import said, tenant_of
+
+NAMESPACE = "guarded"
+POLICIES = (
+    "metacontroller/controller/guards",
+    "metacontroller/controller/size",
+    "metacontroller/httproute/external-name",
+    "gateway/gateway-api/depth",
+)
+KINDS = yaml.safe_load(Path(__file__).with_name("policies.yaml").read_text(encoding="utf-8"))
+SPECS: dict[Resource, Object] = {
+    Resource(stated["apiVersion"], plural, stated["kind"]): stated["spec"] for plural, stated in KINDS.items()
+}
+STATUS = SERVICES._replace(plural="services/status")
+DRY = {"dryRun": "All"}
+
+
+@pytest.fixture(scope="module")
+def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
+    """Yield a client that may do everything to these kinds, on an API server that enforces the policies."""
+    plane = empty_cluster
+    for policy in POLICIES:
+        plane.kubectl("apply", "--filename", str(REPOSITORY / f"{policy}.yaml"))
+    create(plane.api, NAMESPACES, NAMESPACE)
+    ours = {"labels": {"app.kubernetes.io/managed-by": "ingress-manager"}}
+    for kind, name, metadata in (
+        (INGRESSES, "stands", ours),
+        (INGRESSES, "entrance.internal", ours),
+        (HTTPROUTES, "routed.0123", ours),
+        (INGRESSES, "strangers", {}),
+    ):
+        create(plane.api, kind, name, NAMESPACE, metadata, spec=SPECS[kind])
+    with contextlib.closing(tenant_of(plane, NAMESPACE, rights=[*SPECS, STATUS])) as api:
+        for resource, spec in SPECS.items():
+            create(api, resource, "shop", NAMESPACE, spec=spec)
+        probes = [partial(dry_patch, api, resource, with_fields(resource, 9)) for resource in SPECS]
+        probes += [partial(dry_create, api, name, spec=EXTERNAL) for name in ("stands", "routed")]
+        probes.append(partial(dry_create, api, "probe", annotations=ON, finalizers=["orphan"]))
+        for probe in probes:
+            wait_for(partial(said, probe), 30, what="the policies")
+        yield api
+
+
+def dry_create(api: Api, name: str, **stated: Any) -> None:
+    api.request("POST", path_of(SERVICES, NAMESPACE), params=DRY, body=service(NAMESPACE, name, **stated))
+
+
+def judge(write: Callable[[], object], says: str | None) -> None:
+    """Try a write, which is denied, with a message that says so; or, with None, let through."""
+    message = said(write)
+    assert (message is None) == (says is None), message
+    assert (says or "") in (message or "")
+
+
+# Ways to keep an Ingress that nothing would ever remove.
+
+Write = Callable[[Api, str], object]
+
+
+def created(**stated: Any) -> Write:
+    return lambda api, name: dry_create(api, f"{name}-made", **stated)
+
+
+def patched(**patch: Any) -> Write:
+    return lambda api, name: api.patch(SERVICES, name, patch, NAMESPACE)
+
+
+def deleted(**options: Any) -> Write:
+    return lambda api, name: api.request("DELETE", path_of(SERVICES, NAMESPACE, name), body=options)
+
+
+def status_patched(**patch: Any) -> Write:
+    return lambda api, name: api.request("PATCH", f"{path_of(SERVICES, NAMESPACE, name)}/status", body=patch)
+
+
+NOW = "2026-01-02T03:04:05Z"
+READY = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": NOW}
+EXTERNAL = {"type": "ExternalName", "externalName": "secret.team-b.svc.cluster.local"}
+ORPHAN: dict[str, Any] = {"finalizers": ["orphan"]}
+FROZEN: dict[str, Any] = {"finalizers": ["metacontroller.io/decoratorcontroller-ingress-manager"]}
+ASKS: dict[str, Any] = {"annotations": ON}
+INTERNAL = {"annotations": {"internal.ingress/http": "true"}}
+OFF = {"annotations": {"ingress/http": "false"}}
+OTHERS = {
+    "annotations": {"my-ingress/http": "true", "ingress.example.com/http": "true", "internal.ingress/https": "true"}
+}
+FREEZES = "keeps Metacontroller from asking"
+TO_ORPHAN, ORPHANED = 'finalizer "orphan"', "can't be deleted with --cascade=orphan"
+BY_INTERNAL = "a Service with the annotation internal.ingress/http "
+STEPS: list[tuple[str, Object, Write, str | None]] = [
+    ("into an ExternalName, while no Ingress stands", {}, patched(spec=EXTERNAL), None),
+    (
+        "an ExternalName that asks, and changes",
+        {"spec": EXTERNAL},
+        patched(metadata=ASKS, spec={"externalName": "b.c"}),
+        None,
+    ),
+    ("an orphaning delete, with keys that look alike", OTHERS, deleted(propagationPolicy="Orphan"), None),
+    ("an orphaning delete, opted out by hand", OFF, deleted(propagationPolicy="Orphan"), ORPHANED),
+    ("an orphaning delete", ASKS, deleted(propagationPolicy="Orphan"), ORPHANED),
+    ("the older way to ask for it", ASKS, deleted(orphanDependents=True), ORPHANED),
+    ("an orphaning delete, never annotated", {}, deleted(propagationPolicy="Orphan"), None),
+    ("the same with another entrance", INTERNAL, deleted(propagationPolicy="Orphan"), BY_INTERNAL + ORPHANED),
+    ("the finalizer orphan", ASKS, patched(metadata=ORPHAN), TO_ORPHAN),
+    ("the same, never annotated", {}, patched(metadata=ORPHAN), None),
+    ("the same, annotated later", ORPHAN, patched(metadata=ASKS), TO_ORPHAN),
+    ("the same with another entrance", INTERNAL, patched(metadata=ORPHAN), TO_ORPHAN),
+    ("the same by the status", ASKS, status_patched(metadata=ORPHAN), TO_ORPHAN),
+    ("the same from the beginning", {}, created(**ASKS, **ORPHAN), TO_ORPHAN),
+    ("Metacontroller's finalizer", ASKS, patched(metadata=FROZEN), FREEZES),
+    ("the same, opting out at once", ASKS, patched(metadata=FROZEN | {"annotations": None}), FREEZES),
+    ("the same, never annotated", {}, patched(metadata=FROZEN), FREEZES),
+    ("the same by the status", {}, status_patched(metadata=FROZEN), FREEZES),
+    ("the same from the beginning", {}, created(**FROZEN), FREEZES),
+    ("a condition of a load balancer", ASKS, status_patched(status={"conditions": [READY]}), None),
+    ("a plain delete", ASKS, deleted(), None),
+    ("a delete in the foreground", ASKS, deleted(propagationPolicy="Foreground"), None),
+    ("an edit", ASKS, patched(spec={"ports": [{"name": "http", "port": 81}]}), None),
+    ("another finalizer", ASKS, patched(metadata={"finalizers": ["a.b/c"]}), None),
+    ("opting out", ASKS, patched(metadata={"annotations": None}), None),
+]
+"""What is done, the Service to which it is, how, and what a policy says against it."""
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step[0])
+def test_what_a_tenant_can_do_to_a_service(tenant: Api, step: tuple[str, Object, Write, str | None]) -> None:
+    _, stated, write, says = step
+    name = f"s{STEPS.index(step)}"  # each step has its own, since some end in a Service that takes its time to go
+    tenant.create(SERVICES, service(NAMESPACE, name, **stated))
+    judge(partial(write, tenant, name), says)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize(
+    ("name", "leads"),
+    [
+        ("stands", "Ingress stands"),
+        ("entrance", "Ingress entrance.internal"),
+        ("routed", "HTTPRoute routed.0123"),
+        ("strangers", None),
+        ("stand", None),
+    ],
+)
+def test_a_name_to_which_an_ingress_of_ours_leads_is_no_external_names(
+    tenant: Api, name: str, leads: str | None
+) -> None:
+    """The Service may be gone, or opted out: what it had still stands."""
+    says = leads and f"Service {name} can't become an ExternalName while {leads} leads to it"
+    judge(partial(dry_create, tenant, name, spec=EXTERNAL), says)
+    tenant.create(SERVICES, service(NAMESPACE, name))
+    judge(partial(patched(metadata=ASKS, spec=EXTERNAL), tenant, name), says)
+
+
+# What is too large, or too deep, for all that list it.
+
+LISTED_BY_METACONTROLLER = (SERVICES, INGRESSES, HTTPROUTES, LISTENERSETS)
+OF_EACH_POLICY = (SERVICES, GATEWAYS)
+TOO_LARGE = "more than 200 labels"
+
+
+def with_fields(resource: Resource, levels: int, level: int = 6, leaves: int = 0) -> Object:
+    """Return a patch that writes so many levels into managedFields; one of them has so many leaves more."""
+    beside = "".join(f'"f:{number:05}":{{}},' for number in range(leaves))
+    fields = "{}"
+    for each in range(levels, 0, -1):
+        fields = f'{{{beside if each == level else ""}"f:a":{fields}}}'
+    entry = {"manager": "tenant", "operation": "Update", "apiVersion": resource.api_version, "fieldsType": "FieldsV1"}
+    managed = [{**entry, "fieldsV1": msgspec.Raw(fields.encode())}]
+    # The API server ignores an update that changes nothing else.
+    return {"metadata": {"managedFields": managed, "labels": {"written": "again"}}}
+
+
+def dry_patch(api: Api, resource: Resource, patch: Object) -> Any:
+    return api.request("PATCH", path_of(resource, NAMESPACE, "shop"), params=DRY, body=patch)
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [pytest.param(each, marks=[pytest.mark.gate] * (each in OF_EACH_POLICY), id=each.plural) for each in SPECS],
+)
+def test_nothing_that_is_listed_can_be_nested_so_deeply_that_a_list_of_it_cannot_be_read(
+    tenant: Api, resource: Resource
+) -> None:
+    """With all its fields, it is let through: the fixture makes it."""
+    most = 6 if resource in LISTED_BY_METACONTROLLER else 8
+    denied = TOO_LARGE if resource in LISTED_BY_METACONTROLLER else "can't have more than eight levels"
+    for levels in (most + 1, 900):
+        judge(partial(dry_patch, tenant, resource, with_fields(resource, levels)), denied)
+    judge(partial(dry_patch, tenant, resource, with_fields(resource, most)), None)
+
+
+def test_many_fields_of_a_gateway_hide_no_depth_and_are_not_denied(tenant: Api) -> None:
+    """One `all` in another would take quadratic time for them, and more than the API server lets an expression cost."""
+    judge(partial(dry_patch, tenant, GATEWAYS, with_fields(GATEWAYS, 8, leaves=90_000)), None)
+    judge(
+        partial(dry_patch, tenant, GATEWAYS, with_fields(GATEWAYS, 9, leaves=90_000)),
+        "metadata.managedFields can't have more than",
+    )
+
+
+def with_entries(part: str, field: str, count: int) -> Object:
+    """Return a patch that gives a field of a Service so many entries."""
+    if field == "ports":
+        return {part: {field: [{"name": f"p{number}", "port": 1 + number} for number in range(count)]}}
+    return {part: {field: {f"a{number}": "" for number in range(count)}}}
+
+
+@pytest.mark.parametrize(
+    ("patch", "most"),
+    [
+        (partial(with_entries, "metadata", "labels"), 199),
+        (partial(with_entries, "metadata", "annotations"), 1000),
+        (partial(with_entries, "spec", "selector"), 200),
+        (partial(with_entries, "spec", "ports"), 500),
+        *((partial(with_fields, SERVICES, level, level), 4980) for level in range(1, 7)),
+    ],
+)
+def test_what_fills_the_memory_of_all_that_watch_services_is_denied(
+    tenant: Api, patch: Callable[[int], Object], most: int
+) -> None:
+    judge(partial(dry_patch, tenant, SERVICES, patch(most)), None)
+    for count in (most + 100, 20_000):
+        judge(partial(dry_patch, tenant, SERVICES, patch(count)), TOO_LARGE)
