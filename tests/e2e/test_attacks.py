@@ -1,7 +1,7 @@
 """The attacks of attacks.yaml, which are sequences of steps, played on a real API server. Each step is one of these:
 
 settings: SETTINGS            the administrator changes the settings: the hook restarts with them
-others deny: EXPRESSION       somebody else's admission policy denies an Ingress for which this CEL expression is true
+others deny: HOST             somebody else's admission policy denies an Ingress of this host
 create: {annotations, labels, spec, finalizers}   the tenant creates the Service shop; without a spec, it has a port
 patch: PATCH                  the tenant patches it (RFC 7396)
 delete: OPTIONS               the tenant deletes it
@@ -26,21 +26,20 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, path_of, wait_for
+from devcluster.api import INGRESSES, SERVICES, Api, Object, path_of, wait_for
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests import golden
-from tests.e2e.conftest import SERVING_SETTINGS
-from tests.e2e.objects import POLICIES, POLICY_BINDINGS, by_hand, create, new
+from tests.e2e.conftest import SERVING_SETTINGS, fresh_stage
+from tests.e2e.objects import ON, POLICIES, POLICY_BINDINGS, by_hand, create, service
 from tests.e2e.people import said, tenant_of
 from tests.words import holds
 
 ATTACKS = {attack.name: attack.stated["steps"] for attack in golden.read(Path(__file__).with_name("attacks.yaml"))}
 AT_THE_GATE = {"entrance-kept-by-a-mistake-in-another", "host-kept-by-a-pause"}
-"""These are in `make test`. There, test_service_guard.py tries the other kinds."""
+"""These are in `make test`. There, test_policies.py tries the other kinds."""
 
 NAME = "shop"
-ADMISSION = "admissionregistration.k8s.io/v1"
 
 
 class Attack:
@@ -50,20 +49,17 @@ class Attack:
         self.cluster = cluster
         self.stage = stage
         self.tenant = tenant
-        self.seen: list[Object] = []
-        """The Ingress, as each step that waited for it has seen it."""
+        self.path = path_of(SERVICES, stage.namespace, NAME)
+        self.seen: Object = {}
+        """The Ingress, as the last step that waited for it has seen it."""
 
         self.service: Object = {}
         """The Service as it was created."""
 
         self.touches = 0
-        self.made: list[Resource] = []
-        """What others have made for the whole cluster, by the name of the namespace."""
 
-    def play(self, step: Object) -> None:
+    def play(self, kind: str, value: Any, denied: str | None = None) -> None:
         """Play one step. Raises AssertionError, or NotReady, when something else comes of it."""
-        denied = step.pop("denied", None)
-        [(kind, value)] = step.items()
         act: Callable[[Any], Any] = getattr(self, kind.replace(" ", "_"))
         if denied is None:
             act(value)
@@ -74,30 +70,29 @@ class Attack:
         if yaml.safe_load(self.cluster.settings_file.read_text()) != settings:
             self.cluster.restart_hook(settings)
 
-    def others_deny(self, expression: str) -> None:
+    def others_deny(self, host: str) -> None:
+        api, name = self.stage.api, self.stage.namespace
         rule = {"apiGroups": ["networking.k8s.io"], "apiVersions": ["v1"], "resources": ["ingresses"]}
         rule["operations"] = ["CREATE", "UPDATE"]
-        here = {"matchLabels": {"kubernetes.io/metadata.name": self.stage.namespace}}
-        rule_of_others = f"object.metadata.name != 'probe' && !({expression})"
-        denied = {"expression": rule_of_others, "message": "denied by others", "reason": "Forbidden"}
-        constraints = {"resourceRules": [rule], "namespaceSelector": here}
-        spec = {"matchConstraints": constraints, "validations": [denied]}
-        binding = {"policyName": self.stage.namespace, "validationActions": ["Deny"]}
+        here = {"matchLabels": {"kubernetes.io/metadata.name": name}}
+        denied = {"expression": f"!object.spec.rules.exists(rule, rule.host == '{host}')", "reason": "Forbidden"}
+        spec = {
+            "matchConstraints": {"resourceRules": [rule], "namespaceSelector": here},
+            "validations": [denied | {"message": "denied by others"}],
+        }
+        binding = {"policyName": name, "validationActions": ["Deny"]}
         for resource, content in ((POLICIES, spec), (POLICY_BINDINGS, binding)):
-            create(self.stage.api, resource, self.stage.namespace, spec=content)
-            self.made.append(resource)
-        probe = by_hand(self.stage.namespace, "probe", "probe.example.com", "probe")
-        path, dry = path_of(INGRESSES, self.stage.namespace), {"dryRun": "All"}
-        wait_for(lambda: said(lambda: self.stage.api.request("POST", path, params=dry, body=probe)), 30)
+            create(api, resource, name, spec=content)
+            self.stage.exits.callback(api.delete, resource, name)
+        probe, path = by_hand(name, "probe", host, "probe"), path_of(INGRESSES, name)
+        wait_for(lambda: said(lambda: api.request("POST", path, params={"dryRun": "All"}, body=probe)), 30)
 
-    def create(self, service: Object) -> None:
-        metadata = {key: value for key, value in service.items() if key != "spec"}
-        spec = service.get("spec", {"ports": [{"name": "http", "port": 80}]})
-        self.service = new(SERVICES, NAME, self.stage.namespace, metadata, spec=spec)
+    def create(self, stated: Object) -> None:
+        self.service = service(self.stage.namespace, NAME, **stated)
         self.tenant.create(SERVICES, self.service)
 
     def patch(self, patch: Object) -> None:
-        self.tenant.patch(SERVICES, NAME, patch, self.stage.namespace)
+        self.tenant.request("PATCH", self.path, body=patch)
 
     def manage_fields(self, size: int) -> None:
         # Go writes each < as six bytes when Metacontroller sends the Service to the hook.
@@ -105,11 +100,10 @@ class Attack:
         entry = {"manager": "tenant", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
         # The API server ignores an update that changes nothing else.
         managed = {"labels": {"managed": f"{size}"}, "managedFields": [{**entry, "fieldsV1": fields}]}
-        service = self.service | {"metadata": self.service["metadata"] | managed}
-        self.tenant.request("PUT", path_of(SERVICES, self.stage.namespace, NAME), body=service)
+        self.tenant.request("PUT", self.path, body=self.service | {"metadata": self.service["metadata"] | managed})
 
     def delete(self, options: Object) -> None:
-        self.tenant.request("DELETE", path_of(SERVICES, self.stage.namespace, NAME), body=options)
+        self.tenant.request("DELETE", self.path, body=options)
 
     def edit_the_ingress(self, patch: Object) -> None:
         self.stage.api.patch(INGRESSES, NAME, patch, self.stage.namespace)
@@ -118,19 +112,17 @@ class Attack:
         if fields is None:
             self.stage.until("no Ingress", lambda: self.stage.ingress(NAME) is None)
         else:
-            found = self.stage.until_ingress(NAME, f"an Ingress with {fields}", lambda made: holds(made, fields))
-            self.seen.append(found)
+            self.seen = self.stage.until_ingress(NAME, f"one with {fields}", lambda made: holds(made, fields))
 
     def unchanged(self, _: bool) -> None:
         self.touches += 1
         self.patch({"metadata": {"labels": {"touched": f"{self.touches}"}}})
         # Services are synced in the order of their events: once another one, made now, is answered, this one has been.
         later = f"later-{self.touches}"
-        self.stage.create_service(later, {"ingress/http": "true"})
+        self.stage.create_service(later, ON)
         self.stage.until("an answer for a later Service", lambda: self.stage.ingress(later) or self.is_refused(later))
-        now = self.stage.ingress(NAME)
+        now, before = self.stage.ingress(NAME), self.seen
         assert now is not None, "it was removed"
-        before = self.seen[-1]
         assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
         assert now["metadata"]["annotations"] == before["metadata"]["annotations"]
 
@@ -156,24 +148,15 @@ def attacked(serving: DevCluster) -> Iterator[DevCluster]:
     serving.restart_hook(SERVING_SETTINGS)
 
 
-@pytest.fixture
-def attack(attacked: DevCluster, request: pytest.FixtureRequest) -> Iterator[Attack]:
-    """Yield an attack in a fresh namespace, under the default settings; afterwards, all is as it was."""
-    namespace = f"attacked-{list(ATTACKS).index(request.node.callspec.params['name'])}"
-    api = attacked.api
-    create(api, NAMESPACES, namespace)
-    with contextlib.closing(tenant_of(attacked.control_plane, namespace)) as tenant:
-        made = Attack(attacked, Stage(api, namespace), tenant)
-        made.settings({})
-        yield made
-    for resource in made.made:
-        api.delete(resource, namespace)
-    api.delete(NAMESPACES, namespace)
-
-
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.gate] * (name in AT_THE_GATE)) for name in ATTACKS]
 )
-def test_the_attack_comes_to_nothing(attack: Attack, name: str) -> None:
-    for step in ATTACKS[name]:
-        attack.play(step)
+def test_the_attack_comes_to_nothing(attacked: DevCluster, name: str) -> None:
+    with (
+        fresh_stage(attacked) as stage,
+        contextlib.closing(tenant_of(attacked.control_plane, stage.namespace)) as tenant,
+    ):
+        attack = Attack(attacked, stage, tenant)
+        for step in [{"settings": {}}, *ATTACKS[name]]:
+            [(kind, value)] = [each for each in step.items() if each[0] != "denied"]
+            attack.play(kind, value, step.get("denied"))
