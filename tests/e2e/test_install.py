@@ -1,7 +1,6 @@
 """The pages on installing, also by Helm, and uninstalling: their commands are run, on a cluster without nodes."""
 
 import contextlib
-import json
 import os
 import re
 from pathlib import Path
@@ -10,14 +9,15 @@ import pytest
 import yaml
 
 from devcluster import build
-from devcluster.api import SERVICE_ACCOUNTS, wait_for
+from devcluster.api import SERVICE_ACCOUNTS, WEBHOOKS, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import NotReady
 from tests.docs.test_docs import blocks
+from tests.e2e import people
 from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS
-from tests.e2e.people import environment_of, fences, sh
+from tests.e2e.people import environment_of, sh
 from tests.helm import lacking
 
 ELSEWHERE = {
@@ -30,10 +30,8 @@ ELSEWHERE = {
 
 def commands_of(page: str) -> list[str]:
     """Return the commands of a page that are run here."""
-    text = "".join(fence.text for fence in fences(f"docs/{page}") if fence.info == "sh")
-    text = re.sub(r" - <<'END'\n.*?^END$", "", text, flags=re.MULTILINE | re.DOTALL)
     elsewhere = tuple(f"{start} " for start in ELSEWHERE)
-    return [line for line in text.splitlines() if not f"{line} ".startswith(elsewhere)]
+    return [line for line in people.commands_of(f"docs/{page}") if not f"{line} ".startswith(elsewhere)]
 
 
 UNINSTALL = [command for command in commands_of("commands/adopt.md") if command.startswith("make uninstall")]
@@ -60,22 +58,31 @@ def everything(plane: ControlPlane) -> set[tuple[str, ...]]:
 
 def until_only(plane: ControlPlane, before: set[tuple[str, ...]]) -> None:
     """Return once the cluster holds what it held before; some objects go a moment after the command."""
-    seen: list[set[tuple[str, ...]]] = []
-
-    def check() -> bool:
-        seen.append(everything(plane))
-        return seen[-1] == before
-
     with contextlib.suppress(NotReady):
-        wait_for(check, 20, what="what was there before", interval=0.5)
-    assert seen[-1] == before
+        wait_for(lambda: everything(plane) == before, 20, interval=0.5)
+    assert everything(plane) == before
 
 
-def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: ControlPlane) -> None:
+def use_the_webhook(plane: ControlPlane, folder: Path) -> None:
+    """Add the component admission to what is installed, and say which authority has signed its certificate."""
+    manifests = os.path.relpath(REPOSITORY / "manifests", folder)
+    content = {"resources": [manifests], "components": [f"{manifests}/admission"]}
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(content))
+    plane.kubectl("apply", f"--kustomize={folder}")
+    configuration = plane.api.get(WEBHOOKS, "ingress-manager")
+    assert configuration is not None
+    configuration["webhooks"][0]["clientConfig"]["caBundle"] = "bm8gUEVN"
+    plane.api.update(WEBHOOKS, configuration)
+
+
+def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: ControlPlane, tmp_path: Path) -> None:
     before = everything(plane)
-    commands = [command for command in commands_of("install.md") if "CONTEXT=" not in command]
-    assert len(commands) == 9
+    *commands, again = [command for command in commands_of("install.md") if "CONTEXT=" not in command]
+    assert len(commands) == 8
     printed = [run(plane, command) for command in commands]
+    use_the_webhook(plane, tmp_path)
+    image = "registry.example.com/ingress-manager:0.2.0"
+    printed.append(run(plane, re.sub(r"IMAGE=\S+", f"IMAGE={image}", again)))
     installs = [text for text in printed if "Installing on the cluster" in text]
     assert len(installs) == 2
     for text in installs:
@@ -86,12 +93,14 @@ def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: Contr
         )
         checked = text.partition("\ningress-manager check --wait --timeout=30s\n")[2]
         assert "✓ Kubernetes: its version is known to work\n" in checked
-    for namespace in ("ingress-manager", "metacontroller"):
-        assert plane.api.get(DEPLOYMENTS, namespace, namespace) is not None
-    [hook] = plane.api.list(DEPLOYMENTS, "ingress-manager")
-    [container] = hook["spec"]["template"]["spec"]["containers"]
-    assert f"IMAGE={container['image']}" in commands[0]
 
+    assert plane.api.get(DEPLOYMENTS, "metacontroller", "metacontroller") is not None
+    hooks = {hook["metadata"]["name"]: hook["spec"] for hook in plane.api.list(DEPLOYMENTS, "ingress-manager")}
+    assert {*hooks} == {"ingress-manager", "ingress-manager-admission"}, "an installed webhook is brought along"
+    assert {spec["template"]["spec"]["containers"][0]["image"] for spec in hooks.values()} == {image}
+    configuration = plane.api.get(WEBHOOKS, "ingress-manager")
+    assert configuration is not None
+    assert configuration["webhooks"][0]["clientConfig"]["caBundle"] == "bm8gUEVN"
     account = plane.api.get(SERVICE_ACCOUNTS, "ingress-manager", "ingress-manager")
     assert account is not None
     assert account["imagePullSecrets"] == [{"name": "registry"}], "the second installation leaves it as it is"
@@ -154,26 +163,3 @@ def test_the_commands_of_the_charts_page_can_be_run_in_their_order_and_leave_not
     until_only(plane, only_metacontroller)
     run(without_metacontroller)
     until_only(plane, before)
-
-
-def test_an_installed_webhook_is_brought_along_and_keeps_its_certificate(plane: ControlPlane, tmp_path: Path) -> None:
-    [install] = [command for command in commands_of("install.md") if command.endswith("DOMAIN=apps.example.com")]
-    run(plane, install)
-    manifests = os.path.relpath(REPOSITORY / "manifests", tmp_path)
-    content = {"resources": [manifests], "components": [f"{manifests}/admission"]}
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(content))
-    plane.kubectl("apply", f"--kustomize={tmp_path}")
-    patch = {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "bm8gUEVN"}
-    webhook = ("validatingwebhookconfiguration", "ingress-manager")
-    plane.kubectl("patch", *webhook, "--type=json", f"--patch={json.dumps([patch])}")
-
-    image = "registry.example.com/ingress-manager:0.2.0"
-    context = plane.kubectl("config", "current-context").strip()
-    run(plane, re.sub(r"IMAGE=\S+", f"IMAGE={image} CONTEXT={context}", install))
-    for name in ("ingress-manager", "ingress-manager-admission"):
-        deployment = plane.api.get(DEPLOYMENTS, name, "ingress-manager")
-        assert deployment is not None
-        assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == image
-    [configured] = json.loads(plane.kubectl("get", *webhook, "--output=json"))["webhooks"]
-    assert configured["clientConfig"]["caBundle"] == "bm8gUEVN"
-    run(plane, UNINSTALL[0])
