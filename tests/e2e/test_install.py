@@ -63,16 +63,21 @@ def until_only(plane: ControlPlane, before: set[tuple[str, ...]]) -> None:
     assert everything(plane) == before
 
 
+BUNDLE = "bm8gUEVN"
+"""What is stated as the authority that has signed the webhook's certificate."""
+
+
 def use_the_webhook(plane: ControlPlane, folder: Path) -> None:
-    """Add the component admission to what is installed, and say which authority has signed its certificate."""
+    """Add the component admission to what is installed, and its authority."""
     manifests = os.path.relpath(REPOSITORY / "manifests", folder)
-    content = {"resources": [manifests], "components": [f"{manifests}/admission"]}
+    patch = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": BUNDLE}]
+    content = {
+        "resources": [manifests],
+        "components": [f"{manifests}/admission"],
+        "patches": [{"target": {"kind": WEBHOOKS.kind}, "patch": yaml.safe_dump(patch)}],
+    }
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(content))
     plane.kubectl("apply", f"--kustomize={folder}")
-    configuration = plane.api.get(WEBHOOKS, "ingress-manager")
-    assert configuration is not None
-    configuration["webhooks"][0]["clientConfig"]["caBundle"] = "bm8gUEVN"
-    plane.api.update(WEBHOOKS, configuration)
 
 
 def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: ControlPlane, tmp_path: Path) -> None:
@@ -100,7 +105,7 @@ def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: Contr
     assert {spec["template"]["spec"]["containers"][0]["image"] for spec in hooks.values()} == {image}
     configuration = plane.api.get(WEBHOOKS, "ingress-manager")
     assert configuration is not None
-    assert configuration["webhooks"][0]["clientConfig"]["caBundle"] == "bm8gUEVN"
+    assert configuration["webhooks"][0]["clientConfig"]["caBundle"] == BUNDLE
     account = plane.api.get(SERVICE_ACCOUNTS, "ingress-manager", "ingress-manager")
     assert account is not None
     assert account["imagePullSecrets"] == [{"name": "registry"}], "the second installation leaves it as it is"
