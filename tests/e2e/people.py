@@ -117,20 +117,12 @@ def sh(
         timeout=300,
     )
     assert not check or ended.returncode == 0, f"{script}\n{ended.stdout}{ended.stderr}"
-    return without_progress(ended)
-
-
-def without_progress(ended: Ended) -> Ended:
-    """Return what a command does without its lines about what takes long: that depends on how busy the machine is."""
+    # What takes long is told, and how long it takes depends on how busy the machine is.
     ended.stderr = "".join(line for line in ended.stderr.splitlines(keepends=True) if not line.startswith("… "))
     return ended
 
 
-def fences(page: str) -> list[markdown.Fence]:
-    """Return the blocks of code of a page, by its path in the repository."""
-    return markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
-
-
 def commands_of(page: str) -> list[str]:
-    """Return the commands that a page shows."""
-    return [line for fence in fences(page) if fence.info == "sh" for line in fence.text.splitlines()]
+    """Return the commands that a page shows, by its path in the repository."""
+    fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
+    return [line for fence in fences if fence.info == "sh" for line in fence.text.splitlines()]
