@@ -1,6 +1,5 @@
 """The story, and the promises, checked with the API server's own records."""
 
-import contextlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -136,11 +135,10 @@ def server_side(cluster: DevCluster) -> Iterator[None]:
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
     create(cluster.api, CLUSTER_BINDINGS, "metacontroller-all", subjects=subjects, roleRef=role)
     before = cluster.engine.command
-    with contextlib.ExitStack() as exits:
-        exits.callback(restart_engine, cluster, before)
-        exits.callback(cluster.api.delete, CLUSTER_BINDINGS, "metacontroller-all")
-        restart_engine(cluster, [*before, "--apply-strategy=server-side-apply"])
-        yield
+    restart_engine(cluster, [*before, "--apply-strategy=server-side-apply"])
+    yield
+    cluster.api.delete(CLUSTER_BINDINGS, "metacontroller-all")
+    restart_engine(cluster, before)
 
 
 def restart_engine(cluster: DevCluster, command: list[str]) -> None:
