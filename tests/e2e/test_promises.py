@@ -8,13 +8,14 @@ import pytest
 import yaml
 
 from devcluster import engines, gateway
-from devcluster.api import INGRESSES, SERVICES, Object, wait_for
+from devcluster.api import INGRESSES, SERVICES, Object
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, steps_for
 from tests.e2e.audit import READS, tried, write_requests, writes
 from tests.e2e.conftest import fresh_stage, require
 from tests.e2e.objects import CLUSTER_BINDINGS, ON, by_hand, create, published
+from tests.words import holds
 
 
 @pytest.mark.gate
@@ -120,12 +121,8 @@ def test_a_service_made_again_while_the_garbage_collector_lags_has_its_ingress_s
         met = ("create", "shop", 409)
         stage.until("AlreadyExists", lambda: met in write_requests(cluster, stage.namespace))
         assert stage.ingress("shop") == old
-
-    def is_owned() -> bool:
-        owners = (stage.ingress("shop") or {"metadata": {}})["metadata"].get("ownerReferences", [])
-        return [owner["uid"] for owner in owners] == [service["metadata"]["uid"]]
-
-    wait_for(is_owned, 10, what="the Ingress of the new Service")
+    owned = {"metadata": {"ownerReferences": [{"uid": service["metadata"]["uid"]}]}}
+    stage.until_ingress("shop", "that of the new Service", lambda found: holds(found, owned))
 
 
 @pytest.fixture
