@@ -26,10 +26,10 @@ from ingress_manager.commands.plans.plan import Plan
 from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item, about
-from ingress_manager.commands.view.managed import CONTROLLER, annotations_of, is_made_for, owners
+from ingress_manager.commands.view.managed import CONTROLLER, is_made_for, owners
 from ingress_manager.commands.view.objects import as_spec, backends_in, certificates_of, secret_called
 from ingress_manager.core.annotations import HTTP, PROFILE, is_on
-from ingress_manager.core.entrances import begin_of, is_entrance_name
+from ingress_manager.core.entrances import begin_of, by_entrance, is_entrance_name
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec, Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import quoted
@@ -151,7 +151,7 @@ def plan_adoption(plan: Adoption, service: Item | None, entrance: str, around: A
     own = next((each for each in parts if each.full_name == item.full_name), None)
     others = [each for each in parts if each is not own]
     plan.refuse(why_not_replaced(item, spec) if others else ())
-    if service and not own and is_on(annotations_of(entrance, service.annotations)):
+    if service and not own and is_on(by_entrance(service.annotations).get(entrance, {})):
         asks = f"Service {service.name} asks for an Ingress of this name, which would be made once this one has gone"
         plan.refuse([f"{asks}, and could take requests from others: set {begin_of(entrance)}{HTTP.key} to false first"])
     plan.refuse(() if plan.messages else not_yet(item, [(each.service, each.annotations) for each in parts]))

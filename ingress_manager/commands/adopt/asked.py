@@ -9,12 +9,11 @@ import yaml
 
 from ingress_manager.commands.adopt.changes import Change, changes, number_of
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.managed import annotations_of
 from ingress_manager.commands.view.objects import as_service, certificates_of, class_of, routes_to
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE, Route, is_on
 from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
-from ingress_manager.core.entrances import begin_of, ingress_of, read_entrances
+from ingress_manager.core.entrances import begin_of, by_entrance, ingress_of, read_entrances
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
@@ -90,7 +89,7 @@ def asked_for(item: Item, spec: IngressSpec, service: Item, policy: Policy, entr
     Raises Unreadable.
     """
     begin, stated = begin_of(entrance), service.annotations
-    present = annotations_of(entrance, stated)
+    present = by_entrance(stated).get(entrance, {})
     here = in_namespace(policy, service.namespace, present.get(PROFILE))
     kept = {key: present[key] for key in KEYS if key in present and key not in SAID}
     # What is copied from the Service, each of its entrances is given. On the Service, the hook guards what protects.
