@@ -1,6 +1,7 @@
 """The objects that are made for Services, whoever made them, and what each leads to."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -40,13 +41,12 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 def as_service(item: Item) -> Service:
     """Return the typed Service. Raises Unreadable for what kubectl would not apply either."""
-    metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
-    return as_type(item, {**item.object, "metadata": metadata}, Service)
+    return as_type(item, Service)
 
 
 def as_spec(item: Item) -> IngressSpec:
     """Return the typed spec of an Ingress. Raises Unreadable for what the API server would not take either."""
-    return as_type(item, {"metadata": item.metadata, "spec": item.object.get("spec")}, Ingress).spec
+    return as_type(item, Ingress).spec
 
 
 def ingresses_in(items: Iterable[Item]) -> list[tuple[Item, IngressSpec]]:
@@ -54,15 +54,14 @@ def ingresses_in(items: Iterable[Item]) -> list[tuple[Item, IngressSpec]]:
     return [(item, as_spec(item)) for item in items if item.kind == INGRESSES]
 
 
-def as_type(item: Item, object_: Object, type_: type[T]) -> T:
+def as_type(item: Item, type_: type[T]) -> T:
     """Return an object as a type. Raises Unreadable about the first field that is of another one, at its line."""
-    try:
+    metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
+    object_ = {**item.object, "metadata": metadata}
+    with suppress(msgspec.ValidationError):
         return msgspec.convert(object_, type_)
-    except msgspec.ValidationError:
-        pass
-    object_ = {key: without_nulls(value) if key == "spec" else value for key, value in object_.items()}
     try:
-        found: T = converted(object_, type_)
+        found: T = converted(without_nulls(object_), type_)
     except FieldError as error:
         wrong = about(item, f"is no valid {item.kind.rpartition('/')[2]}: {error.sentence}", *error.path)
         raise Unreadable([wrong]) from error
@@ -122,7 +121,7 @@ class ObjectView:
 def as_object(item: Item) -> ObjectView:
     """Return the typed object. Raises Unreadable for what the API server would not take."""
     kind, type_ = TYPES[item.kind]
-    found: Attachment = as_type(item, item.object, type_)
+    found: Attachment = as_type(item, type_)
     is_marked = managed.is_marked(item)
     return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_marked or managed.is_labelled(item))
 
