@@ -15,7 +15,7 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, backends_of, finalizers_of, is_being_deleted
+from ingress_manager.commands.view.objects import ObjectView, backends_of, deletion_of, is_being_deleted
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
 from ingress_manager.core.entrances import entrance_for, without_effect
@@ -86,9 +86,7 @@ def missing(seen: Seen) -> Found:
         if other is None:
             yield seen.undone(service, service.item, f"its {' '.join(key)} isn't there", about=key)
         elif isinstance(other, ObjectView) and is_being_deleted(other.item):
-            names = listed(finalizers_of(other.item)) or "nothing"
-            since = other.item.metadata["deletionTimestamp"]
-            sentence = f"its {other} is being deleted since {since}; held by {names}"
+            sentence = f"its {deletion_of(other.item)}"
             yield Finding(service.item, sentence, kubectl("describe", other.item), service.item, about=key)
 
 

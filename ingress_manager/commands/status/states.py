@@ -21,7 +21,7 @@ from ingress_manager.commands.view.objects import (
     as_object,
     backends_of,
     class_of,
-    finalizers_of,
+    deletion_of,
     is_being_deleted,
 )
 from ingress_manager.commands.view.surroundings import (
@@ -38,7 +38,6 @@ from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import Attachment, Ingress, Key
-from ingress_manager.core.text import listed
 
 
 class State(StrEnum):
@@ -161,8 +160,7 @@ class Judge:
     def _of_all(self, service: ServiceView) -> Judged | None:
         """Return the state of all that a Service asks for, None where each object has its own."""
         if is_being_deleted(service.item):
-            names = listed(finalizers_of(service.item)) or "nothing"
-            return Judged(State.WAITING, f"{service.item} is being deleted; held by {names}")
+            return Judged(State.WAITING, deletion_of(service.item))
         if service.refused:
             return Judged(State.REFUSED, service.refused.line())
         if isinstance(service.decision, Unknown):

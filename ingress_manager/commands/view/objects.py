@@ -34,6 +34,7 @@ from ingress_manager.core.kubernetes import (
 from ingress_manager.core.rules import location
 from ingress_manager.core.shape import FieldError, converted
 from ingress_manager.core.syntax import EVERY_HOST
+from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -131,9 +132,11 @@ def is_being_deleted(item: Item) -> bool:
     return bool(item.metadata.get("deletionTimestamp"))
 
 
-def finalizers_of(item: Item) -> list[str]:
+def deletion_of(item: Item) -> str:
+    """Return what is said of an object that is being deleted: since when, and which finalizers hold it."""
     found = item.metadata.get("finalizers")
-    return [str(name) for name in found] if isinstance(found, list) else []
+    held_by = listed(found) if isinstance(found, list) and found else "nothing"
+    return f"{item} is being deleted since {item.metadata['deletionTimestamp']}; held by {held_by}"
 
 
 def backends_of(each: ObjectView) -> list[tuple[str, str]]:
