@@ -3,7 +3,7 @@
 What could not be read is UNKNOWN in it: it isn't the same as what isn't there.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -119,12 +119,23 @@ class View:
         skipped = self.known.optional - {kind for each in self.services.values() for kind, _ in each.desired}
         return {what: sentence for what, sentence in self.known.unread.items() if what not in skipped}
 
+    def decided(self, service: Service, observed: Mapping[Key, ObjectView]) -> Decision | Unknown:
+        """Return what the hook answers to a Service with these objects; UNKNOWN where the settings are."""
+        if isinstance(self.policy, Unknown):
+            return UNKNOWN
+        found: dict[str, dict[str, Any]] = {kind: {} for kind, _ in TYPES.values()}
+        for (kind, label), each in observed.items():
+            found[kind][label] = each.typed
+        # Metacontroller doesn't look after the kinds that are lacking.
+        ingresses, *others = (None if kind in self.known.lacking else each for kind, each in found.items())
+        return decide(service, Observed(ingresses or {}, *others), self.policy)
+
     def anew(self, service: ServiceView) -> dict[Key, Object]:
         """Return what a Service would be given if nothing stood in its way."""
-        if not isinstance(service.decision, RemovedFirst) or isinstance(self.policy, Unknown):
+        if not isinstance(service.decision, RemovedFirst):
             return service.desired
         kept = {key: each for key, each in service.observed.items() if key not in service.forbidden}
-        then = decide(service.service, as_observed(kept, self.known.lacking), self.policy)
+        then = self.decided(service.service, kept)
         return {key_of(each): each for each in then.objects} if isinstance(then, Desired) else {}
 
 
@@ -133,8 +144,7 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
 
     Raises Unreadable for what no API server takes.
     """
-    known = known or Known()
-    view = View(policy, known)
+    view = View(policy, known or Known())
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:
         if item.kind == SERVICES:
@@ -148,17 +158,5 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
             made_for.setdefault(each.owner_uid, {})[each.key] = each
     for label, (item, service) in services.items():
         observed = made_for.get(service.metadata.uid, {})
-        decision = (
-            UNKNOWN if isinstance(policy, Unknown) else decide(service, as_observed(observed, known.lacking), policy)
-        )
-        view.services[label] = ServiceView(item, service, observed, decision)
+        view.services[label] = ServiceView(item, service, observed, view.decided(service, observed))
     return view
-
-
-def as_observed(objects: Mapping[Key, ObjectView], lacking: Collection[str] = ()) -> Observed:
-    """Return the objects as the hook is told of them; Metacontroller doesn't look after the kinds that are lacking."""
-    found: dict[str, dict[str, Any]] = {kind: {} for kind, _ in TYPES.values()}
-    for (kind, label), each in objects.items():
-        found[kind][label] = each.typed
-    ingresses, *others = (None if kind in lacking else each for kind, each in found.items())
-    return Observed(ingresses or {}, *others)
