@@ -1,7 +1,7 @@
 """`ingress-manager render`: what Services become, before anything is applied."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import click
 
@@ -9,7 +9,7 @@ from ingress_manager.commands.printing.console import note, show, waiting
 from ingress_manager.commands.printing.objects import FORMATS, printed
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item, Unreadable, about, about_refusal, of_kind
+from ingress_manager.commands.reading.manifests import Item, Unreadable, about, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.objects import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
@@ -59,12 +59,11 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
     context.exit(1 if wrong else NO_SERVICE if is_empty and not allow_empty else 0)
 
 
-@dataclass(slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """What became of all the Services, in their order."""
 
-    objects: list[Object] = field(default_factory=list)
-    messages: list[Message] = field(default_factory=list)
+    objects: list[Object]
+    messages: list[Message]
 
 
 def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
@@ -72,20 +71,20 @@ def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
 
     Nothing stands yet. So a `policy` that is paused refuses every Service that wants an Ingress.
     """
-    found = Rendered()
-    for item in items:
-        if item.kind != SERVICES:
-            continue
+    found = Rendered([], [])
+    for item in of_kind(items, SERVICES):
         try:
             service = as_service(item)
         except Unreadable as unreadable:
-            found.messages += unreadable.messages
+            found.messages.extend(unreadable.messages)
             continue
         decision = decide(service, NOTHING, policy)
         if isinstance(decision, Desired):
             found.objects.extend(decision.objects)
-        if refused := refusal_of(decision):
-            found.messages.extend(about_refusal(item, refused))
-        for each in without_effect(item.annotations):
-            found.messages.append(about(item, each.sentence, "metadata", "annotations", each.annotation))
+        refused = refusal_of(decision)
+        for problem in (*(refused.problems if refused else ()), *without_effect(item.annotations)):
+            field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()
+            found.messages.append(about(item, problem.sentence, *field, reason=problem.reason))
+        if refused and refused.more:
+            found.messages.append(about(item, f"and {refused.more} more"))
     return found

@@ -18,7 +18,6 @@ from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.documents import Document, FieldPath, documents
 from ingress_manager.commands.reading.kinds import VERSIONS
-from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_name
 from ingress_manager.core.text import one_line, quoted
@@ -126,15 +125,6 @@ def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
 def about(item: Item, sentence: str, *field: str | int, reason: str = "") -> Message:
     """Return a message about an item, at the line of one of its fields, such as "spec", "ports", 0."""
     return Message(sentence, item.file, item.line(*field), item.full_name, reason)
-
-
-def about_refusal(item: Item, refused: Refused) -> Iterator[Message]:
-    """Yield a message for each problem, at the line of the annotation that it is about, else of the object."""
-    for problem in refused.problems:
-        field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()
-        yield about(item, problem.sentence, *field, reason=problem.reason)
-    if refused.more:
-        yield about(item, f"and {refused.more} more")
 
 
 def at(found: Any, *path: str) -> Any:
