@@ -158,7 +158,6 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
             {"deployment/ingress-manager": {"kind": "Deployment", "spec": {"template": {"spec": {}}}}},
             "the Deployment ingress-manager/ingress-manager mounts no ConfigMap",
         ),
-        ({"deployment/ingress-manager": listing()}, "kubectl get deployment/ingress-manager has printed no object"),
         (
             {"configmap/ingress-manager-settings-abc": {"kind": "ConfigMap", "metadata": {"name": "a"}}},
             "With the settings of the ConfigMap default/a.\n",

@@ -93,10 +93,11 @@ class Source:
         if installation is None:
             raise KubectlFailed("no DecoratorController leads to a hook")
         namespace = f"--namespace={installation.namespace}"
-        name = configmap_of(self.kubectl.get_one(f"deployment/{installation.name}", namespace))
-        if name is None:
-            raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
-        return self.kubectl.get_one(f"configmap/{name}", namespace)
+        deployments = self.kubectl.get(f"deployment/{installation.name}", namespace)
+        for name in filter(None, map(configmap_of, deployments)):
+            for configmap in self.kubectl.get(f"configmap/{name}", namespace):
+                return configmap
+        raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
@@ -111,16 +112,6 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
     )
 
 
-FILES: Options = (
-    click.option(
-        "-f",
-        "--filename",
-        "files",
-        metavar="FILE",
-        multiple=True,
-        help="Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated.",
-    ),
-)
 ONE_NAMESPACE = click.option(
     "-n", "--namespace", metavar="NAME", help="The namespace. With files: the namespace of objects without one."
 )
@@ -133,7 +124,17 @@ OF_CLUSTER: Options = (
     click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster."),
     *CLUSTER,
 )
-ALL_OBJECTS: Options = (*FILES, *OF_CLUSTER)
+ALL_OBJECTS: Options = (
+    click.option(
+        "-f",
+        "--filename",
+        "files",
+        metavar="FILE",
+        multiple=True,
+        help="Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated.",
+    ),
+    *OF_CLUSTER,
+)
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
 """Files that stand without -f."""
 
