@@ -122,29 +122,27 @@ class Judge:
                 yield from self._of_service(service)
 
     def _of_service(self, service: ServiceView) -> Iterator[Row]:
-        # What goes first is made anew afterwards, unless the Service is refused then.
-        wanted = service.desired if service.refused else {**self._view.anew(service), **service.desired}
+        wanted = {**self._view.anew(service), **service.desired}
         item, of_all = service.item, self._of_all(service)
-        reasons = [problem.reason for problem in service.refused.problems] if service.refused else []
-        reasons = list(dict.fromkeys(reasons))
+        problems = service.refused.problems if service.refused else ()
+        reasons = list(dict.fromkeys(problem.reason for problem in problems))
         for key in sorted({**wanted, **service.observed}):
             # One that doesn't stand is shown as it would be.
             each = service.observed.get(key) or as_object(Item(wanted[key]))
-            if isinstance(each, ObjectView):
-                judged = of_all or self._judged(service, key)
-                gateways = self._gateways(each.item, each.typed)
-                at = [gateway for gateway in gateways.values() if gateway] if gateways else [each.item]
-                found = [address for one in at for address in addresses_of(one)] if key in service.observed else []
-                yield Row(
-                    *(item.namespace, item.name, *judged, reasons),
-                    entrance=entrance_for(service.service, key) or None,
-                    output=each.kind,
-                    name=each.item.name,
-                    urls=urls_of(each.item, each.typed, found, self._around),
-                    ingress_class=class_of(each.item, each.typed.spec) if isinstance(each.typed, Ingress) else None,
-                    gateways=list(gateways),
-                    addresses=list(dict.fromkeys(found)),
-                )
+            judged = of_all or self._judged(service, key)
+            gateways = self._gateways(each.item, each.typed)
+            at = [gateway for gateway in gateways.values() if gateway] if gateways else [each.item]
+            found = [address for one in at for address in addresses_of(one)] if key in service.observed else []
+            yield Row(
+                *(item.namespace, item.name, *judged, reasons),
+                entrance=entrance_for(service.service, key) or None,
+                output=each.kind,
+                name=each.item.name,
+                urls=urls_of(each.item, each.typed, found, self._around),
+                ingress_class=class_of(each.item, each.typed.spec) if isinstance(each.typed, Ingress) else None,
+                gateways=list(gateways),
+                addresses=list(dict.fromkeys(found)),
+            )
         if of_all and not (wanted or service.observed):
             yield Row(item.namespace, item.name, *of_all, reasons)
 
