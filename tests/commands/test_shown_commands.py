@@ -19,7 +19,7 @@ from ingress_manager.commands.printing.words import Command, shown, with_options
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Unreadable, of_kind, read
 from ingress_manager.commands.release import release_of
-from ingress_manager.commands.status.printing import printed as status
+from ingress_manager.commands.status.command import printed as status
 from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall import steps
 from ingress_manager.commands.view.look import look
