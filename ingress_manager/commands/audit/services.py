@@ -62,7 +62,7 @@ def no_http(seen: Seen) -> Found:
 
 def name_taken(seen: Seen) -> Found:
     for service, key, other in seen.absent:
-        if not isinstance(other, ObjectView) or is_being_deleted(other.item):
+        if other is None or is_being_deleted(other.item):
             continue
         # What is ours and belongs to no Service is told of as detached.
         if not other.looks_ours or (other.is_marked and seen.view.owner_of(other)):
@@ -85,7 +85,7 @@ def missing(seen: Seen) -> Found:
     for service, key, other in seen.absent:
         if other is None:
             yield seen.undone(service, service.item, f"its {' '.join(key)} isn't there", about=key)
-        elif isinstance(other, ObjectView) and is_being_deleted(other.item):
+        elif is_being_deleted(other.item):
             sentence = f"its {deletion_of(other.item)}"
             yield Finding(service.item, sentence, kubectl("describe", other.item), service.item, about=key)
 

@@ -15,7 +15,7 @@ from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.words import plural
 from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.look import ServiceView, Unknown
+from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import (
     ObjectView,
     as_object,
@@ -161,7 +161,7 @@ class Judge:
             return Judged(State.WAITING, deletion_of(service.item))
         if service.refused:
             return Judged(State.REFUSED, service.refused.line())
-        if isinstance(service.decision, Unknown):
+        if service.decision is None:
             return Judged(State.UNKNOWN, "the settings could not be looked at", unsure=True)
         return None
 
