@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at, mappings
-from ingress_manager.commands.view.objects import covers
+from ingress_manager.commands.view.objects import certificate_of, places_of
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, ListenerSet, ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
@@ -120,11 +120,6 @@ def listenersets_of(item: Item, made: Attachment) -> list[Key]:
     return [(LISTENERSET, gateway_of(item, parent)) for parent in parents_of(made) if parent.kind == LISTENERSET]
 
 
-def called(item: Item, parent: ParentRef) -> str:
-    """Return the kind and namespace/name of what an HTTPRoute, or a ListenerSet, attaches to."""
-    return f"{parent.kind or GATEWAY} {gateway_of(item, parent)}"
-
-
 def is_taken(item: Item, made: Attachment) -> bool:
     """Return whether all that an object attaches to has taken it; only ListenerSets are said to be programmed."""
     words = {*BY_CAUSE} if isinstance(made, ListenerSet) else {*BY_CAUSE} - {"Programmed"}
@@ -175,14 +170,8 @@ def urls_of(item: Item, made: Attachment, addresses: Sequence[str], around: Surr
 
 
 def _of_ingress(ingress: Ingress) -> Iterator[tuple[str, str, str]]:
-    spec = ingress.spec
-    places = [(host, path.path or "/") for host, path in spec.paths()]
-    if spec.default_backend:
-        places.append(("", "/"))
-    certified = [entry.hosts or ("",) for entry in spec.tls or ()]
-    for host, path in places:
-        is_https = any("" in hosts or any(covers(each, {host}) for each in hosts) for hosts in certified)
-        yield SCHEMES["HTTPS" if is_https else "HTTP"], host, path
+    for host, path, _ in places_of(ingress.spec):
+        yield SCHEMES["HTTPS" if certificate_of(host, ingress.spec) else "HTTP"], host, path
 
 
 def _of_route(item: Item, route: HTTPRoute, around: Surroundings) -> Iterator[tuple[str, str, str]]:
