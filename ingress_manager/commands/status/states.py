@@ -37,7 +37,7 @@ from ingress_manager.commands.view.surroundings import (
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.forbidden import parents_of
-from ingress_manager.core.kubernetes import Attachment, Ingress, Key
+from ingress_manager.core.kubernetes import Ingress, Key
 
 
 class State(StrEnum):
@@ -130,7 +130,7 @@ class Judge:
             # One that doesn't stand is shown as it would be.
             each = service.observed.get(key) or as_object(Item(wanted[key]))
             judged = of_all or self._judged(service, key)
-            gateways = self._gateways(each.item, each.typed)
+            gateways = self._gateways(each)
             at = [gateway for gateway in gateways.values() if gateway] if gateways else [each.item]
             found = [address for one in at for address in addresses_of(one)] if key in service.observed else []
             yield Row(
@@ -138,7 +138,7 @@ class Judge:
                 entrance=entrance_for(service.service, key) or None,
                 output=each.kind,
                 name=each.item.name,
-                urls=urls_of(each.item, each.typed, found, self._around),
+                urls=urls_of(each, found, self._around),
                 ingress_class=class_of(each.item, each.typed.spec) if isinstance(each.typed, Ingress) else None,
                 gateways=list(gateways),
                 addresses=list(dict.fromkeys(found)),
@@ -146,13 +146,13 @@ class Judge:
         if of_all and not (wanted or service.observed):
             yield Row(item.namespace, item.name, *of_all, reasons)
 
-    def _gateways(self, item: Item, made: Attachment) -> dict[str, Item | None]:
+    def _gateways(self, each: ObjectView) -> dict[str, Item | None]:
         """Return the Gateways of an object, or of its ListenerSets, by namespace/name; None: it wasn't read."""
-        labels = [gateway_of(item, parent) for parent in parents_of(made) if parent.kind != LISTENERSET]
+        labels = [gateway_of(each.item, parent) for parent in parents_of(each.typed) if parent.kind != LISTENERSET]
         found = {label: self._around.items.get((GATEWAY, label)) for label in labels}
-        for key in listenersets_of(item, made):
+        for key in listenersets_of(each):
             if between := self._view.objects.get(key):
-                found |= self._gateways(between.item, between.typed)
+                found |= self._gateways(between)
         return found
 
     def _of_all(self, service: ServiceView) -> Judged | None:
@@ -175,20 +175,20 @@ class Judge:
             sentence = f"whether {key[0]} {key[1]} is there: not all {plural(key[0])} could be looked at"
             return Judged(State.UNKNOWN, sentence, unsure=True)
         why = "; ".join(one.sentence for one in found if one.kind in IN_THE_WAY)
-        for between in (self._judged(service, one) for one in listenersets_of(each.item, each.typed)):
+        for between in (self._judged(service, one) for one in listenersets_of(each)):
             if between.state not in {State.SERVING, State.ACCEPTED}:
                 return between
         if isinstance(each.typed, Ingress):
             is_there, late = bool(addresses_of(each.item)), "no controller of its class has given it an address"
         else:
-            is_there, late = is_taken(each.item, each.typed), "its controller has not taken it"
+            is_there, late = is_taken(each), "its controller has not taken it"
         if why or not is_there:
             return Judged(State.ACCEPTED if is_there else State.WAITING, why or late)
         return self._of_taken(service, each)
 
     def _of_taken(self, service: ServiceView, each: ObjectView) -> Judged:
         """Return the state of an object that a controller has taken, and that nothing is known to be in the way of."""
-        for label, gateway in self._gateways(each.item, each.typed).items():
+        for label, gateway in self._gateways(each).items():
             if gateway is None:
                 return Judged(State.ACCEPTED, f"Gateway {label} could not be looked at", unsure=True)
             if not addresses_of(gateway):
