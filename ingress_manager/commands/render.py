@@ -6,7 +6,7 @@ from typing import NamedTuple
 import click
 
 from ingress_manager.commands.printing.console import note, show, waiting
-from ingress_manager.commands.printing.objects import FORMATS, printed
+from ingress_manager.commands.printing.objects import as_json, as_yaml
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Unreadable, about, of_kind
@@ -22,7 +22,9 @@ NO_SERVICE = 2
 
 @click.command(short_help="Print the Ingresses that Services become.")
 @with_source(PATHS, *ALL_OBJECTS, *SETTINGS)
-@click.option("-o", "--output", type=click.Choice(FORMATS), default="yaml", show_default=True, help="The format.")
+@click.option(
+    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="The format."
+)
 @click.option("--check", is_flag=True, help="Print only what is wrong, for pre-commit and CI.")
 @click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is no Service.")
 @click.pass_context
@@ -40,7 +42,7 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
       ingress-manager render -f service.yaml
       kubectl kustomize overlays/production | ingress-manager render -f - --settings settings.yaml
       ingress-manager render --check manifests/*.yaml
-      ingress-manager render --all-namespaces --output name
+      ingress-manager render --all-namespaces --output json
     """  # noqa: D301 - \b keeps click from joining lines
     items = source.read("services")
     policy = source.policy()
@@ -49,9 +51,10 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
         policy = policy.without_pause()
     with waiting(f"deciding over {len(items)} objects"):
         becomes = rendered(items, policy)
-    if not check:
-        for text in printed(becomes.objects, output):
-            click.echo(text, nl=False)
+    if not check and output == "json":
+        click.echo(as_json({"apiVersion": "v1", "kind": "List", "items": becomes.objects}), nl=False)
+    elif not check:
+        click.echo(as_yaml(*becomes.objects), nl=False)
     wrong = show(becomes.messages)
     is_empty = not wrong and not of_kind(items, SERVICES)
     if is_empty:
