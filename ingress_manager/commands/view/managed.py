@@ -91,22 +91,15 @@ def operations_to_disown(item: Item) -> list[dict[str, Any]]:
     nothing of it unless the object still is ingress-manager's: that is what the tests are for. All goes at once: an
     admission policy denies a change that takes the owner and leaves the annotation.
     """
-    marks = [(("annotations", DECORATOR), CONTROLLER)]
-    if is_labelled(item):
-        marks.append((("labels", MANAGED_BY_LABEL), MANAGED_BY))
-    owner = ("ownerReferences", str(owners(item).index(controller_of(item))))
-    tests = [*marks, ((*owner, "kind"), "Service"), ((*owner, "controller"), True)]
-    gone = [("annotations", key) for key in RECORDS if key in item.annotations]
-    gone += [path for path, _ in marks if path not in gone]
+    marks = [("annotations", key) for key in RECORDS if key in item.annotations]
+    marks += [("labels", MANAGED_BY_LABEL)] if is_labelled(item) else []
+    decorator, *others = (f"/metadata/{group}/{key.replace('/', '~1')}" for group, key in marks)
+    owner = f"/metadata/ownerReferences/{owners(item).index(controller_of(item))}"
+    tests = {decorator: CONTROLLER, f"{owner}/kind": "Service", f"{owner}/controller": True}
     return [
-        *({"op": "test", "path": _pointer(path), "value": value} for path, value in tests),
-        *({"op": "remove", "path": _pointer(path)} for path in (*gone, owner)),
+        *({"op": "test", "path": path, "value": value} for path, value in tests.items()),
+        *({"op": "remove", "path": path} for path in (decorator, *others, owner)),
     ]
-
-
-def _pointer(path: tuple[str, ...]) -> str:
-    """Return a JSON pointer (RFC 6901) to a field of the metadata."""
-    return "/".join(["/metadata", *(key.replace("~", "~0").replace("/", "~1") for key in path)])
 
 
 def keys_of(entrance: str, keys: Iterable[str]) -> list[str]:
