@@ -103,7 +103,7 @@ def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
         ("empty", "the folder empty holds no .json, .yaml or .yml file"),
         ("-A -", "are for the cluster, not for files"),
         ("-A -n a", "exclude each other"),
-        ("- --settings nowhere.yaml", "the settings file nowhere.yaml can't be read"),
+        ("- --settings nowhere.yaml", "nowhere.yaml can't be read"),
     ],
 )
 def test_wrong_use_is_told_with_exit_status_2(

@@ -222,31 +222,40 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
     Raises click.UsageError for what isn't there, and Unreadable where something in it can't be read.
     """
     items, unreadable = list[Item](), list[Message]()
-    for path in paths:
-        for file in [None] if path == "-" else _files(Path(path)):
-            # A name may hold what a terminal obeys, or bytes that are no text.
-            name = one_line(str(file)) if file else "stdin"
-            try:
-                content = file.read_bytes() if file else sys.stdin.buffer.read()
-                found = read(content.decode("utf-8-sig"), name, namespace)
-                items += found.items
-                unreadable += found.unreadable
-            except OSError as error:
-                raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
-            except UnicodeDecodeError as error:
-                line = 1 + content.count(b"\n", 0, error.start)
-                unreadable.append(Message("is not UTF-8 text", name, line))
+    for file in (file for path in paths for file in _files(path)):
+        try:
+            text, name = text_of_file(file)
+            found = read(text, name, namespace)
+            items += found.items
+            unreadable += found.unreadable
+        except Unreadable as error:
+            unreadable += error.messages
     if unreadable:
         raise Unreadable(unreadable)
     return items
 
 
-def _files(path: Path) -> Iterator[Path]:
-    """Yield the file, or those of a folder whose names say that they are YAML or JSON."""
-    if not path.is_dir():
-        yield path
-        return
-    inside = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+def text_of_file(path: str) -> tuple[str, str]:
+    """Return the text in a file, - is standard input, and what a person calls it. Raises click.UsageError, Unreadable.
+
+    A name may hold what a terminal obeys, or bytes that are no text.
+    """
+    name = "stdin" if path == "-" else one_line(path)
+    try:
+        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return content.decode("utf-8-sig"), name
+    except OSError as error:
+        raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = 1 + content.count(b"\n", 0, error.start)
+        raise Unreadable([Message("is not UTF-8 text", name, line)]) from error
+
+
+def _files(path: str) -> list[str]:
+    """Return the file, or those of a folder whose names say that they are YAML or JSON."""
+    if not Path(path).is_dir():
+        return [path]
+    inside = sorted(str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES)
     if not inside:
         raise click.UsageError(f"the folder {path} holds no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file")
-    yield from inside
+    return inside

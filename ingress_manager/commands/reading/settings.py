@@ -4,20 +4,17 @@ kustomize ends its name with a hash of its content, so that only the Deployment 
 DecoratorController ingress-manager names the Service of its hook, which has the name of the hook's Deployment.
 """
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 from ingress_manager.commands.printing.words import Message
-from ingress_manager.commands.reading.manifests import Item, at, mappings, of_kind, read
+from ingress_manager.commands.reading.manifests import Item, at, mappings, of_kind, read, text_of_file
 from ingress_manager.core import settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.syntax import wrong_name
-from ingress_manager.core.text import one_line
 
 VOLUME = "settings"
 KEY = "settings.yaml"
@@ -71,13 +68,9 @@ def policy_of(found: SettingsText) -> Policy:
 def settings_of_file(path: str) -> SettingsText:
     """Return the settings in a file, - is standard input: all of it, or the last in its manifests of ConfigMaps.
 
-    Raises click.UsageError.
+    Raises click.UsageError and Unreadable.
     """
-    name = "stdin" if path == "-" else one_line(path)
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"the settings file {name} can't be read: {error}") from error
+    text, name = text_of_file(path)
     found = SettingsText(text, name)
     # To read it as manifests, too, would take longer than the rest.
     for item in of_kind(read(text, name).items, "v1/ConfigMap") if "ConfigMap" in text else ():
