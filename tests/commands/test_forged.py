@@ -16,7 +16,7 @@ from tests.commands.commands import Cluster, event, put, run, settings_on_a_clus
 
 EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
 SHOP, OURS, ROUTE, BY_HAND = dumps.objects([
-    {"Service": {"host": "a.example.com"}, "Ingress": {"version": "5"}, "HTTPRoute": {"version": "5"}},
+    {"Service": {"host": "a.example.com"}, "Ingress": {"version": "5", "address": "::1"}, "HTTPRoute": {}},
     {"Ingress": {"host": "a.example.com", "uid": "5", "version": "5"}},
 ])  # fmt: skip
 ON_A_CLUSTER = settings_on_a_cluster("defaults: {class: nginx}\n")
