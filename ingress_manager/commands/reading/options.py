@@ -11,15 +11,7 @@ import click
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, of_kind, read_files
-from ingress_manager.commands.reading.settings import (
-    RESOURCE,
-    SettingsText,
-    configmap_of,
-    named_by,
-    policy_of,
-    settings_of_file,
-    text_of,
-)
+from ingress_manager.commands.reading.settings import policy_of, settings_of_cluster, settings_of_file
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE
 from ingress_manager.core.text import quoted
@@ -80,24 +72,12 @@ class Source:
             note(f"With the default settings; {option} FILE takes others.")
             return Policy()
         try:
-            found = self._configmap()
+            found = settings_of_cluster(self.kubectl)
         except KubectlFailed as failed:
             sentence = f"The settings could not be looked at: {failed.message}; {option} FILE names them"
             raise KubectlFailed(sentence) from failed
-        note(f"With the settings of the {found}.")
-        return policy_of(SettingsText(text_of(found) or "", str(found)))
-
-    def _configmap(self) -> Item:
-        """Return the ConfigMap that the hook reads. Raises KubectlFailed."""
-        installation = named_by(self.kubectl.get(RESOURCE))
-        if installation is None:
-            raise KubectlFailed("no DecoratorController leads to a hook")
-        namespace = f"--namespace={installation.namespace}"
-        deployments = self.kubectl.get(f"deployment/{installation.name}", namespace)
-        for name in filter(None, map(configmap_of, deployments)):
-            for configmap in self.kubectl.get(f"configmap/{name}", namespace):
-                return configmap
-        raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
+        note(f"With the settings of the {found.file}.")
+        return policy_of(found)
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:

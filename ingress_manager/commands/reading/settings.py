@@ -10,6 +10,7 @@ from typing import NamedTuple
 import click
 
 from ingress_manager.commands.printing.words import Message
+from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at, mappings, of_kind, read, text_of_file
 from ingress_manager.core import settings
 from ingress_manager.core.errors import SettingsError
@@ -108,3 +109,15 @@ def named_by(controllers: Iterable[Item]) -> Installation | None:
             namespace, name = at(service, "namespace"), at(service, "name")
             return Installation(namespace, name) if is_name(namespace) and is_name(name) else None
     return None
+
+
+def settings_of_cluster(kubectl: Kubectl) -> SettingsText:
+    """Return the settings in the ConfigMap that the hook of a cluster reads. Raises KubectlFailed."""
+    installation = named_by(kubectl.get(RESOURCE))
+    if installation is None:
+        raise KubectlFailed("no DecoratorController leads to a hook")
+    namespace = f"--namespace={installation.namespace}"
+    for name in filter(None, map(configmap_of, kubectl.get(f"deployment/{installation.name}", namespace))):
+        for configmap in kubectl.get(f"configmap/{name}", namespace):
+            return SettingsText(text_of(configmap) or "", str(configmap))
+    raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
