@@ -85,9 +85,8 @@ def missing(seen: Seen) -> Found:
     for service, key, other in seen.absent:
         if other is None:
             yield seen.undone(service, service.item, f"its {' '.join(key)} isn't there", about=key)
-        elif is_being_deleted(other.item):
-            sentence = f"its {deletion_of(other.item)}"
-            yield Finding(service.item, sentence, kubectl("describe", other.item), service.item, about=key)
+        elif deletion := deletion_of(other.item):
+            yield Finding(service.item, f"its {deletion}", kubectl("describe", other.item), service.item, about=key)
 
 
 def drifted(seen: Seen) -> Found:

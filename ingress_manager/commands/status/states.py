@@ -16,27 +16,18 @@ from ingress_manager.commands.printing.words import plural
 from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import (
-    ObjectView,
-    as_object,
-    backends_of,
-    class_of,
-    deletion_of,
-    is_being_deleted,
-)
+from ingress_manager.commands.view.objects import ObjectView, as_object, backends_of, class_of, deletion_of
 from ingress_manager.commands.view.surroundings import (
     GATEWAY,
     SLICE,
     addresses_of,
-    gateway_of,
+    attached_to,
     is_ready,
     is_taken,
-    listenersets_of,
     urls_of,
 )
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import Ingress, Key
 
 
@@ -148,17 +139,16 @@ class Judge:
 
     def _gateways(self, each: ObjectView) -> dict[str, Item | None]:
         """Return the Gateways of an object, or of its ListenerSets, by namespace/name; None: it wasn't read."""
-        labels = [gateway_of(each.item, parent) for parent in parents_of(each.typed) if parent.kind != LISTENERSET]
-        found = {label: self._around.items.get((GATEWAY, label)) for label in labels}
-        for key in listenersets_of(each):
-            if between := self._view.objects.get(key):
+        found = {label: self._around.items.get((GATEWAY, label)) for label in attached_to(each, GATEWAY)}
+        for label in attached_to(each, LISTENERSET):
+            if between := self._view.objects.get((LISTENERSET, label)):
                 found |= self._gateways(between)
         return found
 
     def _of_all(self, service: ServiceView) -> Judged | None:
         """Return the state of all that a Service asks for, None where each object has its own."""
-        if is_being_deleted(service.item):
-            return Judged(State.WAITING, deletion_of(service.item))
+        if deletion := deletion_of(service.item):
+            return Judged(State.WAITING, deletion)
         if service.refused:
             return Judged(State.REFUSED, service.refused.line())
         if service.decision is None:
@@ -175,7 +165,8 @@ class Judge:
             sentence = f"whether {key[0]} {key[1]} is there: not all {plural(key[0])} could be looked at"
             return Judged(State.UNKNOWN, sentence, unsure=True)
         why = "; ".join(one.sentence for one in found if one.kind in IN_THE_WAY)
-        for between in (self._judged(service, one) for one in listenersets_of(each)):
+        for label in attached_to(each, LISTENERSET):
+            between = self._judged(service, (LISTENERSET, label))
             if between.state not in {State.SERVING, State.ACCEPTED}:
                 return between
         if isinstance(each.typed, Ingress):

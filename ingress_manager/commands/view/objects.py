@@ -133,7 +133,9 @@ def is_being_deleted(item: Item) -> bool:
 
 
 def deletion_of(item: Item) -> str:
-    """Return what is said of an object that is being deleted: since when, and which finalizers hold it."""
+    """Return what is said of an object that is being deleted: since when, and what holds it; empty of another."""
+    if not is_being_deleted(item):
+        return ""
     found = item.metadata.get("finalizers")
     held_by = listed(found) if isinstance(found, list) and found else "nothing"
     return f"{item} is being deleted since {item.metadata['deletionTimestamp']}; held by {held_by}"

@@ -17,7 +17,7 @@ from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.view.objects import ObjectView, certificate_of, places_of
 from ingress_manager.core.forbidden import parents_of
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, Key, ListenerSet, ParentRef
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ListenerSet, ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
 
 CLASS, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
@@ -116,10 +116,9 @@ def gateway_of(item: Item, parent: ParentRef) -> str:
     return f"{parent.namespace or item.namespace}/{parent.name}"
 
 
-def listenersets_of(each: ObjectView) -> list[Key]:
-    """Return the ListenerSets to which an HTTPRoute is attached."""
-    parents = (parent for parent in parents_of(each.typed) if parent.kind == LISTENERSET)
-    return [(LISTENERSET, gateway_of(each.item, parent)) for parent in parents]
+def attached_to(each: ObjectView, kind: str) -> list[str]:
+    """Return the Gateways, or the ListenerSets, to which an object is attached, as namespace/name."""
+    return [gateway_of(each.item, ref) for ref in parents_of(each.typed) if (ref.kind or GATEWAY) == kind]
 
 
 def is_taken(each: ObjectView) -> bool:
