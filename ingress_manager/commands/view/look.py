@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.kinds import RESOURCES, SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, as_service
 from ingress_manager.core.annotations import Stated
@@ -107,7 +107,7 @@ class View:
         """Return what the hook answers to a Service with these objects; None where the settings are unknown."""
         if self.policy is None:
             return None
-        found: dict[str, dict[str, Any]] = {kind: {} for kind, _ in TYPES.values()}
+        found: dict[str, dict[str, Any]] = {kind: {} for kind in RESOURCES}
         for (kind, label), each in observed.items():
             found[kind][label] = each.typed
         # Metacontroller doesn't look after the kinds that are lacking.

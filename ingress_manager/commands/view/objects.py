@@ -7,15 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ingress_manager.commands.reading.kinds import (
-    HTTPROUTE,
-    HTTPROUTES,
-    INGRESS,
-    INGRESSES,
-    LISTENERSET,
-    LISTENERSETS,
-    SERVICE,
-)
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICE
 from ingress_manager.commands.reading.manifests import Item, Unreadable, about, at, mappings
 from ingress_manager.commands.view import managed
 from ingress_manager.core.annotations import Route
@@ -78,12 +70,8 @@ def without_nulls(stated: Any) -> Any:
     return stated
 
 
-TYPES: dict[str, tuple[str, type[Attachment]]] = {
-    INGRESSES: (INGRESS, Ingress),
-    HTTPROUTES: (HTTPROUTE, HTTPRoute),
-    LISTENERSETS: (LISTENERSET, ListenerSet),
-}
-"""The kinds of objects that are made for Services, in the order in which `Observed` has them."""
+TYPES: dict[str, type[Attachment]] = {INGRESSES: Ingress, HTTPROUTES: HTTPRoute, LISTENERSETS: ListenerSet}
+"""Those of the objects that are made for Services, by their kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +109,9 @@ class ObjectView:
 
 def as_object(item: Item) -> ObjectView:
     """Return the typed object. Raises Unreadable for what the API server would not take."""
-    kind, type_ = TYPES[item.kind]
-    found: Attachment = as_type(item, type_)
-    is_marked = managed.is_marked(item)
-    return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_marked or managed.is_labelled(item))
+    found: Attachment = as_type(item, TYPES[item.kind])
+    owner, is_marked = managed.controller_of(item), managed.is_marked(item)
+    return ObjectView(item.object["kind"], item, found, owner, is_marked, is_marked or managed.is_labelled(item))
 
 
 def is_being_deleted(item: Item) -> bool:
