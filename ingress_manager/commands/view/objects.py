@@ -130,21 +130,13 @@ def deletion_of(item: Item) -> str:
 
 def backends_of(each: ObjectView) -> list[tuple[str, str]]:
     """Return the kind and the name of what an object leads to, each once; a ListenerSet to nothing by itself."""
-    return list(dict.fromkeys(_of_ingress(each.typed) if isinstance(each.typed, Ingress) else _of_route(each)))
-
-
-def _of_ingress(ingress: Ingress) -> Iterator[tuple[str, str]]:
-    for backend in backends_in(ingress.spec):
-        if backend.service:
-            yield SERVICE, backend.service.name
-        elif backend.resource:
-            yield str(at(backend.resource, "kind")), str(at(backend.resource, "name"))
-
-
-def _of_route(route: ObjectView) -> Iterator[tuple[str, str]]:
-    for rule in mappings(at(route.item, "spec", "rules")):
-        for backend in mappings(at(rule, "backendRefs")):
-            yield str(backend.get("kind", SERVICE)), str(backend.get("name"))
+    if isinstance(each.typed, Ingress):
+        backends = backends_in(each.typed.spec)
+        refs = [{"name": backend.service.name} if backend.service else backend.resource or {} for backend in backends]
+    else:
+        rules = mappings(at(each.item, "spec", "rules"))
+        refs = [ref for rule in rules for ref in mappings(at(rule, "backendRefs"))]
+    return list(dict.fromkeys((str(ref.get("kind", SERVICE)), str(ref.get("name"))) for ref in refs))
 
 
 def secrets_of(each: ObjectView) -> Iterator[tuple[str, Sequence[str]]]:
@@ -204,11 +196,8 @@ def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
 
 def certificates_of(spec: IngressSpec) -> list[IngressTls]:
     """Return the entries by which the hosts of the rules have their certificates, without hosts, each once."""
-    found: list[IngressTls] = []
-    for rule in spec.rules or ():
-        entry = certificate_of(rule.host, spec)
-        found += [entry] if entry and entry not in found else []
-    return found
+    found = (certificate_of(rule.host, spec) for rule in spec.rules or ())
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def secret_called(name: str | None) -> str:
