@@ -12,12 +12,11 @@ from click.testing import CliRunner
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.plans import carrying_out
 from ingress_manager.commands.printing.words import with_options
-from ingress_manager.commands.reading.kinds import LISTS
+from ingress_manager.commands.reading.kinds import LISTS, RESOURCES
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.core.kubernetes import Object
 
-INGRESSES, HTTPROUTES = "ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"
-LISTENERSETS = "listenersets.gateway.networking.k8s.io"
+INGRESSES, HTTPROUTES, LISTENERSETS = RESOURCES.values()
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
 BY_NAME = {
     f"--raw={path}": ("get", "--output=json", "--all-namespaces", "--", resource) for resource, path in LISTS.items()
