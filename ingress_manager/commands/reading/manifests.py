@@ -8,7 +8,8 @@ documentation, "Object Names and IDs", and the reference of ObjectMeta.
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -39,10 +40,7 @@ class Unreadable(click.ClickException):
 
 @dataclass(frozen=True)
 class Item:
-    """An object, and where it stands. What is inside may be anything that JSON can say.
-
-    Of ten thousand objects, each is asked for its name some twenty times: it is put together once.
-    """
+    """An object, and where it stands. What is inside may be anything that JSON can say."""
 
     object: Object
     file: str = ""
@@ -55,19 +53,14 @@ class Item:
     path: FieldPath = ()
     """Where it is within its document: () or, in a List, ("items", number)."""
 
-    kind: str = field(init=False)
-    """The apiVersion and the kind, as in v1/Service."""
+    @cached_property
+    def kind(self) -> str:
+        """Return the apiVersion and the kind, as in v1/Service."""
+        return f"{self.object.get('apiVersion', '')}/{self.object.get('kind', '')}"
 
-    metadata: Object = field(init=False)
-    """The metadata; empty when there is none, or something else stands in its place."""
-
-    namespace: str = field(init=False)
-    """The one that it states, or that of those that state none."""
-
-    name: str = field(init=False)
-    full_name: str = field(init=False)
-
-    def __post_init__(self) -> None:
+    @cached_property
+    def metadata(self) -> Object:
+        """Return the metadata; empty when there is none, or something else stands in its place."""
         found = self.object.get("metadata")
         metadata = found if isinstance(found, dict) else {}
         for key in ("annotations", "labels"):
@@ -75,15 +68,20 @@ class Item:
             if isinstance(stated, dict) and None in stated.values():
                 # A key without a value, as Helm leaves it, is "" to the API server.
                 metadata = metadata | {key: {each: "" if text is None else text for each, text in stated.items()}}
-        namespace = str(metadata.get("namespace") or self.default)
-        name = str(metadata.get("name") or "")
-        vars(self).update(
-            kind=f"{self.object.get('apiVersion', '')}/{self.object.get('kind', '')}",
-            metadata=metadata,
-            namespace=namespace,
-            name=name,
-            full_name=f"{namespace}/{name}",
-        )
+        return metadata
+
+    @cached_property
+    def namespace(self) -> str:
+        """Return the one that it states, or that of those that state none."""
+        return str(self.metadata.get("namespace") or self.default)
+
+    @cached_property
+    def name(self) -> str:
+        return str(self.metadata.get("name") or "")
+
+    @cached_property
+    def full_name(self) -> str:
+        return f"{self.namespace}/{self.name}"
 
     def __str__(self) -> str:
         """Return what a person calls the object, as in Service team-a/shop."""
