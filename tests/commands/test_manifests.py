@@ -53,11 +53,12 @@ def test_what_is_read(text: str, found: list[Any]) -> None:
     assert objects(read(text, "f")) == found
 
 
-def test_documents_lists_and_lists_in_lists_are_opened() -> None:
-    text = "a: 1\n---\nkind: List\nitems:\n- b: 1\n- kind: List\n  items: [{c: 1}, text]\n--- \n# nothing\n--- {d: 1}\n"
-    found = read(text, "f")
-    assert objects(found) == [{"a": 1}, {"b": 1}, {"c": 1}, {"d": 1}]
-    assert [item.line() for item in found.items] == [1, 5, 7, 10]
+def test_documents_lists_and_lists_in_lists_are_opened_whatever_else_cannot_be_read() -> None:
+    lists = "kind: List\nitems:\n- b: 1\n- kind: List\n  items: [{c: 1}, text]\n"
+    found = read(f"a: 1\n---\n{lists}--- \n# nothing\n--- {{d: 1}}\n---\ne: [\n---\nf: 1\n", "f")
+    assert objects(found) == [{"a": 1}, {"b": 1}, {"c": 1}, {"d": 1}, {"f": 1}]
+    assert [item.line() for item in found.items] == [1, 5, 7, 10, 14]
+    assert [(each.file, each.line) for each in found.unreadable] == [("f", 12)]
 
 
 def test_an_object_knows_the_lines_of_its_fields_in_yaml() -> None:
@@ -110,12 +111,6 @@ def test_a_service_that_cannot_have_its_name_is_told_and_is_none(metadata: str, 
     assert [each.line for each in found.unreadable] == [4] * bool(sentence)
     assert all(each.sentence.startswith(f"is no valid Service: {sentence}") for each in found.unreadable)
     assert len(found.items) == (not sentence)
-
-
-def test_a_document_that_cannot_be_read_keeps_no_other_from_being_read() -> None:
-    found = read("a: 1\n---\nb: [\n---\nc: 1\n", "f")
-    assert objects(found) == [{"a": 1}, {"c": 1}]
-    assert [(each.file, each.line) for each in found.unreadable] == [("f", 3)]
 
 
 def ingress(paths: str, more: str = "") -> str:
