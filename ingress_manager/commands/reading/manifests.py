@@ -17,9 +17,10 @@ import click
 
 from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import Message
-from ingress_manager.commands.reading.documents import Document, FieldPath, documents
+from ingress_manager.commands.reading.documents import Document, documents
 from ingress_manager.commands.reading.kinds import VERSIONS
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.strict_yaml import FieldPath
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_name
 from ingress_manager.core.text import one_line, quoted
 

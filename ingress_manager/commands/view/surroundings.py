@@ -31,9 +31,6 @@ RESOURCES = {
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
-OF_SERVICE = "kubernetes.io/service-name"
-"""The label that says which Service an EndpointSlice is of."""
-
 IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 
 
@@ -67,7 +64,9 @@ class Surroundings:
             if kind in RESOURCES:
                 self.items[kind, item.name if kind == CLASS else item.full_name] = item
             if kind == SLICE:
-                self.slices.setdefault(f"{item.namespace}/{item.labels.get(OF_SERVICE)}", []).append(item)
+                self.slices.setdefault(f"{item.namespace}/{item.labels.get('kubernetes.io/service-name')}", []).append(
+                    item
+                )
 
 
 def is_ready(slice_: Item) -> bool:
