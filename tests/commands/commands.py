@@ -115,13 +115,8 @@ class Cluster:
     list of them one after the other, then always the last. For other words, it fails with `error`.
     """
 
-    def __init__(
-        self,
-        monkeypatch: pytest.MonkeyPatch,
-        answers: dict[str, Any] | None = None,
-        error: str = "Error from server: no",
-    ) -> None:
-        self.answers, self.error = answers or {}, error
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any] | None = None) -> None:
+        self.answers, self.error = answers or {}, "Error from server: no"
         self.fails: dict[str, BaseException] = {}
         """What is raised, by what a call begins with, as `asked` has it."""
         self.calls: list[str] = []
