@@ -26,7 +26,7 @@ from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import of_kind
 from ingress_manager.commands.release import release_of
-from ingress_manager.commands.status.printing import printed, told
+from ingress_manager.commands.status.command import printed, told
 from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall import steps
 from ingress_manager.commands.view.look import look

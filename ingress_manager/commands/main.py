@@ -1,6 +1,7 @@
 """The program `ingress-manager`, which is also `kubectl ingress-manager`."""
 
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from ingress_manager.commands.check.command import check
 from ingress_manager.commands.compare import compare
 from ingress_manager.commands.leaving.command import leaving
 from ingress_manager.commands.play import play
-from ingress_manager.commands.printing.console import use_colour
 from ingress_manager.commands.reading.rights import told
 from ingress_manager.commands.release import release
 from ingress_manager.commands.render import render
@@ -41,7 +41,9 @@ def commands(context: click.Context) -> None:
     Completion in bash, also for zsh and fish:
       eval "$(_INGRESS_MANAGER_COMPLETE=bash_source ingress-manager)"
     """  # noqa: D301 - \b keeps click from joining lines
-    use_colour(context)
+    # click itself has colour on terminals only. Source: https://no-color.org
+    if os.environ.get("NO_COLOR"):
+        context.color = False
 
 
 for command in (adopt, audit, check, compare, leaving, play, release, render, settings, status, uninstall):

@@ -15,9 +15,9 @@ from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, 
 from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
 from ingress_manager.commands.reading.manifests import Item, about, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, named, read_named, with_source
-from ingress_manager.commands.view.managed import annotations_of, copied_from, entrances_in, is_made_for, keys_of
+from ingress_manager.commands.view.managed import copied_from, is_made_for, keys_of
 from ingress_manager.core.annotations import is_on
-from ingress_manager.core.entrances import entrance_of, ingress_of
+from ingress_manager.core.entrances import by_entrance, entrance_of, ingress_of
 
 LOOK_AFTER = 5
 """Seconds: Metacontroller acts within a second or so on a change that it sees."""
@@ -63,8 +63,9 @@ def release(
 
 def release_of(service: Item, items: Iterable[Item], entrance: str | None = None, *, events: bool = True) -> Plan:
     """Return what is to be done with a Service, or with one entrance of it."""
-    entrances = [*entrances_in(service.annotations)] if entrance is None else [entrance]
-    on = [each for each in entrances if is_on(annotations_of(each, service.annotations))]
+    described = by_entrance(service.annotations)
+    entrances = [*described] if entrance is None else [entrance]
+    on = [each for each in entrances if is_on(described.get(each, {}))]
     names = {f"{service.namespace}/{ingress_of(each, service.name)}" for each in on}
     kept, waited_for = list[Item](), list[Item]()
     for item in of_kind(items, INGRESSES, HTTPROUTES, LISTENERSETS):
@@ -106,6 +107,6 @@ def taken_off(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> 
     """Return the annotations that ask for entrances, each to be taken off; with the last, what was copied to `kept`."""
     stated = service.annotations
     off: dict[str, str | None] = dict.fromkeys(key for each in entrances for key in keys_of(each, stated))
-    if off and {*entrances_in(stated)} <= {*entrances}:
+    if off and {*by_entrance(stated)} <= {*entrances}:
         off |= dict.fromkeys(copied_from(service, kept))
     return {**off, MOVING: None} if off else {}

@@ -1,15 +1,15 @@
 """`ingress-manager render`: what Services become, before anything is applied."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import click
 
 from ingress_manager.commands.printing.console import note, show, waiting
-from ingress_manager.commands.printing.objects import FORMATS, printed
+from ingress_manager.commands.printing.objects import as_json, as_yaml
 from ingress_manager.commands.printing.words import Message
 from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item, Unreadable, about, about_refusal, of_kind
+from ingress_manager.commands.reading.manifests import Item, Unreadable, about, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.objects import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
@@ -22,7 +22,9 @@ NO_SERVICE = 2
 
 @click.command(short_help="Print the Ingresses that Services become.")
 @with_source(PATHS, *ALL_OBJECTS, *SETTINGS)
-@click.option("-o", "--output", type=click.Choice(FORMATS), default="yaml", show_default=True, help="The format.")
+@click.option(
+    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="The format."
+)
 @click.option("--check", is_flag=True, help="Print only what is wrong, for pre-commit and CI.")
 @click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is no Service.")
 @click.pass_context
@@ -40,7 +42,7 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
       ingress-manager render -f service.yaml
       kubectl kustomize overlays/production | ingress-manager render -f - --settings settings.yaml
       ingress-manager render --check manifests/*.yaml
-      ingress-manager render --all-namespaces --output name
+      ingress-manager render --all-namespaces --output json
     """  # noqa: D301 - \b keeps click from joining lines
     items = source.read("services")
     policy = source.policy()
@@ -49,9 +51,10 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
         policy = policy.without_pause()
     with waiting(f"deciding over {len(items)} objects"):
         becomes = rendered(items, policy)
-    if not check:
-        for text in printed(becomes.objects, output):
-            click.echo(text, nl=False)
+    if not check and output == "json":
+        click.echo(as_json({"apiVersion": "v1", "kind": "List", "items": becomes.objects}), nl=False)
+    elif not check:
+        click.echo(as_yaml(*becomes.objects), nl=False)
     wrong = show(becomes.messages)
     is_empty = not wrong and not of_kind(items, SERVICES)
     if is_empty:
@@ -59,12 +62,11 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
     context.exit(1 if wrong else NO_SERVICE if is_empty and not allow_empty else 0)
 
 
-@dataclass(slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """What became of all the Services, in their order."""
 
-    objects: list[Object] = field(default_factory=list)
-    messages: list[Message] = field(default_factory=list)
+    objects: list[Object]
+    messages: list[Message]
 
 
 def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
@@ -72,20 +74,20 @@ def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
 
     Nothing stands yet. So a `policy` that is paused refuses every Service that wants an Ingress.
     """
-    found = Rendered()
-    for item in items:
-        if item.kind != SERVICES:
-            continue
+    found = Rendered([], [])
+    for item in of_kind(items, SERVICES):
         try:
             service = as_service(item)
         except Unreadable as unreadable:
-            found.messages += unreadable.messages
+            found.messages.extend(unreadable.messages)
             continue
         decision = decide(service, NOTHING, policy)
         if isinstance(decision, Desired):
             found.objects.extend(decision.objects)
-        if refused := refusal_of(decision):
-            found.messages.extend(about_refusal(item, refused))
-        for each in without_effect(item.annotations):
-            found.messages.append(about(item, each.sentence, "metadata", "annotations", each.annotation))
+        refused = refusal_of(decision)
+        for problem in (*(refused.problems if refused else ()), *without_effect(item.annotations)):
+            field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()
+            found.messages.append(about(item, problem.sentence, *field, reason=problem.reason))
+        if refused and refused.more:
+            found.messages.append(about(item, f"and {refused.more} more"))
     return found

@@ -17,7 +17,7 @@ def settings(context: click.Context, files: tuple[str, ...]) -> None:
     A FILE is the settings, a ConfigMap with them, or - for standard input. `settings` tells the first mistake of
     each on standard error, as `file:line: sentence`.
 
-    Exit status: 0 if the hook would start with each file, 1 if it would not, 2 if a file can't be read.
+    Exit status: 0 if the hook would start with each file, 1 if it would not, 2 if a file can't be opened.
 
     \b
     Examples:

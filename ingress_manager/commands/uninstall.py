@@ -15,7 +15,8 @@ from ingress_manager.commands.reading.manifests import Item, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, Source, with_source
 from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, named_by
 from ingress_manager.commands.release import taken_off
-from ingress_manager.commands.view.managed import CONTROLLER, controller_of, entrances_in, is_managed
+from ingress_manager.commands.view.managed import CONTROLLER, controller_of, is_managed
+from ingress_manager.core.entrances import by_entrance
 
 CONTROLLERS = (RESOURCE, "compositecontrollers.metacontroller.k8s.io")
 
@@ -118,7 +119,7 @@ def taking_off(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]
         made.setdefault(controller_of(item).get("uid"), []).append(item)
     groups: dict[tuple[str, ...], list[Item]] = {}
     for item in services:
-        if off := taken_off(item, [*entrances_in(item.annotations)], made.get(item.metadata.get("uid"), ())):
+        if off := taken_off(item, [*by_entrance(item.annotations)], made.get(item.metadata.get("uid"), ())):
             groups.setdefault(tuple(off), []).append(item)
     for keys, items in groups.items():
         yield each_of("annotate", items, changes=[f"{key}-" for key in keys])

@@ -12,12 +12,11 @@ from click.testing import CliRunner
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.plans import plan
 from ingress_manager.commands.printing.words import with_options
-from ingress_manager.commands.reading.kinds import LISTS
+from ingress_manager.commands.reading.kinds import LISTS, RESOURCES
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.core.kubernetes import Object
 
-INGRESSES, HTTPROUTES = "ingresses.networking.k8s.io", "httproutes.gateway.networking.k8s.io"
-LISTENERSETS = "listenersets.gateway.networking.k8s.io"
+INGRESSES, HTTPROUTES, LISTENERSETS = RESOURCES.values()
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
 BY_NAME = {
     f"--raw={path}": ("get", "--output=json", "--all-namespaces", "--", resource) for resource, path in LISTS.items()
@@ -116,13 +115,8 @@ class Cluster:
     list of them one after the other, then always the last. For other words, it fails with `error`.
     """
 
-    def __init__(
-        self,
-        monkeypatch: pytest.MonkeyPatch,
-        answers: dict[str, Any] | None = None,
-        error: str = "Error from server: no",
-    ) -> None:
-        self.answers, self.error = answers or {}, error
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any] | None = None) -> None:
+        self.answers, self.error = answers or {}, "Error from server: no"
         self.fails: dict[str, BaseException] = {}
         """What is raised, by what a call begins with, as `asked` has it."""
         self.calls: list[str] = []

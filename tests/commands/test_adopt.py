@@ -19,9 +19,10 @@ from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, of_kind
-from ingress_manager.commands.view.managed import entrances_in, keys_of
+from ingress_manager.commands.view.managed import keys_of
 from ingress_manager.core.annotations import PATH_TYPES, PROFILE
 from ingress_manager.core.copying import DEFAULT_COPIED, MANAGED_BY_LABEL, wrong_copied_key
+from ingress_manager.core.entrances import by_entrance
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.settings import parse
@@ -73,7 +74,7 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
         return
     shop, policy = case.service, case.policy
     stated = shop["metadata"].get("annotations") or {}
-    asking = [key for entrance in entrances_in(stated) for key in keys_of(entrance, stated)]
+    asking = [key for entrance in by_entrance(stated) for key in keys_of(entrance, stated)]
     yet = {key: value for key, value in stated.items() if key not in asking or key.endswith(PROFILE)}
     for made in ingresses:
         del made["metadata"]["labels"][MANAGED_BY_LABEL]

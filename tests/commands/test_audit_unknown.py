@@ -9,7 +9,7 @@ from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
 from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.view import surroundings
-from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, Known, look
+from ingress_manager.commands.view.look import SETTINGS, Known, look
 from tests import dumps, golden
 from tests import make_cases as cases
 from tests.golden import Case
@@ -29,8 +29,8 @@ def looked(case: Case, kinds: frozenset[str], namespaces: frozenset[str] = NOTHI
     around = dumps.around(items)
     around.read = dumps.around(whole).read - kinds
     known = Known(dict.fromkeys(kinds & {*KINDS[:4]}, "no"))
-    policy = UNKNOWN if SETTINGS in kinds else case.policy
-    view = look(items, UNKNOWN if SETTINGS in kinds else case.policy.without_pause(), known)
+    policy = None if SETTINGS in kinds else case.policy
+    view = look(items, None if SETTINGS in kinds else case.policy.without_pause(), known)
     return Looked(view, around, audit_of(view, policy, around), (), [], is_blind=True)
 
 

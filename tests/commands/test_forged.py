@@ -9,24 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devcluster.sync_requests import Object, as_created, service
+from devcluster.sync_requests import Object, service
 from ingress_manager.core.text import is_seen
+from tests import dumps
 from tests.commands.commands import Cluster, event, put, run, settings_on_a_cluster
 
 EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
-SHOP = service({"ingress/http": "true"})
-BACKEND = {"service": {"name": "shop", "port": {"number": 80}}}
-PATHS = [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]
-NAMES = {"name": "shop", "namespace": "team-a", "uid": "5", "resourceVersion": "5"}
-BY_HAND: Object = {
-    "apiVersion": "networking.k8s.io/v1",
-    "kind": "Ingress",
-    "metadata": NAMES,
-    "spec": {"ingressClassName": "nginx", "rules": [{"host": "a.example.com", "http": {"paths": PATHS}}]},
-}
-LABELS = {"app.kubernetes.io/managed-by": "ingress-manager"}
-OURS = as_created({**BY_HAND, "metadata": {**NAMES, "labels": LABELS}}, SHOP)
-HTTPROUTE = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "spec": {"parentRefs": [{"name": "w"}]}}
+SHOP, OURS, ROUTE, BY_HAND = dumps.objects([
+    {"Service": {"host": "a.example.com"}, "Ingress": {"version": "5", "address": "::1"}, "HTTPRoute": {}},
+    {"Ingress": {"host": "a.example.com", "uid": "5", "version": "5"}},
+])  # fmt: skip
 ON_A_CLUSTER = settings_on_a_cluster("defaults: {class: nginx}\n")
 SETTINGS = {name: [each] for name, each in ON_A_CLUSTER.items()}
 ANSWERS: dict[str, list[Object]] = {
@@ -35,13 +27,13 @@ ANSWERS: dict[str, list[Object]] = {
     "services,ingresses": [SHOP, OURS],
     "ingresses": [BY_HAND],
     "ingresses.networking.k8s.io": [OURS],
-    "httproutes.gateway.networking.k8s.io": [OURS | HTTPROUTE],
+    "httproutes.gateway.networking.k8s.io": [ROUTE],
     **SETTINGS,
     "decoratorcontrollers.metacontroller.k8s.io": ON_A_CLUSTER["decoratorcontrollers.metacontroller.k8s.io"]["items"],
     "compositecontrollers.metacontroller.k8s.io": [],
 }
 COMMANDS = (
-    *(["render", "-o", form] for form in ("yaml", "json", "name")),
+    *(["render", "-o", form] for form in ("yaml", "json")),
     *([command, "-o", form] for command in ("audit", "status") for form in ("table", "json")),
     ["status", "team-a/shop"],
     *(["adopt", "team-a/shop"], ["release", "team-a/shop"], ["release", "team-a/shop", "--apply"]),

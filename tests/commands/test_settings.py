@@ -44,9 +44,12 @@ def test_in_the_manifest_of_a_configmap_the_line_is_that_of_the_text() -> None:
     assert run("settings", "-", stdin=manifest) == (1, "", told("stdin", 7))
 
 
-def test_a_file_that_cannot_be_read_is_wrong_use(tmp_path: Path) -> None:
-    ended = run("settings", tmp_path / "nowhere.yaml")
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "settings.yaml"
+    ended = run("settings", path)
     assert (ended.status, ended.out, "No such file or directory" in ended.err) == (2, "", True)
+    path.write_bytes(b"\xff")
+    assert run("settings", path) == (1, "", f"{path}:1: is not UTF-8 text\n")
 
 
 # The installation is found by what it is, under any name.

@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from devcluster.sync_requests import Object, as_created, service
+from devcluster.sync_requests import Object
 from ingress_manager.commands.status import command
-from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import parse
-from tests import golden
+from tests import dumps, golden
 from tests import make_cases as cases
 from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, event, listing, run
-from tests.core.test_properties import desired_for
 from tests.golden import Case
 
 CASES = golden.cases_in(cases.STATUSES)
@@ -35,18 +32,11 @@ def test_no_sentence_is_longer_than_the_terminal_but_for_what_has_to_be_copied_w
 # The shell.
 
 NO_SETTINGS: tuple[str | Path, ...] = ("--settings", os.devnull)
-SHOP = service({"ingress/http": "true", "ingress/host": "shop.example.com"})
-INGRESS: Object = {
-    **as_created(desired_for(SHOP, Policy())[0], SHOP),
-    "status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}},
-}
-SLICE: Object = {
-    "apiVersion": "discovery.k8s.io/v1",
-    "kind": "EndpointSlice",
-    "metadata": {"name": "shop-x", "namespace": "team-a", "labels": {"kubernetes.io/service-name": "shop"}},
-    "endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
-    "ports": [{"port": 8080}],
-}
+SHOP, INGRESS, ROUTE, SLICE, GATEWAY = dumps.objects([
+    {"Service": {"host": "shop.example.com"}, "Ingress": {"address": "203.0.113.7"}, "HTTPRoute": {}},
+    {"EndpointSlice": {"of": "shop"}},
+    {"Gateway": {"listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}},
+])  # fmt: skip
 CLASSES, SLICES = "ingressclasses.networking.k8s.io", "endpointslices.discovery.k8s.io"
 GATEWAYS = "gateways.gateway.networking.k8s.io"
 ALL: dict[str, Object] = {
@@ -104,15 +94,8 @@ ROUTES = "defaults: {outputs: [httproute], gateway: {name: web, namespace: infra
 
 def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, cluster: Cluster) -> None:
     (tmp_path / "settings.yaml").write_text(ROUTES)
-    [route] = [as_created(each, SHOP) for each in desired_for(SHOP, parse(ROUTES))]
-    gateway = {
-        "apiVersion": "gateway.networking.k8s.io/v1",
-        "kind": "Gateway",
-        "metadata": {"name": "web", "namespace": "infrastructure"},
-        "spec": {"listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]},
-    }
     for options, scope in ((("-n", "team-a"), "--namespace=infrastructure"), (("-A",), "--all-namespaces")):
-        cluster.says({**WITHOUT_INGRESS, HTTPROUTES: listing(route), GATEWAYS: listing(gateway)})
+        cluster.says({**WITHOUT_INGRESS, HTTPROUTES: listing(ROUTE), GATEWAYS: listing(GATEWAY)})
         told = run("status", "--settings", tmp_path / "settings.yaml", "-o", "json", *options).json
         assert f"get --output=json {scope} -- {GATEWAYS}" in "\n".join(cluster.calls)
         assert [row["urls"] for row in told["exposed"]] == [["http://shop.example.com/"]]

@@ -9,12 +9,11 @@ import yaml
 from ingress_manager.commands.adopt.changes import Change, changes
 from ingress_manager.commands.reading.kinds import INGRESS
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.managed import annotations_of
 from ingress_manager.commands.view.objects import as_service, certificates_of, class_of
 from ingress_manager.core.annotations import HTTP, KEYS, PATH_TYPES, PREFIX, PROFILE, is_on
 from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide
-from ingress_manager.core.entrances import begin_of, ingress_of, read_entrances
+from ingress_manager.core.entrances import begin_of, by_entrance, ingress_of, read_entrances
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Policy
@@ -135,7 +134,7 @@ def asked_for(now: Asked) -> Asked:
     When what the Service asks for already is the same, it stays. Raises Unreadable.
     """
     item, here, begin = now.item, now.here, begin_of(now.entrance)
-    present = annotations_of(now.entrance, now.service.annotations)
+    present = by_entrance(now.service.annotations).get(now.entrance, {})
     # A command can't show a person what isn't printable.
     shown = [(key, value) for key, value in item.annotations.items() if value.isprintable()]
     allowed = {key: value for key, value in shown if not not_allowed(key, value, here.copy_annotations)}

@@ -24,7 +24,6 @@ from ingress_manager.commands.view.surroundings import (
     SLICE,
     Surroundings,
     addresses_of,
-    called,
     gateway_of,
     is_ready,
     said_of,
@@ -95,14 +94,14 @@ def not_accepted(each: ObjectView, _service: ServiceView, around: Surroundings) 
     """Yield what the controllers of Gateways say against an object as it is now, or why none says anything."""
     item = each.item
     for ref in parents_of(each.typed):
-        said, at_parent = said_of(item, ref), called(item, ref)
+        said, label = said_of(item, ref), gateway_of(item, ref)
+        at_parent = f"{ref.kind or GATEWAY} {label}"
         false = [one for word in SAID for one in said if (one.type, one.status) == (word, "False")]
         # Of a ListenerSet, what else is wrong follows from the first.
         for wrong in false[:1] if isinstance(each.typed, ListenerSet) else false:
             yield f"{wrong.controller} {SAID[wrong.type]} ({at_parent}): {wrong.told}"
         if ref.kind == LISTENERSET:
             continue  # one that isn't there is missing, and one that isn't looked after says so itself
-        label = gateway_of(item, ref)
         if (GATEWAY, label) not in around.items:
             if GATEWAY in around.read:
                 yield f"it names Gateway {label}, which isn't there"

@@ -20,7 +20,7 @@ from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
 from ingress_manager.commands.view.events import Report
-from ingress_manager.commands.view.look import Unknown, View
+from ingress_manager.commands.view.look import View
 from ingress_manager.commands.view.objects import ObjectView, as_object, is_being_deleted
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.errors import Refused
@@ -146,9 +146,7 @@ class Looked(NamedTuple):
     """Whether that is something on which most rests: objects, Events or the settings."""
 
 
-def audit_of(
-    view: View, policy: Policy | Unknown, around: Surroundings, kinds: Collection[str] = KINDS
-) -> list[Finding]:
+def audit_of(view: View, policy: Policy | None, around: Surroundings, kinds: Collection[str] = KINDS) -> list[Finding]:
     """Return what needs a person in a view in which nothing is paused, by kind and then by namespace and name.
 
     `policy` says what is paused: what a pause holds back, somebody has to know. Nothing is found for want of what could
@@ -197,7 +195,7 @@ def _removed(view: View) -> Iterator[Finding]:
     What is made anew is yielded twice: as removed, and as created.
     """
     for _, service in sorted(view.services.items()):
-        if is_being_deleted(service.item) or isinstance(service.decision, Refused | Unknown):
+        if is_being_deleted(service.item) or isinstance(service.decision, Refused | None):
             continue
         # If the Service is refused, all that was made for it goes.
         why_all = next(iter(service.forbidden.values()), None) if service.refused else None

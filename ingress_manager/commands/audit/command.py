@@ -18,7 +18,7 @@ from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source,
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
 from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings, scope_of
 from ingress_manager.commands.view.events import OF_SERVICES, reports
-from ingress_manager.commands.view.look import SETTINGS, UNKNOWN, look
+from ingress_manager.commands.view.look import SETTINGS, look
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
@@ -86,14 +86,14 @@ def look_at(
 
     Raises click.UsageError, KubectlFailed for Services, and Unreadable.
     """
-    by = UNKNOWN if isinstance(policy, str) else policy
+    by = None if isinstance(policy, str) else policy
     with waiting("judging what is there"):
         items, known = read_objects(source)
         if isinstance(policy, str):
             known.unread[SETTINGS] = policy
-        view = look(items, by if by is UNKNOWN else by.without_pause(), known)
+        view = look(items, by and by.without_pause(), known)
     around = Surroundings() if source.files or is_new else read_surroundings(source, view)
-    findings = audit_of(view, by, around, kinds) if by is UNKNOWN or not is_new else preview(view, by)
+    findings = audit_of(view, by, around, kinds) if by is None or not is_new else preview(view, by)
     sentences, is_blind = [*view.unseen().values(), *around.unseen], bool(view.unseen())
     said: Sequence[Item] | None = None
     if not source.files and (events or any(map(is_unexplained, findings))):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.printing.words import Command
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.look import ServiceView, Unknown, View
+from ingress_manager.commands.view.look import ServiceView, View
 from ingress_manager.commands.view.objects import ObjectView, is_being_deleted
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.entrances import entrance_for
@@ -57,19 +57,20 @@ Found = Iterator[Finding]
 class Seen:
     """What there is, sorted out for the finders; `policy` says what is paused."""
 
-    def __init__(self, view: View, policy: Policy | Unknown, around: Surroundings) -> None:
+    def __init__(self, view: View, policy: Policy | None, around: Surroundings) -> None:
         self.view, self.policy, self.around = view, policy, around
         # Without the settings, nobody knows what a Service should have.
-        decided = [each for each in view.services.values() if not isinstance(each.decision, Unknown)]
+        decided = [each for each in view.services.values() if each.decision]
         self.exposed = [each for each in decided if each.is_exposed or each.observed]
         self.accepted = [each for each in self.exposed if not (each.refused or is_being_deleted(each.item))]
         """The Services whose desired objects Metacontroller makes."""
 
         self.absent = [
-            (service, key, view.object(key))
+            (service, key, view.objects.get(key))
             for service in self.accepted
             for key in service.desired
             if key not in service.observed or is_being_deleted(service.observed[key].item)
+            if key in view.objects or key[0] not in view.known.unread
         ]
         """What Services ask for and Metacontroller doesn't have, or not for long, with what has its name."""
 
@@ -91,8 +92,7 @@ class Seen:
         self.standing = [(each, owner) for each, owner in ours if owner and each.is_marked]
         """What Metacontroller takes for made for a Service."""
 
-        are_judged = not isinstance(view.policy, Unknown)
-        self.alone = [(each, owner) for each, owner in ours if are_judged and not (owner and each.is_marked)]
+        self.alone = [(each, owner) for each, owner in ours if view.policy and not (owner and each.is_marked)]
         """What says that it is ours, and Metacontroller takes for no Service's; with the Service that controls it."""
 
     def asking_for(self, each: ObjectView) -> ServiceView | None:

@@ -15,7 +15,7 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, backends_of, finalizers_of, is_being_deleted
+from ingress_manager.commands.view.objects import ObjectView, backends_of, deletion_of, is_being_deleted
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
 from ingress_manager.core.entrances import entrance_for, without_effect
@@ -62,7 +62,7 @@ def no_http(seen: Seen) -> Found:
 
 def name_taken(seen: Seen) -> Found:
     for service, key, other in seen.absent:
-        if not isinstance(other, ObjectView) or is_being_deleted(other.item):
+        if other is None or is_being_deleted(other.item):
             continue
         # What is ours and belongs to no Service is told of as detached.
         if not other.looks_ours or (other.is_marked and seen.view.owner_of(other)):
@@ -85,11 +85,8 @@ def missing(seen: Seen) -> Found:
     for service, key, other in seen.absent:
         if other is None:
             yield seen.undone(service, service.item, f"its {' '.join(key)} isn't there", about=key)
-        elif isinstance(other, ObjectView) and is_being_deleted(other.item):
-            names = listed(finalizers_of(other.item)) or "nothing"
-            since = other.item.metadata["deletionTimestamp"]
-            sentence = f"its {other} is being deleted since {since}; held by {names}"
-            yield Finding(service.item, sentence, kubectl("describe", other.item), service.item, about=key)
+        elif deletion := deletion_of(other.item):
+            yield Finding(service.item, f"its {deletion}", kubectl("describe", other.item), service.item, about=key)
 
 
 def drifted(seen: Seen) -> Found:

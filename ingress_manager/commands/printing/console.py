@@ -1,6 +1,5 @@
 """What people see on standard error: messages and notes; and what could not be looked at."""
 
-import os
 import shutil
 import sys
 import threading
@@ -15,12 +14,6 @@ from ingress_manager.core.text import one_line
 
 PATIENCE = 2.0
 """Seconds after which a person is told what is taking so long."""
-
-
-def use_colour(context: click.Context) -> None:
-    """Turn colour off where NO_COLOR asks for it (https://no-color.org). click itself has it on terminals only."""
-    if os.environ.get("NO_COLOR"):
-        context.color = False
 
 
 def width(stream: TextIO | None = None) -> int:

@@ -1,18 +1,13 @@
-"""Printing: objects as text that kubectl reads, and as names."""
+"""Printing: objects as text that kubectl reads."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 import yaml
 
-from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.text import is_seen, one_line
-
-FORMATS = ("yaml", "json", "name")
-
+from ingress_manager.core.text import is_seen
 
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z/][A-Za-z0-9._/-]*", re.IGNORECASE)
 """Text that stays text without quotes to every reader of YAML. PyYAML alone would leave out those of y and 1e3, which
@@ -34,35 +29,15 @@ class _Dumper(yaml.CSafeDumper):
 _Dumper.add_representer(str, _Dumper.represent_text)
 
 
-def printed(objects: Iterable[Object], form: str) -> Iterator[str]:
-    """Yield the text of the objects, in pieces, as kubectl has it: a YAML stream, a List as JSON, or a name a line."""
-    if form == "json":
-        yield as_json({"apiVersion": "v1", "kind": "List", "items": list(objects)}, indent=4)
-    elif form == "name":
-        yield from (f"{one_line(name_of(each))}\n" for each in objects)
-    else:
-        yield _dumped(objects)
-
-
-def as_json(value: Any, indent: int = 2) -> str:
+def as_json(value: Any) -> str:
     """Return a plain value as JSON that a terminal obeys nothing of."""
-    text = msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
+    text = msgspec.json.format(msgspec.json.encode(value)).decode()
     # What isn't printable stands in text alone, in which it may be escaped.
     return (text if is_seen(text) else "".join(c if is_seen(c) else json.dumps(c)[1:-1] for c in text)) + "\n"
 
 
-def as_yaml(value: Any) -> str:
-    """Return a plain value as block-style YAML, keys in their order, that a terminal obeys nothing of."""
-    return _dumped([value])
-
-
-def _dumped(values: Iterable[Any]) -> str:
+def as_yaml(*values: Any) -> str:
+    """Return plain values as documents of block-style YAML, keys in their order, that a terminal obeys nothing of."""
     text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
     # What isn't printable stands in double quotes alone, in which it may be escaped.
     return text if is_seen(text) else "".join(c if is_seen(c) else f"\\U{ord(c):08x}" for c in text)
-
-
-def name_of(item: Object) -> str:
-    """Return what `kubectl get -o name` calls an object: ingress.networking.k8s.io/shop."""
-    group = item["apiVersion"].rpartition("/")[0]
-    return f"{item['kind'].lower()}{'.' if group else ''}{group}/{item['metadata']['name']}"

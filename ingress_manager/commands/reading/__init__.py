@@ -6,7 +6,7 @@ Data moves one way, each module knows only those above it:
     rights       the rights that each command needs on a cluster
     documents    text → values and the lines of their fields, or why they can't be read
     manifests    documents → items: objects that know their file and line, and messages about them
-      settings   the administrator's settings, in a file or in a ConfigMap; which Deployment is the hook that reads them
-      kubectl    the objects of a cluster
+    kubectl      the objects of a cluster
+    settings     the administrator's settings, in a file or in the ConfigMap that the hook reads
     options      what a person states, and what it stands for: a Source of objects and settings
 """

@@ -7,17 +7,14 @@ Documents of YAML are separated by lines that begin with `---`. One that can't b
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ingress_manager.commands.printing.words import Message
-from ingress_manager.core.strict_yaml import TOO_DEEP, Places, YamlError, load_typed
-
-FieldPath = Sequence[str | int]
-"""Where a value is within a document: the keys and the numbers that lead to it."""
+from ingress_manager.core.strict_yaml import TOO_DEEP, FieldPath, Places, YamlError, load_typed
 
 DEEPEST = 200
 """Levels of nesting. No object of Kubernetes has so many, and what commands do with an object takes frames for each."""

@@ -16,7 +16,8 @@ RESOURCES = {
     HTTPROUTE: "httproutes.gateway.networking.k8s.io",
     LISTENERSET: "listenersets.gateway.networking.k8s.io",
 }
-"""As kubectl is asked for them. It may know others of the same names, too."""
+"""What is made for Services, in the order in which `Observed` has it, as kubectl is asked for it. It may know others of
+the same names, too."""
 
 OF_GATEWAY_API = (RESOURCES[HTTPROUTE], RESOURCES[LISTENERSET])
 """What may be made, and a cluster may not know."""

@@ -80,13 +80,6 @@ class Kubectl:
             raise KubectlFailed(f"kubectl get {resources} has printed {wrong or f'no JSON: {quoted(printed)}'}")
         return found.items
 
-    def get_one(self, resource: str, *arguments: str) -> Item:
-        """Return one object, such as "configmap/settings". Raises KubectlFailed."""
-        items = self.get(resource, *arguments)
-        if not items:
-            raise KubectlFailed(f"kubectl get {resource} has printed no object")
-        return items[0]
-
     def get_if_known(self, resource: str, *arguments: str) -> list[Item]:
         """Return the objects of a kind, none when the cluster doesn't know the kind. Raises KubectlFailed."""
         try:

@@ -8,7 +8,8 @@ documentation, "Object Names and IDs", and the reference of ObjectMeta.
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -16,10 +17,10 @@ import click
 
 from ingress_manager.commands.printing.console import show
 from ingress_manager.commands.printing.words import Message
-from ingress_manager.commands.reading.documents import Document, FieldPath, documents
+from ingress_manager.commands.reading.documents import Document, documents
 from ingress_manager.commands.reading.kinds import VERSIONS
-from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.strict_yaml import FieldPath
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_name
 from ingress_manager.core.text import one_line, quoted
 
@@ -40,10 +41,7 @@ class Unreadable(click.ClickException):
 
 @dataclass(frozen=True)
 class Item:
-    """An object, and where it stands. What is inside may be anything that JSON can say.
-
-    Of ten thousand objects, each is asked for its name some twenty times: it is put together once.
-    """
+    """An object, and where it stands. What is inside may be anything that JSON can say."""
 
     object: Object
     file: str = ""
@@ -56,19 +54,14 @@ class Item:
     path: FieldPath = ()
     """Where it is within its document: () or, in a List, ("items", number)."""
 
-    kind: str = field(init=False)
-    """The apiVersion and the kind, as in v1/Service."""
+    @cached_property
+    def kind(self) -> str:
+        """Return the apiVersion and the kind, as in v1/Service."""
+        return f"{self.object.get('apiVersion', '')}/{self.object.get('kind', '')}"
 
-    metadata: Object = field(init=False)
-    """The metadata; empty when there is none, or something else stands in its place."""
-
-    namespace: str = field(init=False)
-    """The one that it states, or that of those that state none."""
-
-    name: str = field(init=False)
-    full_name: str = field(init=False)
-
-    def __post_init__(self) -> None:
+    @cached_property
+    def metadata(self) -> Object:
+        """Return the metadata; empty when there is none, or something else stands in its place."""
         found = self.object.get("metadata")
         metadata = found if isinstance(found, dict) else {}
         for key in ("annotations", "labels"):
@@ -76,15 +69,20 @@ class Item:
             if isinstance(stated, dict) and None in stated.values():
                 # A key without a value, as Helm leaves it, is "" to the API server.
                 metadata = metadata | {key: {each: "" if text is None else text for each, text in stated.items()}}
-        namespace = str(metadata.get("namespace") or self.default)
-        name = str(metadata.get("name") or "")
-        vars(self).update(
-            kind=f"{self.object.get('apiVersion', '')}/{self.object.get('kind', '')}",
-            metadata=metadata,
-            namespace=namespace,
-            name=name,
-            full_name=f"{namespace}/{name}",
-        )
+        return metadata
+
+    @cached_property
+    def namespace(self) -> str:
+        """Return the one that it states, or that of those that state none."""
+        return str(self.metadata.get("namespace") or self.default)
+
+    @cached_property
+    def name(self) -> str:
+        return str(self.metadata.get("name") or "")
+
+    @cached_property
+    def full_name(self) -> str:
+        return f"{self.namespace}/{self.name}"
 
     def __str__(self) -> str:
         """Return what a person calls the object, as in Service team-a/shop."""
@@ -126,15 +124,6 @@ def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
 def about(item: Item, sentence: str, *field: str | int, reason: str = "") -> Message:
     """Return a message about an item, at the line of one of its fields, such as "spec", "ports", 0."""
     return Message(sentence, item.file, item.line(*field), item.full_name, reason)
-
-
-def about_refusal(item: Item, refused: Refused) -> Iterator[Message]:
-    """Yield a message for each problem, at the line of the annotation that it is about, else of the object."""
-    for problem in refused.problems:
-        field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()
-        yield about(item, problem.sentence, *field, reason=problem.reason)
-    if refused.more:
-        yield about(item, f"and {refused.more} more")
 
 
 def at(found: Any, *path: str) -> Any:
@@ -232,31 +221,40 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
     Raises click.UsageError for what isn't there, and Unreadable where something in it can't be read.
     """
     items, unreadable = list[Item](), list[Message]()
-    for path in paths:
-        for file in [None] if path == "-" else _files(Path(path)):
-            # A name may hold what a terminal obeys, or bytes that are no text.
-            name = one_line(str(file)) if file else "stdin"
-            try:
-                content = file.read_bytes() if file else sys.stdin.buffer.read()
-                found = read(content.decode("utf-8-sig"), name, namespace)
-                items += found.items
-                unreadable += found.unreadable
-            except OSError as error:
-                raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
-            except UnicodeDecodeError as error:
-                line = 1 + content.count(b"\n", 0, error.start)
-                unreadable.append(Message("is not UTF-8 text", name, line))
+    for file in (file for path in paths for file in _files(path)):
+        try:
+            text, name = text_of_file(file)
+            found = read(text, name, namespace)
+            items += found.items
+            unreadable += found.unreadable
+        except Unreadable as error:
+            unreadable += error.messages
     if unreadable:
         raise Unreadable(unreadable)
     return items
 
 
-def _files(path: Path) -> Iterator[Path]:
-    """Yield the file, or those of a folder whose names say that they are YAML or JSON."""
-    if not path.is_dir():
-        yield path
-        return
-    inside = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+def text_of_file(path: str) -> tuple[str, str]:
+    """Return the text in a file, - is standard input, and what a person calls it. Raises click.UsageError, Unreadable.
+
+    A name may hold what a terminal obeys, or bytes that are no text.
+    """
+    name = "stdin" if path == "-" else one_line(path)
+    try:
+        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return content.decode("utf-8-sig"), name
+    except OSError as error:
+        raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = 1 + content.count(b"\n", 0, error.start)
+        raise Unreadable([Message("is not UTF-8 text", name, line)]) from error
+
+
+def _files(path: str) -> list[str]:
+    """Return the file, or those of a folder whose names say that they are YAML or JSON."""
+    if not Path(path).is_dir():
+        return [path]
+    inside = sorted(str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES)
     if not inside:
         raise click.UsageError(f"the folder {path} holds no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file")
-    yield from inside
+    return inside

@@ -11,15 +11,7 @@ import click
 from ingress_manager.commands.printing.console import note
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, of_kind, read_files
-from ingress_manager.commands.reading.settings import (
-    RESOURCE,
-    SettingsText,
-    configmap_of,
-    named_by,
-    policy_of,
-    settings_of_file,
-    text_of,
-)
+from ingress_manager.commands.reading.settings import policy_of, settings_of_cluster, settings_of_file
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE
 from ingress_manager.core.text import quoted
@@ -80,23 +72,12 @@ class Source:
             note(f"With the default settings; {option} FILE takes others.")
             return Policy()
         try:
-            found = self._configmap()
+            found = settings_of_cluster(self.kubectl)
         except KubectlFailed as failed:
             sentence = f"The settings could not be looked at: {failed.message}; {option} FILE names them"
             raise KubectlFailed(sentence) from failed
-        note(f"With the settings of the {found}.")
-        return policy_of(SettingsText(text_of(found) or "", str(found)))
-
-    def _configmap(self) -> Item:
-        """Return the ConfigMap that the hook reads. Raises KubectlFailed."""
-        installation = named_by(self.kubectl.get(RESOURCE))
-        if installation is None:
-            raise KubectlFailed("no DecoratorController leads to a hook")
-        namespace = f"--namespace={installation.namespace}"
-        name = configmap_of(self.kubectl.get_one(f"deployment/{installation.name}", namespace))
-        if name is None:
-            raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
-        return self.kubectl.get_one(f"configmap/{name}", namespace)
+        note(f"With the settings of the {found.file}.")
+        return policy_of(found)
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
@@ -111,16 +92,6 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
     )
 
 
-FILES: Options = (
-    click.option(
-        "-f",
-        "--filename",
-        "files",
-        metavar="FILE",
-        multiple=True,
-        help="Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated.",
-    ),
-)
 ONE_NAMESPACE = click.option(
     "-n", "--namespace", metavar="NAME", help="The namespace. With files: the namespace of objects without one."
 )
@@ -133,7 +104,17 @@ OF_CLUSTER: Options = (
     click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster."),
     *CLUSTER,
 )
-ALL_OBJECTS: Options = (*FILES, *OF_CLUSTER)
+ALL_OBJECTS: Options = (
+    click.option(
+        "-f",
+        "--filename",
+        "files",
+        metavar="FILE",
+        multiple=True,
+        help="Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated.",
+    ),
+    *OF_CLUSTER,
+)
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
 """Files that stand without -f."""
 

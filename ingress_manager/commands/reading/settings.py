@@ -4,20 +4,18 @@ kustomize ends its name with a hash of its content, so that only the Deployment 
 DecoratorController ingress-manager names the Service of its hook, which has the name of the hook's Deployment.
 """
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 from ingress_manager.commands.printing.words import Message
-from ingress_manager.commands.reading.manifests import Item, at, mappings, of_kind, read
+from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.manifests import Item, at, mappings, of_kind, read, text_of_file
 from ingress_manager.core import settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.syntax import wrong_name
-from ingress_manager.core.text import one_line
 
 VOLUME = "settings"
 KEY = "settings.yaml"
@@ -71,13 +69,9 @@ def policy_of(found: SettingsText) -> Policy:
 def settings_of_file(path: str) -> SettingsText:
     """Return the settings in a file, - is standard input: all of it, or the last in its manifests of ConfigMaps.
 
-    Raises click.UsageError.
+    Raises click.UsageError and Unreadable.
     """
-    name = "stdin" if path == "-" else one_line(path)
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"the settings file {name} can't be read: {error}") from error
+    text, name = text_of_file(path)
     found = SettingsText(text, name)
     # To read it as manifests, too, would take longer than the rest.
     for item in of_kind(read(text, name).items, "v1/ConfigMap") if "ConfigMap" in text else ():
@@ -115,3 +109,15 @@ def named_by(controllers: Iterable[Item]) -> Installation | None:
             namespace, name = at(service, "namespace"), at(service, "name")
             return Installation(namespace, name) if is_name(namespace) and is_name(name) else None
     return None
+
+
+def settings_of_cluster(kubectl: Kubectl) -> SettingsText:
+    """Return the settings in the ConfigMap that the hook of a cluster reads. Raises KubectlFailed."""
+    installation = named_by(kubectl.get(RESOURCE))
+    if installation is None:
+        raise KubectlFailed("no DecoratorController leads to a hook")
+    namespace = f"--namespace={installation.namespace}"
+    for name in filter(None, map(configmap_of, kubectl.get(f"deployment/{installation.name}", namespace))):
+        for configmap in kubectl.get(f"configmap/{name}", namespace):
+            return SettingsText(text_of(configmap) or "", str(configmap))
+    raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")

@@ -1,23 +1,38 @@
-"""`ingress-manager status`: the shell."""
+"""`ingress-manager status`: the shell, and what it prints: a table, JSON, or all that is known of one Service."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import monotonic, sleep
 
 import click
+from click import style
 
 from ingress_manager.commands.audit.audit import KINDS, Looked
 from ingress_manager.commands.audit.command import COULD_NOT_LOOK, look_at
-from ingress_manager.commands.printing.console import width
-from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.audit.seen import Finding
+from ingress_manager.commands.printing.console import unseen_lines, width
+from ingress_manager.commands.printing.objects import as_json
+from ingress_manager.commands.printing.words import INDENT, command_lines, wrapped
+from ingress_manager.commands.reading.kinds import SERVICE, SERVICES
+from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
-from ingress_manager.commands.status.printing import FORMATS, line_of, printed, told
+from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.states import KINDS_OF_STATES, Judge, Row, State
 from ingress_manager.commands.view.cluster import read_policy
+from ingress_manager.commands.view.events import about_whom, report_of
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.core.text import one_line
+from ingress_manager.commands.view.managed import keys_of
+from ingress_manager.commands.view.objects import backends_of
+from ingress_manager.core.text import one_line, quoted
 
 BETWEEN_LOOKS = 2.0
 """Seconds."""
+
+FORMATS = ("table", "json")
+COLOURS = dict(zip(State, ["green", "cyan", "yellow", "red", "red"], strict=True))
+HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "STATE")
+MOST_EVENTS = 5
+"""Events that are told, the newest first."""
 
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
@@ -90,3 +105,97 @@ def wait_for(
         if not late or is_vain or monotonic() >= end:
             return seen, services, rows, late
         sleep(min(BETWEEN_LOOKS, max(end - monotonic(), 0)))
+
+
+def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 0) -> Iterator[str]:
+    """Yield what is exposed, in pieces; `unseen` is what could not be looked at, a sentence each.
+
+    In the table, sentences are broken at words to be no longer than a `width` over 0.
+    """
+    if form == "json":
+        yield as_json({"exposed": rows, "unseen": unseen})
+        return
+    lines = [[one_line(cell) for cell in _cells(row)] for row in rows]
+    widths = [max(map(len, column)) for column in zip(HEAD, *lines, strict=True)]
+    widths[-1] = 0
+    yield f"{style(_line(HEAD, widths), bold=True)}\n" if rows else "Nothing is exposed.\n"
+    for row, cells in zip(rows, lines, strict=True):
+        yield f"{_line(cells[:-1], widths)}  {style(row.state, fg=COLOURS[row.state])}\n"
+        yield from (f"{' ' * (sum(widths[:2]) + 4)}{one_line(url)}\n" for url in row.urls[1:])
+        for line in wrapped(one_line(row.sentence), width, INDENT) if row.sentence else ():
+            yield f"{style(line, fg=COLOURS[row.state])}\n"
+    yield from unseen_lines(unseen, width)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False))
+
+
+def _cells(row: Row) -> Sequence[str]:
+    at = ", ".join(row.gateways) or row.ingress_class or ""
+    url = row.urls[0] if row.urls else ""
+    return row.namespace, row.about, url, row.output or "", at, ", ".join(row.addresses), row.state
+
+
+def line_of(row: Row) -> str:
+    """Return a row as one line that can stand alone."""
+    state = f"{row.state}: {row.sentence}" if row.sentence else row.state
+    return " ".join(filter(None, (f"{row.namespace}/{row.about}", row.output, row.name, *row.urls, state)))
+
+
+def told(service: ServiceView, rows: Iterable[Row], seen: Looked, options: Sequence[str] = (), width: int = 0) -> str:
+    """Return all that is known of a Service, for a terminal: `rows` are its own, and `options` those of kubectl.
+
+    Lines are broken at words to be no longer than a `width` over 0.
+    """
+    findings = [finding for finding in seen.findings if finding.service is service.item]
+    to_do = [line for finding in findings for line in _to_do(finding, options, width)]
+    parts = (
+        ("asks for", _lines(_asked_for(service), width)),
+        ("stands", _lines(_standing(service, rows, seen), width)),
+        ("happened", _lines(_happened(service, seen.events), width)),
+        ("to do", to_do or _lines(["nothing was found"], width)),
+        ("not looked at", _lines(seen.unseen, width)),
+    )
+    text = "\n".join("\n".join([f"  {title}", *lines, ""]) for title, lines in parts if lines)
+    return f"Service {service.item.full_name}\n\n{text}"
+
+
+def _lines(sentences: Iterable[str], width: int) -> list[str]:
+    return [line for sentence in sentences for line in wrapped(one_line(sentence), width, INDENT, "  ")]
+
+
+def _asked_for(service: ServiceView) -> Iterator[str]:
+    annotations = service.item.annotations
+    if not service.entrances:
+        yield 'nothing: it has no annotation ingress/http: "true"'
+    for entrance in service.entrances:
+        yield from (f"{key}: {quoted(annotations[key])}" for key in keys_of(entrance, annotations))
+
+
+def _standing(service: ServiceView, rows: Iterable[Row], seen: Looked) -> Iterator[str]:
+    stands = list(map(line_of, rows))
+    for each in seen.view.objects.values():
+        leads = each.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(each)
+        if leads and each.key not in service.observed:
+            stands.append(f"{each}: not made for it, but leads to it")
+    yield from stands or (() if seen.view.unseen() else ("nothing",))
+
+
+def _happened(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:
+    found = []
+    for event in events:
+        if about_whom(event) == service.service.metadata.uid != "":
+            time, sentence = report_of(event)
+            count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
+            found.append((time, f"{event.object.get('reason')}{count}: {sentence}"))
+    yield from (f"{time} {sentence}" for time, sentence in sorted(found, reverse=True)[:MOST_EVENTS])
+
+
+def _to_do(finding: Finding, options: Sequence[str], width: int) -> Iterator[str]:
+    about = "" if finding.item is finding.service else f"{finding.item}: "
+    yield from _lines([f"{finding.kind}: {about}{finding.sentence}"], width)
+    remedies = [REASONS[reason] for reason in finding.reasons] if finding.kind == "refused" else []
+    for remedy in remedies or [KINDS[finding.kind].remedy]:
+        yield from wrapped(remedy, width, f"{INDENT}  ")
+    yield from map(one_line, command_lines(finding.command, options, width, f"{INDENT}  ", "$ "))

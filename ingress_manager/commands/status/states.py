@@ -15,30 +15,20 @@ from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.words import plural
 from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.look import ServiceView, Unknown
-from ingress_manager.commands.view.objects import (
-    ObjectView,
-    as_object,
-    backends_of,
-    class_of,
-    finalizers_of,
-    is_being_deleted,
-)
+from ingress_manager.commands.view.look import ServiceView
+from ingress_manager.commands.view.objects import ObjectView, as_object, backends_of, class_of, deletion_of
 from ingress_manager.commands.view.surroundings import (
     GATEWAY,
     SLICE,
     addresses_of,
-    gateway_of,
+    attached_to,
     is_ready,
     is_taken,
-    listenersets_of,
     urls_of,
 )
 from ingress_manager.core.entrances import entrance_for
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.forbidden import parents_of
-from ingress_manager.core.kubernetes import Attachment, Ingress, Key
-from ingress_manager.core.text import listed
+from ingress_manager.core.kubernetes import Ingress, Key
 
 
 class State(StrEnum):
@@ -123,49 +113,45 @@ class Judge:
                 yield from self._of_service(service)
 
     def _of_service(self, service: ServiceView) -> Iterator[Row]:
-        # What goes first is made anew afterwards, unless the Service is refused then.
-        wanted = service.desired if service.refused else {**self._view.anew(service), **service.desired}
+        wanted = {**self._view.anew(service), **service.desired}
         item, of_all = service.item, self._of_all(service)
-        reasons = [problem.reason for problem in service.refused.problems] if service.refused else []
-        reasons = list(dict.fromkeys(reasons))
+        problems = service.refused.problems if service.refused else ()
+        reasons = list(dict.fromkeys(problem.reason for problem in problems))
         for key in sorted({**wanted, **service.observed}):
             # One that doesn't stand is shown as it would be.
             each = service.observed.get(key) or as_object(Item(wanted[key]))
-            if isinstance(each, ObjectView):
-                judged = of_all or self._judged(service, key)
-                gateways = self._gateways(each.item, each.typed)
-                at = [gateway for gateway in gateways.values() if gateway] if gateways else [each.item]
-                found = [address for one in at for address in addresses_of(one)] if key in service.observed else []
-                yield Row(
-                    *(item.namespace, item.name, *judged, reasons),
-                    entrance=entrance_for(service.service, key) or None,
-                    output=each.kind,
-                    name=each.item.name,
-                    urls=urls_of(each.item, each.typed, found, self._around),
-                    ingress_class=class_of(each.item, each.typed.spec) if isinstance(each.typed, Ingress) else None,
-                    gateways=list(gateways),
-                    addresses=list(dict.fromkeys(found)),
-                )
+            judged = of_all or self._judged(service, key)
+            gateways = self._gateways(each)
+            at = [gateway for gateway in gateways.values() if gateway] if gateways else [each.item]
+            found = [address for one in at for address in addresses_of(one)] if key in service.observed else []
+            yield Row(
+                *(item.namespace, item.name, *judged, reasons),
+                entrance=entrance_for(service.service, key) or None,
+                output=each.kind,
+                name=each.item.name,
+                urls=urls_of(each, found, self._around),
+                ingress_class=class_of(each.item, each.typed.spec) if isinstance(each.typed, Ingress) else None,
+                gateways=list(gateways),
+                addresses=list(dict.fromkeys(found)),
+            )
         if of_all and not (wanted or service.observed):
             yield Row(item.namespace, item.name, *of_all, reasons)
 
-    def _gateways(self, item: Item, made: Attachment) -> dict[str, Item | None]:
+    def _gateways(self, each: ObjectView) -> dict[str, Item | None]:
         """Return the Gateways of an object, or of its ListenerSets, by namespace/name; None: it wasn't read."""
-        labels = [gateway_of(item, parent) for parent in parents_of(made) if parent.kind != LISTENERSET]
-        found = {label: self._around.items.get((GATEWAY, label)) for label in labels}
-        for key in listenersets_of(item, made):
-            if between := self._view.objects.get(key):
-                found |= self._gateways(between.item, between.typed)
+        found = {label: self._around.items.get((GATEWAY, label)) for label in attached_to(each, GATEWAY)}
+        for label in attached_to(each, LISTENERSET):
+            if between := self._view.objects.get((LISTENERSET, label)):
+                found |= self._gateways(between)
         return found
 
     def _of_all(self, service: ServiceView) -> Judged | None:
         """Return the state of all that a Service asks for, None where each object has its own."""
-        if is_being_deleted(service.item):
-            names = listed(finalizers_of(service.item)) or "nothing"
-            return Judged(State.WAITING, f"{service.item} is being deleted; held by {names}")
+        if deletion := deletion_of(service.item):
+            return Judged(State.WAITING, deletion)
         if service.refused:
             return Judged(State.REFUSED, service.refused.line())
-        if isinstance(service.decision, Unknown):
+        if service.decision is None:
             return Judged(State.UNKNOWN, "the settings could not be looked at", unsure=True)
         return None
 
@@ -179,20 +165,21 @@ class Judge:
             sentence = f"whether {key[0]} {key[1]} is there: not all {plural(key[0])} could be looked at"
             return Judged(State.UNKNOWN, sentence, unsure=True)
         why = "; ".join(one.sentence for one in found if one.kind in IN_THE_WAY)
-        for between in (self._judged(service, one) for one in listenersets_of(each.item, each.typed)):
+        for label in attached_to(each, LISTENERSET):
+            between = self._judged(service, (LISTENERSET, label))
             if between.state not in {State.SERVING, State.ACCEPTED}:
                 return between
         if isinstance(each.typed, Ingress):
             is_there, late = bool(addresses_of(each.item)), "no controller of its class has given it an address"
         else:
-            is_there, late = is_taken(each.item, each.typed), "its controller has not taken it"
+            is_there, late = is_taken(each), "its controller has not taken it"
         if why or not is_there:
             return Judged(State.ACCEPTED if is_there else State.WAITING, why or late)
         return self._of_taken(service, each)
 
     def _of_taken(self, service: ServiceView, each: ObjectView) -> Judged:
         """Return the state of an object that a controller has taken, and that nothing is known to be in the way of."""
-        for label, gateway in self._gateways(each.item, each.typed).items():
+        for label, gateway in self._gateways(each).items():
             if gateway is None:
                 return Judged(State.ACCEPTED, f"Gateway {label} could not be looked at", unsure=True)
             if not addresses_of(gateway):

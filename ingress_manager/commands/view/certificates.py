@@ -43,10 +43,8 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
         return f"its certificate {said}"
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
-        return "its certificate names no host (subjectAltName)"
-    except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
-        return ""
+    except (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError):
+        return "its certificate names no host that can be read (subjectAltName)"
     covered = [name.lower() for name in names.get_values_for_type(x509.DNSName)]
     missing = [host for host in hosts if not {host.lower(), f"*.{host.lower().partition('.')[2]}"} & {*covered}]
     if missing:

@@ -6,16 +6,15 @@ from datetime import UTC, datetime
 import click
 
 from ingress_manager.commands.printing.words import plural
-from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET, RESOURCES, SERVICE, VERSIONS
+from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES, SERVICE, VERSIONS
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.view.look import Known, View
 from ingress_manager.commands.view.objects import secrets_of
-from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings
+from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings, attached_to
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
-from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import Ingress
 from ingress_manager.core.policy import Policy
 
@@ -85,12 +84,7 @@ def read_surroundings(source: Source, view: View) -> Surroundings:
     """
     around = Surroundings(datetime.now(UTC))
     made = [each for each in view.objects.values() if each.is_marked and each.service]
-    gateways = {
-        ref.namespace or each.item.namespace
-        for each in made
-        for ref in parents_of(each.typed)
-        if ref.kind != LISTENERSET
-    }
+    gateways = {label.partition("/")[0] for each in made for label in attached_to(each, GATEWAY)}
     matters = {
         CLASS: any(isinstance(each.typed, Ingress) for each in made),
         GATEWAY: bool(gateways),

@@ -1,15 +1,14 @@
 """The view of a cluster, or of files: what is observed, and what is desired for each Service, which is decided on once.
 
-What could not be read is UNKNOWN in it: it isn't the same as what isn't there.
+What could not be read isn't the same as what isn't there: `Known` tells them apart.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
-from ingress_manager.commands.reading.kinds import SERVICES
+from ingress_manager.commands.reading.kinds import RESOURCES, SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, as_service
 from ingress_manager.core.annotations import Stated
@@ -21,19 +20,6 @@ from ingress_manager.core.policy import Policy
 
 SETTINGS = "settings"
 """What `Known.unread` calls the settings."""
-
-
-class Unknown(Enum):
-    """What stands in the place of something that could not be read.
-
-    So `X | Unknown | None` is an X that is there, UNKNOWN where nobody can say whether there is one, or None where it
-    is known that there is none.
-    """
-
-    UNKNOWN = "unknown"
-
-
-UNKNOWN: Final = Unknown.UNKNOWN
 
 
 @dataclass(slots=True)
@@ -62,8 +48,8 @@ class ServiceView:
     observed: Mapping[Key, ObjectView]
     """What Metacontroller takes for made for it."""
 
-    decision: Decision | Unknown
-    """UNKNOWN where the settings could not be read."""
+    decision: Decision | None
+    """None where the settings could not be read."""
 
     @cached_property
     def entrances(self) -> dict[str, Stated]:
@@ -73,13 +59,13 @@ class ServiceView:
     @cached_property
     def desired(self) -> dict[Key, Object]:
         """Return what should exist for it."""
-        objects = () if isinstance(self.decision, Refused | Unknown) else self.decision.objects
+        objects = () if isinstance(self.decision, Refused | None) else self.decision.objects
         return {key_of(each): each for each in objects}
 
     @property
     def refused(self) -> Refused | None:
         """Return why it is refused, None if it is not."""
-        return None if isinstance(self.decision, Unknown) else refusal_of(self.decision)
+        return refusal_of(self.decision) if self.decision else None
 
     @property
     def forbidden(self) -> Mapping[Key, Problem]:
@@ -91,23 +77,21 @@ class ServiceView:
         """Return whether it asks for something, even if it is refused."""
         if isinstance(self.decision, Desired):
             return bool(self.decision.objects)
-        return not isinstance(self.decision, Unknown) or bool(self.entrances)
+        return bool(self.decision or self.entrances)
 
 
 @dataclass(slots=True)
 class View:
     """What there is. Of an object that was read twice, the last counts."""
 
-    policy: Policy | Unknown
+    policy: Policy | None
+    """None where the settings could not be read."""
+
     known: Known
     services: dict[str, ServiceView] = field(default_factory=dict)
     """By namespace/name."""
 
     objects: dict[Key, ObjectView] = field(default_factory=dict)
-
-    def object(self, key: Key) -> ObjectView | Unknown | None:
-        """Return what was made for a Service, or has such a name, None if it isn't there."""
-        return self.objects.get(key) or (UNKNOWN if key[0] in self.known.unread else None)
 
     def owner_of(self, each: ObjectView) -> ServiceView | None:
         """Return the Service that controls an object, None if it isn't there. All Services of a view are known."""
@@ -119,22 +103,32 @@ class View:
         skipped = self.known.optional - {kind for each in self.services.values() for kind, _ in each.desired}
         return {what: sentence for what, sentence in self.known.unread.items() if what not in skipped}
 
+    def decided(self, service: Service, observed: Mapping[Key, ObjectView]) -> Decision | None:
+        """Return what the hook answers to a Service with these objects; None where the settings are unknown."""
+        if self.policy is None:
+            return None
+        found: dict[str, dict[str, Any]] = {kind: {} for kind in RESOURCES}
+        for (kind, label), each in observed.items():
+            found[kind][label] = each.typed
+        # Metacontroller doesn't look after the kinds that are lacking.
+        ingresses, *others = (None if kind in self.known.lacking else each for kind, each in found.items())
+        return decide(service, Observed(ingresses or {}, *others), self.policy)
+
     def anew(self, service: ServiceView) -> dict[Key, Object]:
         """Return what a Service would be given if nothing stood in its way."""
-        if not isinstance(service.decision, RemovedFirst) or isinstance(self.policy, Unknown):
+        if not isinstance(service.decision, RemovedFirst):
             return service.desired
         kept = {key: each for key, each in service.observed.items() if key not in service.forbidden}
-        then = decide(service.service, as_observed(kept, self.known.lacking), self.policy)
+        then = self.decided(service.service, kept)
         return {key_of(each): each for each in then.objects} if isinstance(then, Desired) else {}
 
 
-def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = None) -> View:
+def look(items: Iterable[Item], policy: Policy | None, known: Known | None = None) -> View:
     """Return what there is among the items, and what becomes of each Service by the settings `policy`.
 
     Raises Unreadable for what no API server takes.
     """
-    known = known or Known()
-    view = View(policy, known)
+    view = View(policy, known or Known())
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:
         if item.kind == SERVICES:
@@ -148,17 +142,5 @@ def look(items: Iterable[Item], policy: Policy | Unknown, known: Known | None = 
             made_for.setdefault(each.owner_uid, {})[each.key] = each
     for label, (item, service) in services.items():
         observed = made_for.get(service.metadata.uid, {})
-        decision = (
-            UNKNOWN if isinstance(policy, Unknown) else decide(service, as_observed(observed, known.lacking), policy)
-        )
-        view.services[label] = ServiceView(item, service, observed, decision)
+        view.services[label] = ServiceView(item, service, observed, view.decided(service, observed))
     return view
-
-
-def as_observed(objects: Mapping[Key, ObjectView], lacking: Collection[str] = ()) -> Observed:
-    """Return the objects as the hook is told of them; Metacontroller doesn't look after the kinds that are lacking."""
-    found: dict[str, dict[str, Any]] = {kind: {} for kind, _ in TYPES.values()}
-    for (kind, label), each in objects.items():
-        found[kind][label] = each.typed
-    ingresses, *others = (None if kind in lacking else each for kind, each in found.items())
-    return Observed(ingresses or {}, *others)

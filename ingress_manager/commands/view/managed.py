@@ -1,18 +1,18 @@
 """What makes an object ingress-manager's: Metacontroller's annotations, the Service as its controller, and our label;
-and the annotations of a Service, entrance by entrance, whether one is on or off.
+and the annotations of a Service that ask for an entrance of it.
 
 Source: Metacontroller's decorator controller, which takes an attachment for its own when the annotation names its
 DecoratorController and the object's controller is the parent. The label is for people.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from ingress_manager.commands.reading import settings
 from ingress_manager.commands.reading.manifests import Item, mappings
 from ingress_manager.core.annotations import PREFIX, PROFILE
 from ingress_manager.core.copying import COPIED, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
-from ingress_manager.core.entrances import HTTP_OF_ENTRANCE, begin_of
+from ingress_manager.core.entrances import begin_of
 from ingress_manager.core.exposure import FINGERPRINT
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.vocabulary import is_for_controllers, is_read_from_services
@@ -91,38 +91,17 @@ def operations_to_disown(item: Item) -> list[dict[str, Any]]:
     nothing of it unless the object still is ingress-manager's: that is what the tests are for. All goes at once: an
     admission policy denies a change that takes the owner and leaves the annotation.
     """
-    marks = [(("annotations", DECORATOR), CONTROLLER)]
-    if is_labelled(item):
-        marks.append((("labels", MANAGED_BY_LABEL), MANAGED_BY))
-    owner = ("ownerReferences", str(owners(item).index(controller_of(item))))
-    tests = [*marks, ((*owner, "kind"), "Service"), ((*owner, "controller"), True)]
-    gone = [("annotations", key) for key in RECORDS if key in item.annotations]
-    gone += [path for path, _ in marks if path not in gone]
+    marks = [("annotations", key) for key in RECORDS if key in item.annotations]
+    marks += [("labels", MANAGED_BY_LABEL)] if is_labelled(item) else []
+    decorator, *others = (f"/metadata/{group}/{key.replace('/', '~1')}" for group, key in marks)
+    owner = f"/metadata/ownerReferences/{owners(item).index(controller_of(item))}"
+    tests = {decorator: CONTROLLER, f"{owner}/kind": "Service", f"{owner}/controller": True}
     return [
-        *({"op": "test", "path": _pointer(path), "value": value} for path, value in tests),
-        *({"op": "remove", "path": _pointer(path)} for path in (*gone, owner)),
+        *({"op": "test", "path": path, "value": value} for path, value in tests.items()),
+        *({"op": "remove", "path": path} for path in (decorator, *others, owner)),
     ]
-
-
-def _pointer(path: tuple[str, ...]) -> str:
-    """Return a JSON pointer (RFC 6901) to a field of the metadata."""
-    return "/".join(["/metadata", *(key.replace("~", "~0").replace("/", "~1") for key in path)])
-
-
-def entrances_in(keys: Iterable[str]) -> Iterator[str]:
-    """Yield the entrances that annotations with these keys describe, whether they are on or off."""
-    found = list(keys)
-    if any(key.startswith(PREFIX) for key in found):
-        yield ""
-    yield from (key.removesuffix(HTTP_OF_ENTRANCE) for key in found if key.endswith(HTTP_OF_ENTRANCE))
 
 
 def keys_of(entrance: str, keys: Iterable[str]) -> list[str]:
     """Return those of the keys that are annotations of an entrance."""
     return [key for key in keys if key.startswith(f"{begin_of(entrance)}{PREFIX}")]
-
-
-def annotations_of(entrance: str, annotations: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotations of an entrance, as they would be without its name."""
-    begin = begin_of(entrance)
-    return {key.removeprefix(begin): annotations[key] for key in keys_of(entrance, annotations)}

@@ -1,20 +1,13 @@
 """The objects that are made for Services, whoever made them, and what each leads to."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 
-from ingress_manager.commands.reading.kinds import (
-    HTTPROUTE,
-    HTTPROUTES,
-    INGRESS,
-    INGRESSES,
-    LISTENERSET,
-    LISTENERSETS,
-    SERVICE,
-)
+from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICE
 from ingress_manager.commands.reading.manifests import Item, Unreadable, about, at, mappings
 from ingress_manager.commands.view import managed
 from ingress_manager.core.kubernetes import (
@@ -31,6 +24,7 @@ from ingress_manager.core.kubernetes import (
 )
 from ingress_manager.core.rules import location
 from ingress_manager.core.shape import FieldError, converted
+from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -38,13 +32,12 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 def as_service(item: Item) -> Service:
     """Return the typed Service. Raises Unreadable for what kubectl would not apply either."""
-    metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
-    return as_type(item, {**item.object, "metadata": metadata}, Service)
+    return as_type(item, Service)
 
 
 def as_spec(item: Item) -> IngressSpec:
     """Return the typed spec of an Ingress. Raises Unreadable for what the API server would not take either."""
-    return as_type(item, {"metadata": item.metadata, "spec": item.object.get("spec")}, Ingress).spec
+    return as_type(item, Ingress).spec
 
 
 def ingresses_in(items: Iterable[Item]) -> list[tuple[Item, IngressSpec]]:
@@ -52,15 +45,14 @@ def ingresses_in(items: Iterable[Item]) -> list[tuple[Item, IngressSpec]]:
     return [(item, as_spec(item)) for item in items if item.kind == INGRESSES]
 
 
-def as_type(item: Item, object_: Object, type_: type[T]) -> T:
+def as_type(item: Item, type_: type[T]) -> T:
     """Return an object as a type. Raises Unreadable about the first field that is of another one, at its line."""
-    try:
+    metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
+    object_ = {**item.object, "metadata": metadata}
+    with suppress(msgspec.ValidationError):
         return msgspec.convert(object_, type_)
-    except msgspec.ValidationError:
-        pass
-    object_ = {key: without_nulls(value) if key == "spec" else value for key, value in object_.items()}
     try:
-        found: T = converted(object_, type_)
+        found: T = converted(without_nulls(object_), type_)
     except FieldError as error:
         wrong = about(item, f"is no valid {item.kind.rpartition('/')[2]}: {error.sentence}", *error.path)
         raise Unreadable([wrong]) from error
@@ -76,12 +68,8 @@ def without_nulls(stated: Any) -> Any:
     return stated
 
 
-TYPES: dict[str, tuple[str, type[Attachment]]] = {
-    INGRESSES: (INGRESS, Ingress),
-    HTTPROUTES: (HTTPROUTE, HTTPRoute),
-    LISTENERSETS: (LISTENERSET, ListenerSet),
-}
-"""The kinds of objects that are made for Services, in the order in which `Observed` has them."""
+TYPES: dict[str, type[Attachment]] = {INGRESSES: Ingress, HTTPROUTES: HTTPRoute, LISTENERSETS: ListenerSet}
+"""Those of the objects that are made for Services, by their kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +107,9 @@ class ObjectView:
 
 def as_object(item: Item) -> ObjectView:
     """Return the typed object. Raises Unreadable for what the API server would not take."""
-    kind, type_ = TYPES[item.kind]
-    found: Attachment = as_type(item, item.object, type_)
-    is_marked = managed.is_marked(item)
-    return ObjectView(kind, item, found, managed.controller_of(item), is_marked, is_marked or managed.is_labelled(item))
+    found: Attachment = as_type(item, TYPES[item.kind])
+    owner, is_marked = managed.controller_of(item), managed.is_marked(item)
+    return ObjectView(item.object["kind"], item, found, owner, is_marked, is_marked or managed.is_labelled(item))
 
 
 def is_being_deleted(item: Item) -> bool:
@@ -130,28 +117,24 @@ def is_being_deleted(item: Item) -> bool:
     return bool(item.metadata.get("deletionTimestamp"))
 
 
-def finalizers_of(item: Item) -> list[str]:
+def deletion_of(item: Item) -> str:
+    """Return what is said of an object that is being deleted: since when, and what holds it; empty of another."""
+    if not is_being_deleted(item):
+        return ""
     found = item.metadata.get("finalizers")
-    return [str(name) for name in found] if isinstance(found, list) else []
+    held_by = listed(found) if isinstance(found, list) and found else "nothing"
+    return f"{item} is being deleted since {item.metadata['deletionTimestamp']}; held by {held_by}"
 
 
 def backends_of(each: ObjectView) -> list[tuple[str, str]]:
     """Return the kind and the name of what an object leads to, each once; a ListenerSet to nothing by itself."""
-    return list(dict.fromkeys(_of_ingress(each.typed) if isinstance(each.typed, Ingress) else _of_route(each)))
-
-
-def _of_ingress(ingress: Ingress) -> Iterator[tuple[str, str]]:
-    for backend in backends_in(ingress.spec):
-        if backend.service:
-            yield SERVICE, backend.service.name
-        elif backend.resource:
-            yield str(at(backend.resource, "kind")), str(at(backend.resource, "name"))
-
-
-def _of_route(route: ObjectView) -> Iterator[tuple[str, str]]:
-    for rule in mappings(at(route.item, "spec", "rules")):
-        for backend in mappings(at(rule, "backendRefs")):
-            yield str(backend.get("kind", SERVICE)), str(backend.get("name"))
+    if isinstance(each.typed, Ingress):
+        backends = backends_in(each.typed.spec)
+        refs = [{"name": backend.service.name} if backend.service else backend.resource or {} for backend in backends]
+    else:
+        rules = mappings(at(each.item, "spec", "rules"))
+        refs = [ref for rule in rules for ref in mappings(at(rule, "backendRefs"))]
+    return list(dict.fromkeys((str(ref.get("kind", SERVICE)), str(ref.get("name"))) for ref in refs))
 
 
 def secrets_of(each: ObjectView) -> Iterator[tuple[str, Sequence[str]]]:
@@ -202,11 +185,8 @@ def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
 
 def certificates_of(spec: IngressSpec) -> list[IngressTls]:
     """Return the entries by which the hosts of the rules have their certificates, without hosts, each once."""
-    found: list[IngressTls] = []
-    for rule in spec.rules or ():
-        entry = certificate_of(rule.host, spec)
-        found += [entry] if entry and entry not in found else []
-    return found
+    found = (certificate_of(rule.host, spec) for rule in spec.rules or ())
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def secret_called(name: str | None) -> str:

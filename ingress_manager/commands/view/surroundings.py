@@ -7,16 +7,17 @@ Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlic
 API reference (Gateway v1, RouteParentStatus, GatewayStatus, ListenerSetStatus).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import product
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item, at, mappings
-from ingress_manager.commands.view.objects import covers
+from ingress_manager.commands.view.objects import ObjectView, certificate_of, places_of
 from ingress_manager.core.forbidden import parents_of
-from ingress_manager.core.kubernetes import Attachment, HTTPRoute, Ingress, Key, ListenerSet, ParentRef
+from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ListenerSet, ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
 
 CLASS, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
@@ -29,9 +30,6 @@ RESOURCES = {
 }
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-
-OF_SERVICE = "kubernetes.io/service-name"
-"""The label that says which Service an EndpointSlice is of."""
 
 IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 
@@ -66,7 +64,9 @@ class Surroundings:
             if kind in RESOURCES:
                 self.items[kind, item.name if kind == CLASS else item.full_name] = item
             if kind == SLICE:
-                self.slices.setdefault(f"{item.namespace}/{item.labels.get(OF_SERVICE)}", []).append(item)
+                self.slices.setdefault(f"{item.namespace}/{item.labels.get('kubernetes.io/service-name')}", []).append(
+                    item
+                )
 
 
 def is_ready(slice_: Item) -> bool:
@@ -115,22 +115,17 @@ def gateway_of(item: Item, parent: ParentRef) -> str:
     return f"{parent.namespace or item.namespace}/{parent.name}"
 
 
-def listenersets_of(item: Item, made: Attachment) -> list[Key]:
-    """Return the ListenerSets to which an HTTPRoute is attached."""
-    return [(LISTENERSET, gateway_of(item, parent)) for parent in parents_of(made) if parent.kind == LISTENERSET]
+def attached_to(each: ObjectView, kind: str) -> list[str]:
+    """Return the Gateways, or the ListenerSets, to which an object is attached, as namespace/name."""
+    return [gateway_of(each.item, ref) for ref in parents_of(each.typed) if (ref.kind or GATEWAY) == kind]
 
 
-def called(item: Item, parent: ParentRef) -> str:
-    """Return the kind and namespace/name of what an HTTPRoute, or a ListenerSet, attaches to."""
-    return f"{parent.kind or GATEWAY} {gateway_of(item, parent)}"
-
-
-def is_taken(item: Item, made: Attachment) -> bool:
+def is_taken(each: ObjectView) -> bool:
     """Return whether all that an object attaches to has taken it; only ListenerSets are said to be programmed."""
-    words = {*BY_CAUSE} if isinstance(made, ListenerSet) else {*BY_CAUSE} - {"Programmed"}
-    for parent in parents_of(made):
-        said = [each for each in said_of(item, parent) if each.type in words]
-        if words != {each.type for each in said} or any(each.status != "True" for each in said):
+    words = {*BY_CAUSE} if isinstance(each.typed, ListenerSet) else {*BY_CAUSE} - {"Programmed"}
+    for parent in parents_of(each.typed):
+        said = {(one.type, one.status) for one in said_of(each.item, parent) if one.type in words}
+        if said != {(word, "True") for word in words}:
             return False
     return True
 
@@ -158,39 +153,23 @@ def said_of(item: Item, parent: ParentRef) -> list[Said]:
     ]
 
 
-def urls_of(item: Item, made: Attachment, addresses: Sequence[str], around: Surroundings) -> list[str]:
+def urls_of(each: ObjectView, addresses: Sequence[str], around: Surroundings) -> list[str]:
     """Return the URLs that an object answers; where it answers every host, with its first address, or with `*`.
 
     Those of an HTTPRoute begin with // where it isn't known whether it is http or https; those of a ListenerSet have no
     path.
     """
+    made, places = each.typed, list[tuple[str, str, str]]()
     if isinstance(made, Ingress):
-        places = _of_ingress(made)
-    elif isinstance(made, HTTPRoute):
-        places = _of_route(item, made, around)
-    else:
-        places = ((SCHEMES["HTTPS"], host, "") for host in made.hosts())
+        for host, path, _ in places_of(made.spec):
+            places.append((SCHEMES["HTTPS" if certificate_of(host, made.spec) else "HTTP"], host, path))
+    elif isinstance(made, ListenerSet):
+        places += ((SCHEMES["HTTPS"], host, "") for host in made.hosts())
+    for parent in made.spec.parent_refs or () if isinstance(made, HTTPRoute) else ():
+        listeners = mappings(at(around.items.get((GATEWAY, gateway_of(each.item, parent))), "spec", "listeners"))
+        protocols = {one["protocol"] for one in listeners if parent.section_name in {None, "", one["name"]}}
+        protocols |= {"HTTPS"} if parent.kind == LISTENERSET else set()
+        schemes = sorted(SCHEMES.get(protocol, "") for protocol in protocols) or [""]
+        places += product(schemes, made.hosts(), dict.fromkeys(path for path, _ in made.paths()))
     every = next((f"[{address}]" if ":" in address else address for address in addresses), EVERY_HOST)
     return list(dict.fromkeys(f"{scheme}//{host or every}{path}" for scheme, host, path in places))
-
-
-def _of_ingress(ingress: Ingress) -> Iterator[tuple[str, str, str]]:
-    spec = ingress.spec
-    places = [(host, path.path or "/") for host, path in spec.paths()]
-    if spec.default_backend:
-        places.append(("", "/"))
-    certified = [entry.hosts or ("",) for entry in spec.tls or ()]
-    for host, path in places:
-        is_https = any("" in hosts or any(covers(each, {host}) for each in hosts) for hosts in certified)
-        yield SCHEMES["HTTPS" if is_https else "HTTP"], host, path
-
-
-def _of_route(item: Item, route: HTTPRoute, around: Surroundings) -> Iterator[tuple[str, str, str]]:
-    paths = dict.fromkeys(path for path, _ in route.paths())
-    for parent in route.spec.parent_refs or ():
-        listeners = mappings(at(around.items.get((GATEWAY, gateway_of(item, parent))), "spec", "listeners"))
-        protocols = {each["protocol"] for each in listeners if parent.section_name in {None, "", each["name"]}}
-        protocols |= {"HTTPS"} if parent.kind == LISTENERSET else set()
-        for scheme in sorted(SCHEMES.get(each, "") for each in protocols) or [""]:
-            for host in route.hosts():
-                yield from ((scheme, host, path) for path in paths)
