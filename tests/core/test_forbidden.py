@@ -111,13 +111,6 @@ def test_what_is_not_forbidden_stays_until_an_answer_can_be_given(case: Object) 
     assert (repaired.status, repaired.forbidden) == (200, None)
 
 
-@pytest.mark.parametrize("case", [FORBIDDEN[0], OUTDATED[0], ALLOWED[0]])
-@pytest.mark.parametrize("annotations", [ON, ON | OOPS, {}])
-def test_while_it_is_paused_nothing_is_judged(case: Object, annotations: dict[str, str]) -> None:
-    paused = case.get("now", {}) | {"paused": True}
-    assert answered(service(annotations), paused, standing_in(case)).status == 429
-
-
 def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_goes() -> None:
     """Traffic by the HTTPRoute sees no gap, whatever becomes of the Ingress."""
     settings = {"defaults": WEB | {"class": "internal"}, "limits": {"classes": ["internal"]}}
