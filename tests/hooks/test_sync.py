@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from devcluster.sync_requests import Object, as_created, body, service, sync_request
-from hooks.sync import answer, decode
+from hooks.sync import answer
 from ingress_manager.core.policy import Policy
 
 OPTED_IN = service({"ingress/http": "true"})
@@ -75,32 +75,29 @@ def test_of_a_key_that_is_stated_twice_the_last_counts() -> None:
     assert not json.loads(answer(text[:-1] + b', "object": ' + body(service()) + b"}", Policy()).body)["attachments"]
 
 
+CREATED, LATER = datetime(2026, 11, 21, 10, tzinfo=UTC), datetime(2026, 11, 21, 11, tzinfo=UTC)
+
+
 @pytest.mark.parametrize(
-    ("now", "least", "most"),
-    [(None, 4, 8), (datetime(2026, 11, 21, 10, 0, 1, tzinfo=UTC), 4, 8), (datetime(2027, 1, 1, tzinfo=UTC), 240, 360)],
+    ("now", "managed", "least", "most"),
+    [
+        (None, [], 4, 8),
+        (CREATED, [], 4, 8),
+        (LATER, [], 240, 360),
+        (LATER, [{}], 240, 360),
+        (LATER, [{"time": "2026-11-21T10:59:00Z"}, {}, {"time": "2026-11-21T10:10:00Z"}], 15, 15),
+        (LATER, [{"time": "2026-11-21T12:58:20+02:00"}], 25, 25),
+    ],
 )
-def test_the_age_of_a_service_is_counted_from_its_creation(now: datetime | None, least: int, most: int) -> None:
+def test_the_age_of_a_service_is_counted_from_its_last_change(
+    now: datetime | None, managed: list[Object], least: int, most: int
+) -> None:
     parent = service({"ingress/http": "true"})
-    parent["metadata"]["creationTimestamp"] = "2026-11-21T10:00:00Z"
+    parent["metadata"] |= {"creationTimestamp": "2026-11-21T10:00:00Z", "managedFields": managed}
     answered = answer(body(sync_request(parent)), Policy(), now)
     assert least <= json.loads(answered.body)["resyncAfterSeconds"] <= most
 
 
-@pytest.mark.parametrize(
-    ("managed", "latest"),
-    [
-        (
-            [{"time": "2026-01-02T03:04:05Z"}, {}, {"time": "2026-01-02T03:04:06Z"}],
-            datetime(2026, 1, 2, 3, 4, 6, tzinfo=UTC).timestamp(),
-        ),
-        ([{"time": "2026-01-02T04:04:05+01:00"}], datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()),
-        ([], 0),
-        ([{}], 0),
-    ],
-)
-def test_when_a_service_was_changed_is_the_latest_time_of_its_managed_fields(
-    managed: list[Object], latest: float
-) -> None:
-    parent = service({"ingress/http": "yes"})
-    parent["metadata"]["managedFields"] = managed
-    assert decode(body(sync_request(parent))).object.metadata.changed == latest
+def test_a_service_of_which_no_time_is_known_is_an_old_one() -> None:
+    answered = answer(body(sync_request(OPTED_IN)), Policy(), LATER)
+    assert json.loads(answered.body)["resyncAfterSeconds"] >= 240
