@@ -173,22 +173,16 @@ def test_an_annotation_that_reaches_no_controller_is_told_unless_one_reads_it_fr
 
 
 def test_annotations_are_told_that_do_nothing_for_want_of_ingress_http_and_never_denied() -> None:
-    for annotations, told in (
-        (
-            {"ingress/htpp": "true"},
-            'ingress/htpp has no effect without ingress/http: "true"',
-        ),
-        ({"ingress/http": "true", "a.ingress/path": ""}, 'a.ingress/path has no effect without a.ingress/http: "true"'),
-    ):
+    misspelt, incomplete = {"ingress/htpp": "true"}, {"ingress/http": "true", "a.ingress/path": ""}
+    for annotations, key, switch in ((misspelt, "ingress/htpp", ""), (incomplete, "a.ingress/path", "a.")):
+        told = f'{key} has no effect without {switch}ingress/http: "true" [contradiction]'
         response = response_to(review(service(annotations)), DENYING)
-        assert (response["allowed"], response["warnings"]) == (True, [f"{told} [contradiction]"])
+        assert (response["allowed"], response["warnings"]) == (True, [told])
 
 
 def test_what_does_not_fit_into_what_the_api_server_passes_on_is_counted() -> None:
-    for others in (
-        {f"ingress/{'x' * 200}{number}": "" for number in range(30)},
-        {f"nginx.org/{n}": "" for n in range(30)},
-    ):
+    for begin in (f"ingress/{'x' * 200}", "nginx.org/"):
+        others = {f"{begin}{number}": "" for number in range(30)}
         *shown, last = warnings_of(service({"ingress/http": "true"} | others), Policy())
         assert (len(shown), last) == (MOST_WARNINGS, f"and {30 - MOST_WARNINGS} more")
 
