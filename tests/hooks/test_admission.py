@@ -19,7 +19,6 @@ from ingress_manager.core.policy import Admission, NamespaceSettings, Policy
 from ingress_manager.core.vocabulary import is_read_from_services
 from tests import golden
 from tests.core import made_up
-from tests.core.test_properties import ANY_SERVICES
 
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 DENY = Admission(deny=True)
@@ -138,7 +137,7 @@ def test_a_case_is_warned_of_if_and_as_it_is_refused(folder: Path) -> None:
             check_both_ways(case.service, case.policy)
 
 
-@given(ANY_SERVICES, made_up.policy(), st.sampled_from([False, False, True]))
+@given(made_up.ANY_SERVICES, made_up.policy(), st.sampled_from([False, False, True]))
 def test_any_service_is_warned_of_if_and_as_it_is_refused(new: Object, policy: Policy, paused: bool) -> None:
     check_both_ways(new, msgspec.structs.replace(policy, paused=paused))
 
