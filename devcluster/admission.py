@@ -6,7 +6,6 @@ would who has no cert-manager: a Secret, and the authority in the ValidatingWebh
 
 import base64
 import ssl
-import sys
 from pathlib import Path
 
 import trustme
@@ -14,7 +13,7 @@ import urllib3
 
 from devcluster.api import SERVICES, Api, ApiError, Resource, path_of
 from devcluster.build import REPOSITORY
-from devcluster.credentials import write_private
+from devcluster.control_plane import write_private
 from devcluster.overlay import ADMISSION, CONTROLLER, Overlay, Rendered
 from devcluster.processes import Processes, ReservedPort
 from ingress_manager.core.settings import FILE_VARIABLE
@@ -76,10 +75,9 @@ class Admission:
         api.create(SECRETS, {"metadata": metadata, "type": "kubernetes.io/tls", "stringData": tls})
         service = api.get(SERVICES, ADMISSION, CONTROLLER) or {}
         self.address = service["spec"]["clusterIP"], self._port.number
-        program, *arguments, application = rendered.container(ADMISSION)["command"]
         files = (f"--certfile={self._folder / 'tls.crt'}", f"--keyfile={self._folder / 'tls.key'}")
         bind = f"--bind={self.address[0]}:{self.address[1]}"
-        self.process.command = [sys.executable, "-m", program, *arguments, *files, bind, application]
+        self.process.command = rendered.command(ADMISSION, *files, bind)
         self.process.start()
 
     def metrics(self) -> str:

@@ -41,10 +41,6 @@ def hook_command(port: int) -> list[str]:
     ]
 
 
-def silent(_line: str) -> None:
-    """Report nothing."""
-
-
 class DevCluster(Starting):
     """A control plane, the manifests of this repository applied to it, the hook under gunicorn, and an engine.
 
@@ -85,7 +81,7 @@ class DevCluster(Starting):
         gateway: int = 0,
         httproute: bool = False,
         admission: bool = False,
-        progress: Progress = silent,
+        progress: Progress = lambda _line: None,
     ) -> None:
         self._choice = engine
         self._settings = settings

@@ -8,7 +8,6 @@ import contextlib
 import http.client
 import platform
 import ssl
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,9 @@ from pathlib import Path
 import trustme
 import yaml
 
-from devcluster import credentials
 from devcluster.api import SERVICES, Api, path_of
 from devcluster.build import REPOSITORY
-from devcluster.control_plane import ControlPlane
+from devcluster.control_plane import ControlPlane, write_private
 from devcluster.overlay import Rendered
 from devcluster.processes import Process, Processes, ReservedPort
 
@@ -95,7 +93,7 @@ class Gateway:
         authority.cert_pem.write_to_path(self.authority)
         chain, key = (self._processes.folder / f"gateway.{end}" for end in ("crt", "key"))
         certificate.cert_chain_pems[0].write_to_path(chain)
-        credentials.write_private(key, certificate.private_key_pem.bytes().decode())
+        write_private(key, certificate.private_key_pem.bytes().decode())
         shown = {"defaultCertificate": {"certFile": str(chain), "keyFile": str(key)}}
         for process in self.traefiks:
             # Traefik watches the folder.
@@ -108,10 +106,9 @@ class Gateway:
     def start(self, plane: ControlPlane, rendered: Rendered) -> None:
         """Start the page and Traefik, with what the manifests mount into their containers, and the same rights."""
         # The committed command, but for the addresses that it listens on.
-        program, *arguments, application = rendered.container(PAGE)["command"]
-        application = application.replace("()", f"({self._probes_port})")
         options = [f"--bind={LOOPBACK}:{port}" for port in (self._page_port, self._probes_port)]
-        command = [sys.executable, "-m", program, *arguments, *options, "--reuse-port", application]
+        *command, application = rendered.command(PAGE, *options, "--reuse-port")
+        command.append(application.replace("()", f"({self._probes_port})"))
         self.page = self._processes.add(PAGE, command, cwd=REPOSITORY)
         self.page.start()
         kubeconfig = plane.folder / "gateway.kubeconfig"
