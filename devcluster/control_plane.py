@@ -16,7 +16,7 @@ import trustme
 import yaml
 
 from devcluster.api import NAMESPACES, Api, wait_for
-from devcluster.processes import Process, Processes, ReservedPort, run
+from devcluster.processes import Process, Processes, run
 from devcluster.programs import Programs
 
 AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
@@ -46,7 +46,7 @@ class Site:
 ALONE = Site(
     "127.0.0.1",
     (
-        "--permit-port-sharing",  # see ReservedPort
+        "--permit-port-sharing",  # see Processes.port
         "--endpoint-reconciler-type=none",  # it would fail: an Endpoints object must not hold a loopback address
         "--authorization-mode=RBAC",
         # The plugin needs a ServiceAccount named default in each namespace, and here no controller makes it.
@@ -71,8 +71,7 @@ class ControlPlane:
         self.processes = processes
         self.folder = processes.folder
         self._site = site
-        self._reserved = None if site.port else ReservedPort()
-        self._port = self._reserved.number if self._reserved else site.port
+        self._port = site.port or processes.port()
         self.url = f"https://{site.address}:{self._port}"
         self.ca_file = self.folder / "certificates" / "apiserver.crt"
         self.kubeconfig = self.folder / "admin.kubeconfig"
@@ -145,10 +144,8 @@ class ControlPlane:
                 yield from (json.loads(line) for line in lines if line.endswith("\n"))
 
     def close(self) -> None:
-        """Close the connections and give the port back; the processes end with their folder."""
+        """Close the connections; the processes end with their folder."""
         self.api.close()
-        if self._reserved:
-            self._reserved.close()
 
     def _etcd(self) -> Process:
         # It listens on Unix sockets in our folder, which no other user can open. Their paths are relative, because the
