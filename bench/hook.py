@@ -2,7 +2,6 @@
 
 import http.client
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from statistics import median
 
 from bench.core import sync_request
@@ -21,14 +20,12 @@ ROUNDS, EACH = 6, 200
 def hook_section(progress: Progress) -> Section:
     """Return what a request costs over kept connections: the median of several rounds."""
     body, cpu = sync_request(), list[float]()
-    with ExitStack() as exits:
-        processes = exits.enter_context(Processes())
+    with Processes() as processes, ThreadPoolExecutor(CONNECTIONS) as clients:
         port = processes.port()
         hook = processes.add("hook", hook_command(port), cwd=REPOSITORY)
         hook.start()
         hook.wait_ready(lambda: '"started"' in hook.log_path.read_text())
         kept = [http.client.HTTPConnection("127.0.0.1", port, timeout=5) for _ in range(CONNECTIONS)]
-        clients = exits.enter_context(ThreadPoolExecutor(CONNECTIONS))
 
         def keep_busy(connection: http.client.HTTPConnection) -> None:
             for _ in range(EACH):
@@ -46,4 +43,4 @@ def hook_section(progress: Progress) -> Section:
     figure = at_most(
         f"CPU for a request over {CONNECTIONS} kept connections", 1000 * median(cpu[1:]), 0.40, "{:.2f} ms"
     )
-    return Section("The hook as it is served", [figure])
+    return "The hook as it is served", [figure]
