@@ -174,25 +174,15 @@ def test_what_somebody_has_edited_is_mended_in_place_although_the_settings_forbi
     assert attachments(answered(service(ON | OOPS), limits, edited)) == [], "of a refused one, nobody mends it"
 
 
-def test_a_redirect_has_a_filter_of_its_own_and_stays_beside_those_of_the_profile() -> None:
-    login = {"type": "ExtensionRef", "extensionRef": {"group": "traefik.io", "kind": "Middleware", "name": "sso"}}
-    profile = {"outputs": ["httproute"], "filters": [login], "tls": {"enabled": True, "redirect": True}}
-    settings = {"defaults": WEB, "profiles": {"sso": profile}}
-    standing = made({"ingress/profile": "sso"}, settings)
-    assert len(standing) == 2
-    assert answered(service(ON | OOPS), settings, *standing).status == 422
-
-
-@pytest.mark.parametrize("observed", ["nginx", None])
-def test_an_ingress_keeps_its_class_when_none_is_stated_any_more(observed: str | None) -> None:
+@pytest.mark.parametrize(
+    ("observed", "added", "expected"),
+    [("nginx", {}, "nginx"), (None, {}, None), ("nginx", {"kubernetes.io/ingress.class": "gce"}, None)],
+)
+def test_an_ingress_keeps_its_class_when_none_is_stated_any_more_unless_an_annotation_names_one(
+    observed: str | None, added: dict[str, str], expected: str | None
+) -> None:
     """The API server gives the cluster's default only to a new Ingress."""
     [ingress] = made({})
     classed = patched(ingress, {"spec": {"ingressClassName": observed}})
-    [desired] = attachments(answered(service(ON), {"defaults": {"class": None}}, classed))
-    assert desired["spec"].get("ingressClassName") == observed
-
-
-def test_an_ingress_loses_its_class_when_an_annotation_names_one() -> None:
-    by_annotation = {"defaults": {"class": None, "annotations": {"kubernetes.io/ingress.class": "gce"}}}
-    [desired] = attachments(answered(service(ON), by_annotation, *made({})))
-    assert "ingressClassName" not in desired["spec"]
+    [desired] = attachments(answered(service(ON), {"defaults": {"class": None, "annotations": added}}, classed))
+    assert desired["spec"].get("ingressClassName") == expected

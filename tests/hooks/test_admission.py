@@ -92,11 +92,6 @@ def warnings_of(new: Object, policy: Policy) -> list[str]:
     return warnings
 
 
-def denying(policy: Policy) -> Policy:
-    """Return the same settings, by which what would be refused is denied."""
-    return msgspec.structs.replace(policy, admission=DENY)
-
-
 def check_same_words(refused: Refused, warnings: list[str]) -> None:
     """Raise AssertionError unless each warning is a problem of the refusal, and the others are counted."""
     more = MORE.fullmatch(warnings[-1])
@@ -119,7 +114,7 @@ def check_both_ways(new: Object, policy: Policy) -> None:
     """Raise AssertionError unless a new Service is warned of as it is refused, and denied in the Event's own line."""
     synced = sync.answer(body(sync_request(new)), policy.without_pause())
     warnings = [each for each in warnings_of(new, policy) if each != PAUSE]
-    response = response_to(review(new), denying(policy))
+    response = response_to(review(new), msgspec.structs.replace(policy, admission=DENY))
     if synced.status == 200:
         check_not_copied(new, json.loads(synced.body)["attachments"], warnings)
         assert response["allowed"]
@@ -226,7 +221,7 @@ def test_a_body_that_is_no_review_is_answered_400_in_one_line(sent: bytes) -> No
 def test_a_review_with_anything_in_it_is_answered_and_denied_only_if_its_service_is_refused(
     sent: Any, policy: Policy
 ) -> None:
-    answered = answer(json.dumps(sent).encode(), denying(policy))
+    answered = answer(json.dumps(sent).encode(), msgspec.structs.replace(policy, admission=DENY))
     assert answered.status in {200, 400}
     if answered.status == 200 and not json.loads(answered.body)["response"]["allowed"]:
         assert sync.answer(body(sync_request(sent["request"]["object"])), policy).status == 422

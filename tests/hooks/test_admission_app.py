@@ -90,11 +90,10 @@ def test_the_last_certificate_is_served_while_a_new_one_can_not_be_loaded() -> N
 
 
 def test_a_step_of_a_handshake_has_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    limits: list[float] = []
-    monkeypatch.setattr("socket.setdefaulttimeout", limits.append)
-    ignored: list[object] = []
-    monkeypatch.setattr("signal.signal", lambda *told: ignored.append(told))
+    limit, ignore = MagicMock(), MagicMock()
+    monkeypatch.setattr("socket.setdefaulttimeout", limit)
+    monkeypatch.setattr("signal.signal", ignore)
     monkeypatch.setattr("gevent.get_hub", lambda: SimpleNamespace(NOT_ERROR=()))
     admission_conf.post_worker_init(None)
-    assert limits == [admission_conf.HANDSHAKE_SECONDS]
-    assert ignored == [(signal.SIGINT, signal.SIG_IGN)]
+    limit.assert_called_once_with(admission_conf.HANDSHAKE_SECONDS)
+    ignore.assert_called_once_with(signal.SIGINT, signal.SIG_IGN)

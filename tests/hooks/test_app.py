@@ -5,7 +5,9 @@ import json
 import socket
 from datetime import UTC, datetime
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 from zlib import crc32
 
 import msgspec
@@ -270,12 +272,10 @@ def test_what_is_not_there_is_told_asked_for_again_and_held_back_where_that_is_t
     )
     assert int(answers[-1].headers["Retry-After"]) in LATER_SECONDS
     assert log_lines(capsys)[-1]["level"] == "info"
-    parent = json.loads(changed_at(0))["object"]
-    made = [as_created(each, parent) for each in json.loads(first.data)["attachments"]]
-    nothing = parent | {"metadata": parent["metadata"] | {"annotations": {}}}
-    assert client.post("/sync", data=body(sync_request(nothing))).status_code == 200
+    assert client.post("/sync", data=changed_at(phase, **{"ingress/http": "false"})).status_code == 200
     assert client.post("/sync", data=changed_at(phase)).status_code == 429, "it was never there"
-    assert client.post("/sync", data=body(sync_request(parent, attached=made))).status_code == 200
+    there = sync_request(json.loads(changed_at(phase))["object"], attached=[INGRESS])
+    assert client.post("/sync", data=body(there)).status_code == 200
     assert client.post("/sync", data=changed_at(phase)).status_code == 200, "it was there, and is asked for anew"
     monkeypatch.setattr("time.time", lambda: phase + 1790)
     again = client.post("/sync", data=changed_at(phase))
@@ -319,18 +319,15 @@ def test_a_body_may_have_16_mib_and_no_more_with_a_length_or_in_chunks(client: F
         assert client.open("/sync", method="POST", environ_overrides=in_chunks).status_code == status
 
 
-class BrokenOff:
-    """The input of a client that is gone."""
-
-    def read(self, _size: int = -1) -> bytes:
-        raise OSError("chunk without an end")
+BROKEN_OFF = SimpleNamespace(read=MagicMock(side_effect=OSError("chunk without an end")))
+"""The input of a client that is gone."""
 
 
 @pytest.mark.parametrize(
     "sent",
     [
-        {"wsgi.input": BrokenOff(), "CONTENT_LENGTH": "10"},
-        chunked(BrokenOff()),
+        {"wsgi.input": BROKEN_OFF, "CONTENT_LENGTH": "10"},
+        chunked(BROKEN_OFF),
         # gunicorn returns what has come when the client is gone.
         {"wsgi.input": io.BytesIO(OPTED_IN[:-1]), "CONTENT_LENGTH": str(len(OPTED_IN))},
     ],
