@@ -30,7 +30,7 @@ def cluster_section(engine: str, count: int, progress: Progress) -> Section:
             cluster.api.create(NAMESPACES, namespace)
         create(cluster, SERVICES, (service(f"n{number % NUMBER}", f"s{number}") for number in range(count)))
         figures = catch_up(cluster, count, progress)
-        return Section(f"{count:,} Services over {NUMBER} namespaces, driven by {cluster.engine_name}", figures)
+        return f"{count:,} Services over {NUMBER} namespaces, driven by {cluster.engine_name}", figures
 
 
 def catch_up(cluster: DevCluster, count: int, progress: Progress) -> list[Figure]:
@@ -45,8 +45,8 @@ def catch_up(cluster: DevCluster, count: int, progress: Progress) -> list[Figure
     each = 1000 * (cluster.hook.cpu_seconds() - cpu) / max(answers(cluster) - calls, 1)
     plain = plain_creates(cluster, progress)
     return [
-        Figure("Ingresses a second while catching up", f"{rate:,.0f}"),
-        Figure("plain creates a second of the same Ingresses", f"{plain:,.0f}"),
+        ("Ingresses a second while catching up", f"{rate:,.0f}", ""),
+        ("plain creates a second of the same Ingresses", f"{plain:,.0f}", ""),
         at_most("rate of plain creates / rate of catch-up (aim 2.0)", plain / rate, 2.4, "{:.2f}"),
         at_most("CPU of the hook for each sync call (aim 0.51)", each, 0.6, "{:.2f} ms"),
     ]

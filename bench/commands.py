@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from bench.cluster import service
-from bench.figures import Figure, Section, at_most
+from bench.figures import Section, at_most
 from devcluster.build import Progress
 from devcluster.sync_requests import as_created
 from ingress_manager.commands.reading.manifests import Item
@@ -32,13 +32,13 @@ def commands_section(progress: Progress, services: int = 10_000) -> Section:
         started = time.process_time()
         json.loads(file.read_text(encoding="utf-8"))
         plain = time.process_time() - started
-        figures = [Figure(f"json.load of {services:,} Services and their Ingresses", f"{plain:.2f} s")]
+        figures = [(f"json.load of {services:,} Services and their Ingresses", f"{plain:.2f} s", "")]
         for name in COMMANDS:
             progress(f"{name} of {services:,} Services and their Ingresses")
             # The fastest of three: the others waited for something else.
             taken = min(seconds(name, file) for _ in range(3))
             figures.append(at_most(f"{name} of them, beyond json.load", taken - plain, SECONDS, "{:.2f} s"))
-    return Section("The commands", figures)
+    return "The commands", figures
 
 
 def dump(folder: Path, count: int) -> Path:

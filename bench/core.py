@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from bench.figures import Figure, Section, at_most
+from bench.figures import Section, at_most
 from devcluster.build import REPOSITORY, Progress
 from devcluster.sync_requests import Object, as_created, service
 from devcluster.sync_requests import sync_request as request_of
@@ -35,7 +35,7 @@ def core_section(progress: Progress) -> Section:
     some, many = (answering(sync_request({"ingress/routes": lines(count, "path: /{}")})) for count in (10, 100))
     growth = median(seconds(many, 5) / seconds(some, 5) for _ in range(TURNS))
     figures = [
-        Figure("answers a second, plain Service", f"{1 / median(own for own, _ in taken):,.0f}"),
+        ("answers a second, plain Service", f"{1 / median(own for own, _ in taken):,.0f}", ""),
         at_most("its time / that of json.loads + json.dumps", median(own / json for own, json in taken), 2, "{:.2f}"),
         at_most("100 routes / 10 routes, of time", growth, 10, "{:.1f}"),
     ]
@@ -44,7 +44,7 @@ def core_section(progress: Progress) -> Section:
         milliseconds = 1000 * median(seconds(lambda body=body: answer(body, POLICY, NOW), 1) for _ in range(5))  # type: ignore[misc]
         figures.append(at_most(f"{name}: CPU", milliseconds, WORST_CPU, "{:.1f} ms"))
         figures.append(at_most(f"{name}: memory", megabytes(body), WORST_MEMORY, "{:.1f} MB"))
-    return Section("The core alone", figures)
+    return "The core alone", figures
 
 
 def sync_request(annotations: dict[str, str] | None = None) -> bytes:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import click
 
@@ -13,41 +12,22 @@ from tools.markdown import table
 BUSY = 1.5
 """A load average above this at the start makes the figures worth nothing on a small machine."""
 
+Figure = tuple[str, str, str]
+"""What was measured, its value, and what it is to reach, with a mark that says whether it does."""
 
-@dataclass(frozen=True)
-class Figure:
-    """One measured value; `reached` is None where nothing is to be reached."""
-
-    name: str
-    value: str
-    to_reach: str = ""
-    reached: bool | None = None
-
-
-@dataclass(frozen=True)
-class Section:
-    """Figures that were measured together."""
-
-    title: str
-    figures: list[Figure]
-
-
-def markdown(section: Section) -> str:
-    """Return a Markdown table of a section, below its title. What isn't reached is marked."""
-    marks = {None: "", True: "✔", False: "✘"}
-    rows = [(each.name, each.value, f"{each.to_reach} {marks[each.reached]}".strip()) for each in section.figures]
-    return f"**{section.title}**\n\n{table(('', 'measured', 'to reach'), rows)}\n"
+Section = tuple[str, list[Figure]]
+"""Figures that were measured together, and their title."""
 
 
 def at_most(name: str, value: float, limit: float, shown: str) -> Figure:
     """Return a figure that is not to be above a limit; `shown` formats both."""
-    return Figure(name, shown.format(value), f"at most {shown.format(limit)}", value <= limit)
+    return name, shown.format(value), f"at most {shown.format(limit)} {'✔' if value <= limit else '✘'}"
 
 
 def run(measure: Callable[[Progress], Iterable[Section]]) -> None:
-    """Print what `measure` yields, as a page shows it."""
+    """Print what `measure` yields, as a page shows it: a table in Markdown for each section."""
     if (load := os.getloadavg()[0]) > BUSY:
         click.secho(f"THE MACHINE IS BUSY (load {load:.1f}): these figures say nothing.", fg="red", bold=True, err=True)
     with progress() as report:
-        for section in measure(report):
-            click.echo(markdown(section))
+        for title, figures in measure(report):
+            click.echo(f"**{title}**\n\n{table(('', 'measured', 'to reach'), figures)}\n")

@@ -2,14 +2,13 @@
 
 import http.client
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
 from statistics import median
 
 from bench.core import sync_request
 from bench.figures import Section, at_most
 from devcluster.build import REPOSITORY, Progress
 from devcluster.cluster import hook_command
-from devcluster.processes import Processes, ReservedPort
+from devcluster.processes import Processes
 
 CONNECTIONS = 20
 """As many as Metacontroller has workers."""
@@ -21,13 +20,12 @@ ROUNDS, EACH = 6, 200
 def hook_section(progress: Progress) -> Section:
     """Return what a request costs over kept connections: the median of several rounds."""
     body, cpu = sync_request(), list[float]()
-    with ExitStack() as exits:
-        processes, port = exits.enter_context(Processes()), exits.enter_context(closing(ReservedPort()))
-        hook = processes.add("hook", hook_command(port.number), cwd=REPOSITORY)
+    with Processes() as processes, ThreadPoolExecutor(CONNECTIONS) as clients:
+        port = processes.port()
+        hook = processes.add("hook", hook_command(port), cwd=REPOSITORY)
         hook.start()
         hook.wait_ready(lambda: '"started"' in hook.log_path.read_text())
-        kept = [http.client.HTTPConnection("127.0.0.1", port.number, timeout=5) for _ in range(CONNECTIONS)]
-        clients = exits.enter_context(ThreadPoolExecutor(CONNECTIONS))
+        kept = [http.client.HTTPConnection("127.0.0.1", port, timeout=5) for _ in range(CONNECTIONS)]
 
         def keep_busy(connection: http.client.HTTPConnection) -> None:
             for _ in range(EACH):
@@ -45,4 +43,4 @@ def hook_section(progress: Progress) -> Section:
     figure = at_most(
         f"CPU for a request over {CONNECTIONS} kept connections", 1000 * median(cpu[1:]), 0.40, "{:.2f} ms"
     )
-    return Section("The hook as it is served", [figure])
+    return "The hook as it is served", [figure]

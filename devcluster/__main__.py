@@ -16,7 +16,7 @@ from rich.text import Text
 from devcluster.api import NAMESPACES, ApiError
 from devcluster.build import get
 from devcluster.cluster import DevCluster
-from devcluster.console import Commands, end_on_signals, engine_option, keep, progress
+from devcluster.console import Commands, end_on_signals, engine_option, progress
 from devcluster.errors import DevClusterError, MissingProgram
 from devcluster.gateway import LOOPBACK, give_addresses, lacking
 from devcluster.programs import GATEWAY_API, find_metacontroller, find_programs, find_traefik, gateway_api
@@ -61,12 +61,13 @@ def up(engine: str) -> None:
             cluster.follow()
         click.echo(welcome(cluster, time.monotonic() - started))
 
-        def check() -> None:
-            cluster.control_plane.check_alive()
-            with contextlib.suppress(ApiError):  # what has changed has just been deleted, for example
-                cluster.follow()
-
-        keep(check)
+        with contextlib.suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(0.5)
+                cluster.control_plane.check_alive()
+                with contextlib.suppress(ApiError):  # what has changed has just been deleted, for example
+                    cluster.follow()
+        click.echo("\nStopping.", err=True)
     click.echo("Its folder is removed.", err=True)
 
 

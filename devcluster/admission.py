@@ -6,7 +6,6 @@ would who has no cert-manager: a Secret, and the authority in the ValidatingWebh
 
 import base64
 import ssl
-import sys
 from pathlib import Path
 
 import trustme
@@ -14,9 +13,9 @@ import urllib3
 
 from devcluster.api import SERVICES, Api, ApiError, Resource, path_of
 from devcluster.build import REPOSITORY
-from devcluster.credentials import write_private
+from devcluster.control_plane import write_private
 from devcluster.overlay import ADMISSION, CONTROLLER, Overlay, Rendered
-from devcluster.processes import Processes, ReservedPort
+from devcluster.processes import Processes
 from ingress_manager.core.settings import FILE_VARIABLE
 
 HOST = f"{ADMISSION}.{CONTROLLER}.svc"
@@ -41,7 +40,7 @@ class Admission:
 
     def __init__(self, processes: Processes, settings_file: Path) -> None:
         self._authority = trustme.CA(organization_name="ingress-manager's development cluster")
-        self._port = ReservedPort()
+        self._port = processes.port()
         self._folder = processes.folder / "admission-tls"
         self._folder.mkdir()
         environment = {FILE_VARIABLE: str(settings_file)}
@@ -51,13 +50,12 @@ class Admission:
 
     def add_to(self, overlay: Overlay) -> None:
         """Add what is to be installed, but for the Secret."""
-        number = self._port.number
         overlay.components.append("manifests/admission")
         # Not everybody may listen on 443, so the Service has another port beside it.
-        overlay.patch("Service", ADMISSION, ("add", "/spec/ports/-", {"name": "here", "port": number}))
+        overlay.patch("Service", ADMISSION, ("add", "/spec/ports/-", {"name": "here", "port": self._port}))
         bundle = base64.b64encode(self._authority.cert_pem.bytes()).decode()
         client = "/webhooks/0/clientConfig"
-        found_by = ("add", f"{client}/service/port", number), ("add", f"{client}/caBundle", bundle)
+        found_by = ("add", f"{client}/service/port", self._port), ("add", f"{client}/caBundle", bundle)
         overlay.patch("ValidatingWebhookConfiguration", CONTROLLER, *found_by)
 
     def start(self, api: Api, rendered: Rendered) -> None:
@@ -75,11 +73,10 @@ class Admission:
         metadata = {"name": f"{ADMISSION}-tls", "namespace": CONTROLLER}
         api.create(SECRETS, {"metadata": metadata, "type": "kubernetes.io/tls", "stringData": tls})
         service = api.get(SERVICES, ADMISSION, CONTROLLER) or {}
-        self.address = service["spec"]["clusterIP"], self._port.number
-        program, *arguments, application = rendered.container(ADMISSION)["command"]
+        self.address = service["spec"]["clusterIP"], self._port
         files = (f"--certfile={self._folder / 'tls.crt'}", f"--keyfile={self._folder / 'tls.key'}")
         bind = f"--bind={self.address[0]}:{self.address[1]}"
-        self.process.command = [sys.executable, "-m", program, *arguments, *files, bind, application]
+        self.process.command = rendered.command(ADMISSION, *files, bind)
         self.process.start()
 
     def metrics(self) -> str:
@@ -94,10 +91,6 @@ class Admission:
     def wait_ready(self, api: Api) -> None:
         """Return once the API server asks it, and tells what it answers."""
         self.process.wait_ready(lambda: says_something(api))
-
-    def close(self) -> None:
-        """Give the port back; the process ends with its folder."""
-        self._port.close()
 
 
 def says_something(api: Api) -> bool:

@@ -203,11 +203,8 @@ def is_true(found: Object | None, condition: str) -> bool:
 def path_of(resource: Resource, namespace: str | None = None, name: str | None = None) -> str:
     """Return the path of an object, or of a collection."""
     scope = f"/namespaces/{namespace}" if namespace and resource.namespaced else ""
-    return f"{_root(resource.api_version)}{scope}/{resource.plural}" + (f"/{name}" if name else "")
-
-
-def _root(api_version: str) -> str:
-    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+    root = "apis" if "/" in resource.api_version else "api"
+    return f"/{root}/{resource.api_version}{scope}/{resource.plural}" + (f"/{name}" if name else "")
 
 
 def new_session(agent: str) -> requests.Session:

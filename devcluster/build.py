@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from devcluster.errors import BuildFailed, MissingProgram
+from devcluster.errors import DevClusterError, MissingProgram
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 MODULE = REPOSITORY / "devcluster" / "controlplane"
@@ -85,7 +85,7 @@ def folder(name: str) -> Path:
 def get(name: str, progress: Progress) -> Path:
     """Return the path of a program; build it, which takes minutes once, where it isn't there.
 
-    Raises MissingProgram where there is no Go that can build it, and BuildFailed.
+    Raises MissingProgram where there is no Go that can build it, and DevClusterError.
     """
     if not built(name):
         build([name], progress)
@@ -96,9 +96,9 @@ def build(names: Sequence[str], progress: Progress) -> None:
     """Build the programs that have not been built yet: those of one go.mod together, and they appear together.
 
     The first time this takes minutes; later builds use Go's cache. Raises MissingProgram when Go is missing,
-    and BuildFailed when it fails.
+    and DevClusterError when it fails.
     """
-    go = find_go(f"to build {', '.join(names)}")
+    go = find_go()
     BUILD.mkdir(exist_ok=True)
     (BUILD / ".gitignore").write_text("*\n")
     with lock(BUILD / "lock", progress):
@@ -123,11 +123,11 @@ def compile_packages(go: str, targets: dict[str, Path], module: str, progress: P
     """Build packages of a module, or by our go.mod, in a temporary folder, and move each to its target.
 
     In one go, while the last package of a program is linked, the other processors compile the next one's. Who calls it
-    holds the lock. Raises MissingProgram and BuildFailed.
+    holds the lock. Raises MissingProgram and DevClusterError.
     """
     names = ", ".join(target.name for target in targets.values())
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
-        sources = downloaded(module, f"to build {names}") if module else MODULE
+        sources = downloaded(module) if module else MODULE
         # -v: names each package as it is compiled.
         flags = ("-v", "-trimpath", "-ldflags", linker_flags(module))
         command = [go, "build", *flags, *options, "-o", temporary + os.sep, *targets]
@@ -146,7 +146,7 @@ def compile_packages(go: str, targets: dict[str, Path], module: str, progress: P
                 os.killpg(process.pid, signal.SIGTERM)
                 raise
         if process.returncode:
-            raise BuildFailed(f"go could not build {names}:\n" + "\n".join(f"  {line}" for line in output[-15:]))
+            raise DevClusterError(f"go could not build {names}:\n" + "\n".join(f"  {line}" for line in output[-15:]))
         for package, target in targets.items():
             # Go calls a program by the last part of its package's name that isn't a version.
             built_as = re.sub(r"/v\d+$", "", package).rpartition("/")[2]
@@ -154,15 +154,15 @@ def compile_packages(go: str, targets: dict[str, Path], module: str, progress: P
             (Path(temporary) / built_as).rename(target)
 
 
-def downloaded(module: str, purpose: str) -> Path:
+def downloaded(module: str) -> Path:
     """Return the folder of a module, NAME@VERSION, that Go has downloaded; Go's checksum database vouches for it.
 
-    Raises MissingProgram, which says the purpose, when Go is missing, and BuildFailed.
+    Raises MissingProgram when Go is missing, and DevClusterError.
     """
-    command = (find_go(purpose), "mod", "download", "-json", module)
+    command = (find_go(), "mod", "download", "-json", module)
     answer = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
     if answer.returncode:
-        raise BuildFailed(f"go could not download {module}:\n{answer.stdout}{answer.stderr}")
+        raise DevClusterError(f"go could not download {module}:\n{answer.stdout}{answer.stderr}")
     return Path(json.loads(answer.stdout)["Dir"])
 
 
@@ -170,16 +170,10 @@ def linker_flags(module: str) -> str:
     """Return the linker flags that leave out debug information, and set Kubernetes' version, which kubectl asks for."""
     if module:
         return "-s -w"
-    version = kubernetes_version()
+    [version] = re.findall(r"^\s*k8s\.io/kubernetes (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
     major, minor = version.removeprefix("v").split(".")[:2]
     stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     return "-s -w " + " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())
-
-
-def kubernetes_version() -> str:
-    """Return the version of Kubernetes that go.mod pins, for example v1.36.3."""
-    [version] = re.findall(r"^\s*k8s\.io/kubernetes (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
-    return str(version)
 
 
 def follow(process: subprocess.Popen[str], names: str, progress: Progress) -> list[str]:
@@ -195,12 +189,12 @@ def follow(process: subprocess.Popen[str], names: str, progress: Progress) -> li
     return lines
 
 
-def find_go(purpose: str) -> str:
+def find_go() -> str:
     """Return the path of Go, which fetches the version that a go.mod asks for; raises MissingProgram."""
     if go := shutil.which("go"):
         return go
     raise MissingProgram(
-        f"Go is needed {purpose}, and there is no `go` on PATH.\n"
+        "Go is needed for the programs of a control plane and the CRDs of the Gateway API, and is not on PATH.\n"
         "Get it from https://go.dev/dl/ or a package manager. "
         "Without Go, KUBEBUILDER_ASSETS can name a folder with etcd, kube-apiserver and kube-controller-manager."
     )

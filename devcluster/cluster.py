@@ -19,7 +19,7 @@ from devcluster.control_plane import ControlPlane
 from devcluster.errors import DevClusterError
 from devcluster.gateway import Gateway, answers
 from devcluster.overlay import CLASS, CONTROLLER, Overlay, Rendered
-from devcluster.processes import Process, Processes, ReservedPort, Starting
+from devcluster.processes import Process, Processes, Starting
 from devcluster.programs import find_programs, find_traefik, gateway_api_crds
 from hooks.settings_file import load
 from ingress_manager.core.errors import SettingsError
@@ -39,10 +39,6 @@ def hook_command(port: int) -> list[str]:
         # Metacontroller keeps its connections open, and gunicorn would wait for them.
         *("--bind", f"127.0.0.1:{port}", "--reuse-port", "--graceful-timeout=1", "hooks.app:create_app()"),
     ]
-
-
-def silent(_line: str) -> None:
-    """Report nothing."""
 
 
 class DevCluster(Starting):
@@ -85,7 +81,7 @@ class DevCluster(Starting):
         gateway: int = 0,
         httproute: bool = False,
         admission: bool = False,
-        progress: Progress = silent,
+        progress: Progress = lambda _line: None,
     ) -> None:
         self._choice = engine
         self._settings = settings
@@ -105,13 +101,13 @@ class DevCluster(Starting):
         self.processes = exits.enter_context(Processes())
         self.folder = self.processes.folder
         self.settings_file = self.folder / "settings.yaml"
-        self.hook = self._hook(exits.enter_context(contextlib.closing(ReservedPort())))
+        self.hook = self._hook(self.processes.port())
         plane = exits.enter_context(contextlib.closing(ControlPlane(programs, self.processes)))
         self.control_plane, self.api, self.kubeconfig = plane, plane.api, plane.kubeconfig
         if traefik:
             self.gateway = exits.enter_context(contextlib.closing(Gateway(self._gateways, traefik, self.processes)))
         if self._admission:
-            self.admission = exits.enter_context(contextlib.closing(Admission(self.processes, self.settings_file)))
+            self.admission = Admission(self.processes, self.settings_file)
 
         self._progress("starting etcd and the API server")
         plane.start()
@@ -150,10 +146,10 @@ class DevCluster(Starting):
             self.admission.wait_ready(self.api)
         self.engine_name = engines.name(self._metacontroller, self.engine.log_path.read_text())
 
-    def _hook(self, reserved: ReservedPort) -> Process:
-        self.hook_url = f"http://127.0.0.1:{reserved.number}"
+    def _hook(self, port: int) -> Process:
+        self.hook_url = f"http://127.0.0.1:{port}"
         environment = {FILE_VARIABLE: str(self.settings_file)}
-        return self.processes.add("hook", hook_command(reserved.number), env=environment, cwd=REPOSITORY)
+        return self.processes.add("hook", hook_command(port), env=environment, cwd=REPOSITORY)
 
     def _render(self) -> Rendered:
         controller = "listenerset" if self._httproute else "controller"

@@ -1,9 +1,7 @@
 """What the commands have in common: progress for a person, errors without a traceback, an orderly end."""
 
-import contextlib
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
@@ -33,15 +31,6 @@ engine_option = click.option(
     show_default=True,
     help="What drives the hook; auto is Metacontroller when it is on PATH, else the stand-in for it.",
 )
-
-
-def keep(check: Callable[[], None]) -> None:
-    """Call `check` every half a second, until Ctrl-C."""
-    with contextlib.suppress(KeyboardInterrupt):
-        while True:
-            time.sleep(0.5)
-            check()
-    click.echo("\nStopping.", err=True)
 
 
 def end_on_signals() -> None:

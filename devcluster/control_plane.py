@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from devcluster import credentials
+import trustme
+import yaml
+
 from devcluster.api import NAMESPACES, Api, wait_for
-from devcluster.processes import Process, Processes, ReservedPort, run
+from devcluster.processes import Process, Processes, run
 from devcluster.programs import Programs
 
 AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
@@ -44,7 +46,7 @@ class Site:
 ALONE = Site(
     "127.0.0.1",
     (
-        "--permit-port-sharing",  # see ReservedPort
+        "--permit-port-sharing",  # see Processes.port
         "--endpoint-reconciler-type=none",  # it would fail: an Endpoints object must not hold a loopback address
         "--authorization-mode=RBAC",
         # The plugin needs a ServiceAccount named default in each namespace, and here no controller makes it.
@@ -69,8 +71,7 @@ class ControlPlane:
         self.processes = processes
         self.folder = processes.folder
         self._site = site
-        self._reserved = None if site.port else ReservedPort()
-        self._port = self._reserved.number if self._reserved else site.port
+        self._port = site.port or processes.port()
         self.url = f"https://{site.address}:{self._port}"
         self.ca_file = self.folder / "certificates" / "apiserver.crt"
         self.kubeconfig = self.folder / "admin.kubeconfig"
@@ -106,8 +107,17 @@ class ControlPlane:
         self.controller_manager.start()
 
     def write_kubeconfig(self, path: Path, user: str, token: str) -> None:
-        """Write a kubeconfig with the token, which has to be a token of that user."""
-        credentials.write_kubeconfig(path, url=self.url, ca_file=self.ca_file, user=user, token=token)
+        """Write a kubeconfig that only this user can read, with the token, which has to be a token of that user."""
+        name = "ingress-manager"
+        content = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": {"server": self.url, "certificate-authority": str(self.ca_file)}}],
+            "users": [{"name": user, "user": {"token": token}}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": user}}],
+            "current-context": name,
+        }
+        write_private(path, yaml.safe_dump(content, sort_keys=False))
 
     def kubectl(self, *arguments: str, input: str = "") -> str:  # noqa: A002 - as subprocess.run calls it
         """Run kubectl as admin, without a person's preferences, and return what it prints.
@@ -134,10 +144,8 @@ class ControlPlane:
                 yield from (json.loads(line) for line in lines if line.endswith("\n"))
 
     def close(self) -> None:
-        """Close the connections and give the port back; the processes end with their folder."""
+        """Close the connections; the processes end with their folder."""
         self.api.close()
-        if self._reserved:
-            self._reserved.close()
 
     def _etcd(self) -> Process:
         # It listens on Unix sockets in our folder, which no other user can open. Their paths are relative, because the
@@ -156,10 +164,11 @@ class ControlPlane:
         )
 
     def _apiserver(self) -> Process:
-        credentials.write_private(self.folder / "service-account.key", credentials.new_signing_key())
+        # Any key does to sign the tokens of ServiceAccounts.
+        trustme.CA().private_key_pem.write_to_path(self.folder / "service-account.key")
         # On a cluster each controller of the controller manager has a ServiceAccount of its own. Here they share one
         # user, which is allowed everything and has its own name in the audit log.
-        credentials.write_private(
+        write_private(
             self.folder / "tokens.csv",
             f'{self.admin_token},admin,admin,"system:masters"\n'
             f'{self._manager_token},system:kube-controller-manager,controller-manager,"system:masters"\n'
@@ -200,3 +209,16 @@ class ControlPlane:
 
     def _process(self, path: Path, *arguments: str) -> Process:
         return self.processes.add(path.name, self._site.inside(str(path), *arguments))
+
+
+def read_kubeconfig(path: Path) -> tuple[str, Path, str]:
+    """Return the URL, the file with the certificate authority, and the token of a kubeconfig as written here."""
+    content = yaml.safe_load(path.read_text())
+    [cluster], [user] = content["clusters"], content["users"]
+    return cluster["cluster"]["server"], Path(cluster["cluster"]["certificate-authority"]), user["user"]["token"]
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only this user can read."""
+    path.touch(mode=0o600)
+    path.write_text(text)

@@ -33,7 +33,9 @@ def command(metacontroller: Path | None, container: dict[str, Any], kubeconfig: 
     """Return the command that runs the engine in the repository's folder, with the arguments of its container."""
     if not metacontroller:
         return [sys.executable, "-m", "devcluster.standin", "--kubeconfig", str(kubeconfig)]
-    return [str(metacontroller), *adapted(container["args"]), f"--kubeconfig={kubeconfig}"]
+    # Nothing here checks its health or reads its metrics. Of two values of an option, the last counts.
+    no_ports = [f"--{port}-address=0" for port in ("metrics", "health-probe-bind", "pprof")]
+    return [str(metacontroller), *container["args"], *no_ports, f"--kubeconfig={kubeconfig}"]
 
 
 def name(metacontroller: Path | None, log: str = "") -> str:
@@ -43,10 +45,3 @@ def name(metacontroller: Path | None, log: str = "") -> str:
     found = re.search(r'"version":\s*"(v?\d[^"]*)"', log)
     version = f" v{found[1].removeprefix('v')}" if found else ""
     return f"Metacontroller{version} ({metacontroller})"
-
-
-def adapted(arguments: list[str]) -> list[str]:
-    """Return the Deployment's arguments without its ports: nothing here checks its health or reads its metrics."""
-    ports = ("metrics-address", "health-probe-bind-address", "pprof-address")
-    kept = [argument for argument in arguments if argument.lstrip("-").partition("=")[0] not in ports]
-    return kept + [f"--{port}=0" for port in ports]

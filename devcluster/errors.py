@@ -10,10 +10,6 @@ class MissingProgram(DevClusterError):
     """A program can be neither found nor built."""
 
 
-class BuildFailed(DevClusterError):
-    """Go could not build a program."""
-
-
 class ProcessDied(DevClusterError):
     """A process ended by itself."""
 

@@ -8,7 +8,6 @@ import contextlib
 import http.client
 import platform
 import ssl
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,11 @@ from pathlib import Path
 import trustme
 import yaml
 
-from devcluster import credentials
 from devcluster.api import SERVICES, Api, path_of
 from devcluster.build import REPOSITORY
-from devcluster.control_plane import ControlPlane
+from devcluster.control_plane import ControlPlane, write_private
 from devcluster.overlay import Rendered
-from devcluster.processes import Process, Processes, ReservedPort
+from devcluster.processes import Process, Processes
 
 NAME = "ingress-manager-gateway"
 """The name of the gateway's namespace, Deployment, Service and ServiceAccount."""
@@ -72,9 +70,8 @@ class Gateway:
     def __init__(self, count: int, program: Path, processes: Processes) -> None:
         self._program = program
         self._processes = processes
-        self._exits = contextlib.ExitStack()
-        self.http_port, self.https_port, self._page_port, self._probes_port = (self._reserved() for _ in range(4))
-        self.internal_ports = [self._reserved() for _ in range(count)]  # where each instance answers /ping
+        self.http_port, self.https_port, self._page_port, self._probes_port = (processes.port() for _ in range(4))
+        self.internal_ports = [processes.port() for _ in range(count)]  # where each instance answers /ping
         self.traefiks: list[Process] = []
         self.page: Process
         self.authority = processes.folder / "gateway-ca.crt"
@@ -95,23 +92,19 @@ class Gateway:
         authority.cert_pem.write_to_path(self.authority)
         chain, key = (self._processes.folder / f"gateway.{end}" for end in ("crt", "key"))
         certificate.cert_chain_pems[0].write_to_path(chain)
-        credentials.write_private(key, certificate.private_key_pem.bytes().decode())
+        write_private(key, certificate.private_key_pem.bytes().decode())
         shown = {"defaultCertificate": {"certFile": str(chain), "keyFile": str(key)}}
         for process in self.traefiks:
             # Traefik watches the folder.
             own = self._processes.folder / process.name / "own"
             (own / "certificate.yaml").write_text(yaml.safe_dump({"tls": {"stores": {"default": shown}}}))
 
-    def _reserved(self) -> int:
-        return self._exits.enter_context(contextlib.closing(ReservedPort())).number
-
     def start(self, plane: ControlPlane, rendered: Rendered) -> None:
         """Start the page and Traefik, with what the manifests mount into their containers, and the same rights."""
         # The committed command, but for the addresses that it listens on.
-        program, *arguments, application = rendered.container(PAGE)["command"]
-        application = application.replace("()", f"({self._probes_port})")
         options = [f"--bind={LOOPBACK}:{port}" for port in (self._page_port, self._probes_port)]
-        command = [sys.executable, "-m", program, *arguments, *options, "--reuse-port", application]
+        *command, application = rendered.command(PAGE, *options, "--reuse-port")
+        command.append(application.replace("()", f"({self._probes_port})"))
         self.page = self._processes.add(PAGE, command, cwd=REPOSITORY)
         self.page.start()
         kubeconfig = plane.folder / "gateway.kubeconfig"
@@ -133,7 +126,7 @@ class Gateway:
         static = yaml.safe_load(mounted.pop(static_file.partition("=")[2]))
         ports = {"web": self.http_port, "websecure": self.https_port, "traefik": internal_port}
         for name, entry_point in static["entryPoints"].items():
-            entry_point |= {"address": f"{LOOPBACK}:{ports[name]}", "reusePort": True}  # see ReservedPort
+            entry_point |= {"address": f"{LOOPBACK}:{ports[name]}", "reusePort": True}  # see Processes.port
         static["providers"]["file"]["directory"] = str(own)
         (folder / "traefik.yaml").write_text(yaml.safe_dump(static))
         for path, text in mounted.items():
@@ -173,10 +166,9 @@ class Gateway:
             return Answer(answer.status, {key.lower(): value for key, value in answer.getheaders()}, body)
 
     def close(self) -> None:
-        """End Traefik at once, which would serve on for a while if it were asked to end, and give the ports back."""
+        """End Traefik at once, which would serve on for a while if it were asked to end."""
         for process in self.traefiks:
             process.kill()
-        self._exits.close()
 
 
 def give_addresses(api: Api, *addresses: str) -> None:

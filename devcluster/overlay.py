@@ -1,6 +1,7 @@
 """The committed manifests, patched for a machine without Pods, and what is read from the result."""
 
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,11 @@ class Rendered:
         """Return the only container of a Deployment; raises DevClusterError."""
         [found] = self.find("Deployment", deployment)["spec"]["template"]["spec"]["containers"]
         return dict(found)
+
+    def command(self, deployment: str, *options: str) -> list[str]:
+        """Return the command of a Deployment's container, as it runs here, with more options before the application."""
+        program, *arguments, application = self.container(deployment)["command"]
+        return [sys.executable, "-m", program, *arguments, *options, application]
 
     def mounted(self, deployment: str) -> dict[str, str]:
         """Return the files that a Deployment's pod gets from ConfigMaps, by their paths, as the kubelet mounts them."""

@@ -168,12 +168,16 @@ class Process:
 
 
 class Processes:
-    """A temporary folder and the processes whose files are in it. Leaving the context ends and removes them."""
+    """A temporary folder and the processes whose files are in it. Leaving the context ends and removes them.
+
+    It holds the ports on which they listen until then.
+    """
 
     def __init__(self) -> None:
         # Resolved, for macOS: a path relative to /tmp, which is a link there, would lead elsewhere.
         self.folder = Path(tempfile.mkdtemp(prefix="ingress-manager-")).resolve()
         self._all: list[Process] = []
+        self._held: list[socket.socket] = []
         self.groups = self.folder / "groups"
         """Has a file for each process group that runs, by its id."""
 
@@ -194,6 +198,22 @@ class Processes:
         self._all.append(process)
         return process
 
+    def port(self) -> int:
+        """Return a free port of loopback. A server that sets SO_REUSEPORT can listen on it; no other one is given it.
+
+        A bound socket that doesn't listen holds the port: connecting to it is refused until the server listens. That is
+        Linux's behaviour; elsewhere such a socket might be handed the server's connections, so it is closed at once.
+        """
+        held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind(("127.0.0.1", 0))
+        number: int = held.getsockname()[1]
+        if sys.platform == "linux":
+            self._held.append(held)
+        else:
+            held.close()
+        return number
+
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the environment for a program: nothing of a person's own settings, and the folder as its HOME."""
         inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
@@ -209,6 +229,8 @@ class Processes:
             process.terminate()
         for process in reversed(self._all):
             process.stop(timeout=2)
+        for each in self._held:
+            each.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._pipe)
         self._guard.wait()
@@ -239,23 +261,3 @@ class Starting:
     def _start(self, exits: contextlib.ExitStack) -> None:
         """Start all parts, one after the other; `exits` ends them."""
         raise NotImplementedError
-
-
-class ReservedPort:
-    """A free port. A server that sets SO_REUSEPORT can listen on it; no other program is given it.
-
-    A bound socket that doesn't listen holds the port: connecting to it is refused until the server listens. That is
-    Linux's behaviour; elsewhere such a socket might be handed the server's connections, so the port is only looked up.
-    """
-
-    def __init__(self) -> None:
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        self._socket.bind(("127.0.0.1", 0))
-        self.number: int = self._socket.getsockname()[1]
-        if sys.platform != "linux":
-            self._socket.close()
-
-    def close(self) -> None:
-        """Give the port back."""
-        self._socket.close()

@@ -30,7 +30,7 @@ class Programs(NamedTuple):
 def find_programs(progress: build.Progress) -> Programs:
     """Return the programs of a control plane, building those that are not to be found; that takes minutes once.
 
-    Raises MissingProgram when one can be neither found nor built, and BuildFailed.
+    Raises MissingProgram when one can be neither found nor built, and DevClusterError.
     """
     kubectl = find_kubectl()
     found = {name: find(name) for name in CONTROL_PLANE}
@@ -81,12 +81,11 @@ def find_metacontroller() -> Path | None:
 def gateway_api() -> Path:
     """Return the folder with the CRDs of the Gateway API: of $GATEWAY_API_CRDS, else of the published Go module.
 
-    Raises MissingProgram when Go is missing, and BuildFailed when it can't download the module.
+    Raises MissingProgram when Go is missing, and DevClusterError when it can't download the module.
     """
     if chosen := os.environ.get("GATEWAY_API_CRDS"):
         return Path(chosen)
-    purpose = "to download the CRDs of the Gateway API"
-    return build.downloaded(f"sigs.k8s.io/gateway-api@{GATEWAY_API}", purpose) / "config/crd/standard"
+    return build.downloaded(f"sigs.k8s.io/gateway-api@{GATEWAY_API}") / "config/crd/standard"
 
 
 def gateway_api_crds() -> list[Object]:

@@ -25,7 +25,10 @@ def sync_request(parent: Object, *, attached: list[Object] | None = None, httpro
     With `httproutes`, Metacontroller has been told to look after HTTPRoutes and ListenerSets, too.
     """
     kinds = {"Ingress": INGRESSES} | ({"HTTPRoute": HTTPROUTES, "ListenerSet": LISTENERSETS} if httproutes else {})
-    of_kinds = {key: by_name([each for each in attached or [] if each["kind"] == kind]) for kind, key in kinds.items()}
+    of_kinds: Object = {key: {} for key in kinds.values()}
+    for each in attached or []:
+        if each["kind"] in kinds:
+            of_kinds[kinds[each["kind"]]][f"{each['metadata']['namespace']}/{each['metadata']['name']}"] = each
     return {
         "controller": {"apiVersion": "metacontroller.k8s.io/v1alpha1", "metadata": {"name": NAME}},
         "object": parent,
@@ -33,11 +36,6 @@ def sync_request(parent: Object, *, attached: list[Object] | None = None, httpro
         "related": {},
         "finalizing": False,
     }
-
-
-def by_name(objects: list[Object]) -> dict[str, Object]:
-    """Return the objects as contract v2 keys them: by "namespace/name"."""
-    return {f"{o['metadata']['namespace']}/{o['metadata']['name']}": o for o in objects}
 
 
 def owner_reference(parent: Object) -> Object:

@@ -28,7 +28,7 @@ from devcluster.api import (
     new_session,
     path_of,
 )
-from devcluster.credentials import read_kubeconfig
+from devcluster.control_plane import read_kubeconfig
 from devcluster.standin.children import ObjectMap, SyncError, controller_of, group_key, manage, name_of, with_annotation
 from ingress_manager.core.kubernetes import DECORATOR
 

@@ -269,15 +269,12 @@ def spoiled(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> Any:
     return draw(ANYTHING)
 
 
-OTHERS_OBJECTS = st.fixed_dictionaries(
-    {},
-    optional={
-        "kind": st.sampled_from(["ClusterRoleBinding", "HTTPRoute", "Ingress", "Service"]),
-        "metadata": st.fixed_dictionaries({}, optional={"name": NAMES, "namespace": NAMES, "annotations": OTHERS}),
-        "spec": st.just({"hostnames": ["evil.example"], "rules": [{"host": "evil.example"}]}),
-        "roleRef": st.just({"kind": "ClusterRole", "name": "cluster-admin"}),
-    },
-)
+EVIL = {
+    "kind": "ClusterRoleBinding",
+    "metadata": {"name": "evil", "namespace": "kube-system"},
+    "spec": {"hostnames": ["evil.example"], "rules": [{"host": "evil.example"}]},
+    "roleRef": {"kind": "ClusterRole", "name": "cluster-admin"},
+}
 
 
 @st.composite
@@ -286,8 +283,8 @@ def forged(draw: st.DrawFn, observed: list[Object]) -> Object:
     found: Object = {INGRESSES: {}, HTTPROUTES: {}}
     for each in observed:
         metadata = each["metadata"]
-        others, record = draw(OTHERS_OBJECTS), json.loads(metadata["annotations"][LAST_APPLIED])
-        written = draw(st.sampled_from([json.dumps(each) for each in (others, record, record | others)]) | NASTY)
+        record = json.loads(metadata["annotations"][LAST_APPLIED])
+        written = draw(st.sampled_from([json.dumps(each) for each in (EVIL, record, record | EVIL)]) | NASTY)
         annotations = metadata["annotations"] | {LAST_APPLIED: written}
         made = draw(st.just(each) | spoiled(st.just(each)).filter(lambda made: isinstance(made, dict)))
         key = f"{metadata['namespace']}/{metadata['name']}"

@@ -39,8 +39,7 @@ def test_nothing_of_an_answered_request_is_left_to_the_garbage_collector() -> No
     policy = Policy()  # the settings: they stay
 
     def answered(body: bytes) -> int:
-        kept = answer(body, policy)
-        return kept.status
+        return answer(body, policy).status
 
     bodies = {**dict(worst_requests()), "no request": b"{"}
     for body in bodies.values():

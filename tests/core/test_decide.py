@@ -1,4 +1,4 @@
-"""The decision: what should exist, what is refused and why, and when it is to be decided again."""
+"""The decision: what is refused because of what is observed, and when all is to be decided again."""
 
 from typing import Any
 
@@ -6,16 +6,7 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import service
-from ingress_manager.core.annotations import HTTP
-from ingress_manager.core.decide import (
-    RECHECK_SECONDS,
-    RESYNC_SECONDS,
-    Desired,
-    decide,
-    not_made,
-    refusal_of,
-)
-from ingress_manager.core.errors import Refused
+from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS, Decision, decide, not_made, refusal_of
 from ingress_manager.core.kubernetes import (
     NOTHING,
     AttachmentMeta,
@@ -27,49 +18,44 @@ from ingress_manager.core.kubernetes import (
     RouteSpec,
     Service,
 )
-from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, ListenerSets, Policy
+from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, ListenerSets, Policy
 
+ON = {"ingress/http": "true"}
 NONE = Observed()
-INGRESS = Ingress(AttachmentMeta(), IngressSpec())
+INGRESS, ROUTE = Ingress(AttachmentMeta(), IngressSpec()), HTTPRoute(AttachmentMeta(), RouteSpec())
 OBSERVED = Observed({"team-a/shop": INGRESS})
+GATEWAY = Gateway(name="web", namespace="infrastructure", listener_sets=ListenerSets(port=443))
+BOTH, ROUTES = (Policy(Defaults(outputs=outputs, gateway=GATEWAY)) for outputs in (OUTPUT_NAMES, ("httproute",)))
 
 
-def made(annotations: dict[str, str] | None = None, uid: str = "1", **spec: Any) -> Service:
-    """Return the Service team-a/shop as the core knows it."""
-    parent = service(annotations, **spec)
+def decided(
+    annotations: dict[str, str],
+    observed: Observed = NONE,
+    policy: Policy = Policy(),  # noqa: B008 - frozen
+    age: float = 0,
+    uid: str = "1",
+) -> Decision:
+    """Return the decision about the Service team-a/shop."""
+    parent = service(annotations)
     parent["metadata"]["uid"] = uid
-    return msgspec.convert(parent, Service)
+    return decide(msgspec.convert(parent, Service), observed, policy, age)
 
 
-def desired(service: Service, observed: Observed = NONE, policy: Policy = Policy(), age: float = 0) -> Desired:  # noqa: B008 - frozen
-    """Return the decision about a Service that is accepted."""
-    decision = decide(service, observed, policy, age)
-    assert isinstance(decision, Desired), decision
-    return decision
+def seconds(*arguments: Any, **named: Any) -> int:
+    """Return after how many seconds a Service that asks for an Ingress is decided again."""
+    found: int | None = getattr(decided(ON, *arguments, **named), "resync_after", None)
+    assert found is not None
+    return found
 
 
-def refused(service: Service, observed: Observed, policy: Policy) -> Refused:
-    """Return why nothing of what is observed changes."""
-    decision = decide(service, observed, policy)
-    assert isinstance(decision, Refused), decision
-    return decision
-
-
-ON = {HTTP.key: "true"}
-BOTH = Policy(Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure")))
-ROUTE = HTTPRoute(AttachmentMeta(), RouteSpec())
-
-
-@pytest.mark.parametrize("observed", [NONE, OBSERVED])
-@pytest.mark.parametrize("annotations", [None, {}, {HTTP.key: "false"}])
-def test_a_service_that_asks_for_nothing_gets_nothing_and_is_never_resynced(
-    annotations: dict[str, str] | None, observed: Observed
-) -> None:
-    assert decide(made(annotations), observed, Policy()) == Desired()
+def refusal(*arguments: Any) -> str:
+    """Return why nothing of what is observed changes; "" when the Service isn't refused."""
+    refused = refusal_of(decided(*arguments))
+    return refused.line() if refused else ""
 
 
 @pytest.mark.parametrize(
-    ("observed", "policy", "seconds"),
+    ("observed", "policy", "expected"),
     [
         (NONE, Policy(), RECHECK_SECONDS),
         (Observed({"team-a/another": INGRESS}), Policy(), RECHECK_SECONDS),
@@ -78,73 +64,11 @@ def test_a_service_that_asks_for_nothing_gets_nothing_and_is_never_resynced(
         (Observed({"team-a/shop": INGRESS}, {"team-a/shop": ROUTE}), BOTH, RESYNC_SECONDS),
     ],
 )
-def test_an_object_that_is_not_there_yet_is_looked_for_soon(observed: Observed, policy: Policy, seconds: range) -> None:
+def test_an_object_that_is_not_there_yet_is_looked_for_soon(
+    observed: Observed, policy: Policy, expected: range
+) -> None:
     """Metacontroller doesn't say when its create met an object of the same name."""
-    assert desired(made(ON), observed, policy).resync_after in seconds
-
-
-def test_httproutes_that_metacontroller_does_not_look_after_are_refused_and_nothing_is_lost() -> None:
-    """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
-    why = refused(made(ON), OBSERVED, BOTH)
-    assert why.line() == (
-        "the settings give this Service an object of the kind HTTPRoute, but Metacontroller doesn't look after "
-        "HTTPRoutes: the administrator has to apply metacontroller/httproute/ [not-watched]"
-    )
-    assert decide(made({}), OBSERVED, BOTH) == Desired()
-
-
-def test_all_that_is_made_for_a_service_is_limited() -> None:
-    """Metacontroller sends all of it back with each request: a Service whose requests don't fit can't even opt out."""
-    policy = msgspec.structs.replace(BOTH, limits=Limits(copy_annotations={"konghq.com/plugins": "any"}))
-    for hosts, length, more, sentence in (
-        (17, 26_000, {}, None),
-        (17, 28_000, {}, "the 18 objects would have 516945 bytes in all; 500000 is the most [too-large]"),
-        (27, 0, {}, f"this Service would be given 28 objects{TOO_MANY}"),
-        (14, 0, REDIRECTED, f"this Service would be given 29 objects{TOO_MANY}"),
-    ):
-        asked = ON | more | with_own_paths(hosts) | {"konghq.com/plugins": "x" * length}
-        decision = decide(made(asked), NOTHING, policy)
-        why = refusal_of(decision)
-        assert (why and why.line()) == sentence
-
-
-REDIRECTED = {"ingress/tls": "true", "ingress/tls-redirect": "true"}
-TOO_MANY = (
-    ", and 27 is the most; hosts with the same paths share an HTTPRoute, and each with a certificate of its own has a "
-    "ListenerSet [too-many-objects]"
-)
-
-
-def with_own_paths(hosts: int) -> dict[str, str]:
-    """Return the annotation for hosts of which each has a path of its own."""
-    return {"ingress/routes": "".join(f"- {{host: h{n}.example.com, path: /{n}}}\n" for n in range(hosts))}
-
-
-def test_the_objects_of_all_entrances_are_counted_and_each_may_have_three() -> None:
-    plain = ON | REDIRECTED | {"ingress/tls-secret": "shop-tls", "ingress/host": "h0.example.com"}
-    asked = plain | {f"e{n}.{key}": value for n in range(8) for key, value in plain.items()}
-    asked |= {f"e{n}.ingress/host": f"e{n}.example.com" for n in range(8)}
-    gateway = Gateway(name="web", namespace="infrastructure", listener_sets=ListenerSets(port=443))
-    routes = Policy(Defaults(outputs=("httproute",), gateway=gateway))
-    assert len(desired(made(asked), NOTHING, routes).objects) == 27
-    asked |= {"e7.ingress/routes": "[{path: /7}, {host: h.example.com, path: /h}]"}
-    assert refused(made(asked), NOTHING, routes).line() == f"this Service would be given 30 objects{TOO_MANY}"
-
-
-def test_listenersets_that_metacontroller_does_not_look_after_are_refused() -> None:
-    gateway = Gateway(name="web", namespace="infrastructure", listener_sets=ListenerSets(port=443))
-    routes = Policy(Defaults(outputs=("httproute",), gateway=gateway))
-    why = refused(made(ON | {"ingress/tls-secret": "shop-tls"}), Observed(httproutes={}), routes)
-    assert why.line() == (
-        "the settings give this Service an object of the kind ListenerSet, but Metacontroller doesn't look after "
-        "ListenerSets: the administrator has to apply metacontroller/listenerset/ [not-watched]"
-    )
-    assert desired(made(ON), Observed(httproutes={}), routes).objects
-
-
-@pytest.mark.parametrize(("port", "called"), [(BackendPort(name="web"), "web"), (BackendPort(number=80), "80")])
-def test_the_port_of_an_ingress_is_called_as_a_service_would_ask_for_it(port: BackendPort, called: str) -> None:
-    assert str(port) == called
+    assert seconds(observed, policy) in expected
 
 
 @pytest.mark.parametrize(
@@ -152,31 +76,49 @@ def test_the_port_of_an_ingress_is_called_as_a_service_would_ask_for_it(port: Ba
 )
 def test_the_older_the_service_the_longer_the_next_look_waits(age: float, least: int, most: int) -> None:
     """A create may fail for long, and many that fail must not hold up the others."""
-    seconds = desired(made(ON), age=age).resync_after
-    assert seconds is not None
-    assert least <= seconds <= most
-    assert desired(made(ON), OBSERVED, age=age).resync_after in RESYNC_SECONDS
+    assert least <= seconds(age=age) <= most
+    assert seconds(OBSERVED, age=age) in RESYNC_SECONDS
 
 
 def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_by_the_uid() -> None:
-    seconds = [desired(made(ON, uid=f"{number:036}"), OBSERVED).resync_after for number in range(2000)]
-    assert set(seconds) == set(RESYNC_SECONDS)
-    assert max(seconds.count(second) for second in RESYNC_SECONDS) < 50, "about 17 each"
-    assert decide(made(ON, uid="a"), OBSERVED, Policy()) == decide(made(ON, uid="a"), OBSERVED, Policy())
+    found = [seconds(OBSERVED, uid=f"{number:036}") for number in range(2000)]
+    assert {*found} == {*RESYNC_SECONDS}
+    assert max(map(found.count, RESYNC_SECONDS)) < 50, "about 17 each"
+    assert seconds(OBSERVED, uid=f"{7:036}") == found[7]
 
 
-def test_hosts_times_routes_are_at_most_1000_paths() -> None:
+@pytest.mark.parametrize(
+    ("kind", "observed", "policy"), [("HTTPRoute", OBSERVED, BOTH), ("ListenerSet", Observed(httproutes={}), ROUTES)]
+)
+def test_a_kind_that_metacontroller_does_not_look_after_is_refused(
+    kind: str, observed: Observed, policy: Policy
+) -> None:
+    """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
+    assert refusal(ON | {"ingress/tls-secret": "shop-tls"}, observed, policy).startswith(
+        f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after {kind}s: "
+        f"the administrator has to apply metacontroller/{kind.lower()}/ [not-watched]"
+    )
+    assert refusal({}, observed, policy) == refusal(ON, Observed(httproutes={}), ROUTES) == ""
+
+
+def test_the_objects_of_all_entrances_are_counted_and_each_may_have_three() -> None:
+    plain = ON | {"ingress/tls": "true", "ingress/tls-redirect": "true", "ingress/tls-secret": "shop-tls"}
+    asked = plain | {f"e{n}.{key}": value for n in range(8) for key, value in plain.items()}
+    asked |= {f"e{n}.ingress/host": f"e{n}.example.com" for n in range(8)}
+    decision = decided(asked, NOTHING, ROUTES)
+    assert len(getattr(decision, "objects", ())) == 27
+    asked |= {"e7.ingress/routes": "[{path: /7}, {host: h.example.com, path: /h}]"}
+    assert refusal(asked, NOTHING, ROUTES).startswith("this Service would be given 30 objects, and 27 is the most")
+
+
+def test_hosts_times_routes_may_be_1000_paths() -> None:
+    """More are an attack: cost-hosts-times-routes."""
     routes = "".join(f"- path: /{number}\n" for number in range(100))
-    hosts = [f"h{number}" for number in range(11)]
-    [ingress] = desired(made(ON | {"ingress/host": ",".join(hosts[1:]), "ingress/routes": routes})).objects
-    assert sum(len(rule["http"]["paths"]) for rule in ingress["spec"]["rules"]) == 1000
-    why = refused(made(ON | {"ingress/host": ",".join(hosts), "ingress/routes": routes}), NONE, Policy())
-    assert why.line() == "ingress/host and ingress/routes together make 1100 paths; 1000 is the most [too-large]"
+    assert not refusal(ON | {"ingress/host": ",".join(f"h{n}" for n in range(10)), "ingress/routes": routes})
 
 
-@pytest.mark.parametrize("annotations", [{}, {HTTP.key: "false"}])
-def test_while_paused_a_service_with_nothing_to_do_is_answered_as_usual(annotations: dict[str, str]) -> None:
-    assert decide(made(annotations), NONE, Policy(paused=True)) == Desired()
+def test_the_port_of_an_ingress_is_called_as_a_service_would_ask_for_it() -> None:
+    assert [str(port) for port in (BackendPort(name="web"), BackendPort(number=80))] == ["web", "80"]
 
 
 def test_of_many_missing_objects_those_that_fit_are_named() -> None:

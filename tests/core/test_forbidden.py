@@ -111,13 +111,6 @@ def test_what_is_not_forbidden_stays_until_an_answer_can_be_given(case: Object) 
     assert (repaired.status, repaired.forbidden) == (200, None)
 
 
-@pytest.mark.parametrize("case", [FORBIDDEN[0], OUTDATED[0], ALLOWED[0]])
-@pytest.mark.parametrize("annotations", [ON, ON | OOPS, {}])
-def test_while_it_is_paused_nothing_is_judged(case: Object, annotations: dict[str, str]) -> None:
-    paused = case.get("now", {}) | {"paused": True}
-    assert answered(service(annotations), paused, standing_in(case)).status == 429
-
-
 def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_goes() -> None:
     """Traffic by the HTTPRoute sees no gap, whatever becomes of the Ingress."""
     settings = {"defaults": WEB | {"class": "internal"}, "limits": {"classes": ["internal"]}}
@@ -181,25 +174,15 @@ def test_what_somebody_has_edited_is_mended_in_place_although_the_settings_forbi
     assert attachments(answered(service(ON | OOPS), limits, edited)) == [], "of a refused one, nobody mends it"
 
 
-def test_a_redirect_has_a_filter_of_its_own_and_stays_beside_those_of_the_profile() -> None:
-    login = {"type": "ExtensionRef", "extensionRef": {"group": "traefik.io", "kind": "Middleware", "name": "sso"}}
-    profile = {"outputs": ["httproute"], "filters": [login], "tls": {"enabled": True, "redirect": True}}
-    settings = {"defaults": WEB, "profiles": {"sso": profile}}
-    standing = made({"ingress/profile": "sso"}, settings)
-    assert len(standing) == 2
-    assert answered(service(ON | OOPS), settings, *standing).status == 422
-
-
-@pytest.mark.parametrize("observed", ["nginx", None])
-def test_an_ingress_keeps_its_class_when_none_is_stated_any_more(observed: str | None) -> None:
+@pytest.mark.parametrize(
+    ("observed", "added", "expected"),
+    [("nginx", {}, "nginx"), (None, {}, None), ("nginx", {"kubernetes.io/ingress.class": "gce"}, None)],
+)
+def test_an_ingress_keeps_its_class_when_none_is_stated_any_more_unless_an_annotation_names_one(
+    observed: str | None, added: dict[str, str], expected: str | None
+) -> None:
     """The API server gives the cluster's default only to a new Ingress."""
     [ingress] = made({})
     classed = patched(ingress, {"spec": {"ingressClassName": observed}})
-    [desired] = attachments(answered(service(ON), {"defaults": {"class": None}}, classed))
-    assert desired["spec"].get("ingressClassName") == observed
-
-
-def test_an_ingress_loses_its_class_when_an_annotation_names_one() -> None:
-    by_annotation = {"defaults": {"class": None, "annotations": {"kubernetes.io/ingress.class": "gce"}}}
-    [desired] = attachments(answered(service(ON), by_annotation, *made({})))
-    assert "ingressClassName" not in desired["spec"]
+    [desired] = attachments(answered(service(ON), {"defaults": {"class": None, "annotations": added}}, classed))
+    assert desired["spec"].get("ingressClassName") == expected

@@ -2,6 +2,7 @@
 
 import tracemalloc
 
+import msgspec
 import pytest
 
 from ingress_manager.core import namespace_policy
@@ -27,13 +28,10 @@ def test_a_pause_is_that_of_the_namespace_or_the_general_one(
     policy = Policy(paused=paused, namespaces=namespaces)
     assert policy.pauses == told
     assert [name for name in "abcd" if policy.paused_in(name)] == list(where)
-    assert [name for name in "abcd" if policy.without_pause().paused_in(name)] == []
-
-
-def test_without_a_pause_all_else_stays() -> None:
     limits = Limits(hosts=("a.example.com",))
-    policy = Policy(paused=True, namespaces={"a": NamespaceSettings(limits=limits, paused=True)})
-    assert policy.without_pause() == Policy(namespaces={"a": NamespaceSettings(limits=limits)})
+    assert msgspec.structs.replace(policy, limits=limits).without_pause() == Policy(
+        limits=limits, namespaces=dict.fromkeys(namespaces, SILENT)
+    )
 
 
 def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_however_long_they_are() -> None:

@@ -14,14 +14,6 @@ from ingress_manager.core.settings import FILE_VARIABLE, parse
 from tests import golden
 from tests.words import ours
 
-
-def written(tmp_path: Path, text: str) -> Path:
-    """Return the path of a settings file that holds `text`."""
-    path = tmp_path / "settings.yaml"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 CASES = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encoding="utf-8"))
 
 
@@ -64,31 +56,32 @@ def test_a_wrong_type_is_told_first_then_a_wrong_text_then_a_contradiction(
     assert (error.value.line, error.value.path) == (line, path)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"nowhere\.yaml: No such file"):
-        load(tmp_path / "nowhere.yaml")
-
-
 @pytest.mark.parametrize(
-    ("held", "says"), [(b"host: \xff", "byte 7 is not UTF-8"), (b"host: \0", "is not YAML: unacceptable character")]
+    ("held", "says"),
+    [
+        (None, "No such file"),
+        (b"host: \xff", "byte 7 is not UTF-8"),
+        (b"host: \0", "is not YAML: unacceptable character"),
+    ],
 )
-def test_a_file_that_is_not_text_is_named(held: bytes, says: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_or_no_text_is_named(held: bytes | None, says: str, tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
-    path.write_bytes(held)
+    if held is not None:
+        path.write_bytes(held)
     with pytest.raises(SettingsError, match=rf"{path}: {says}"):
         load(path)
 
 
 def test_the_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FILE_VARIABLE, str(written(tmp_path, "defaults: {class: traefik}")))
-    assert from_environment().policy == Policy(Defaults(ingress_class="traefik")).whole
+    path, text = tmp_path / "settings.yaml", "defaults: {class: traefik}"
+    path.write_text(text)
+    monkeypatch.setenv(FILE_VARIABLE, str(path))
     # As `sha256sum` prints it, so that an operator can compare.
-    assert from_environment().sha256 == hashlib.sha256(b"defaults: {class: traefik}").hexdigest()
+    expected = Policy(Defaults(ingress_class="traefik")).whole, hashlib.sha256(text.encode()).hexdigest()
+    assert from_environment() == expected
 
 
-@pytest.mark.parametrize("value", [None, ""])
-def test_without_a_file_the_defaults_hold(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(FILE_VARIABLE, raising=False)
-    if value is not None:
-        monkeypatch.setenv(FILE_VARIABLE, value)
+@pytest.mark.parametrize("environment", [{}, {FILE_VARIABLE: ""}])
+def test_without_a_file_the_defaults_hold(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.environ", environment)
     assert from_environment().policy == Policy().whole

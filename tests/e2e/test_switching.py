@@ -22,7 +22,6 @@ from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, 
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.processes import ReservedPort
 from devcluster.programs import find_traefik
 from devcluster.story import Stage
 from tests.e2e.conftest import SERVING_SETTINGS, nodes
@@ -224,7 +223,7 @@ def old_controller(cluster: DevCluster) -> Iterator[tuple[int, int]]:
     No package registry has ingress-nginx itself: it is an image alone.
     """
     with contextlib.ExitStack() as exits:
-        ports = [exits.enter_context(contextlib.closing(ReservedPort())).number for _ in range(3)]
+        ports = [cluster.processes.port() for _ in range(3)]
         create(cluster.api, INGRESS_CLASSES, "nginx", spec={"controller": "k8s.io/ingress-nginx"})
         exits.callback(cluster.api.delete, INGRESS_CLASSES, "nginx")
         points: Object = {

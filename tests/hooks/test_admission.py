@@ -19,7 +19,6 @@ from ingress_manager.core.policy import Admission, NamespaceSettings, Policy
 from ingress_manager.core.vocabulary import is_read_from_services
 from tests import golden
 from tests.core import made_up
-from tests.core.test_properties import ANY_SERVICES
 
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 DENY = Admission(deny=True)
@@ -93,11 +92,6 @@ def warnings_of(new: Object, policy: Policy) -> list[str]:
     return warnings
 
 
-def denying(policy: Policy) -> Policy:
-    """Return the same settings, by which what would be refused is denied."""
-    return msgspec.structs.replace(policy, admission=DENY)
-
-
 def check_same_words(refused: Refused, warnings: list[str]) -> None:
     """Raise AssertionError unless each warning is a problem of the refusal, and the others are counted."""
     more = MORE.fullmatch(warnings[-1])
@@ -120,7 +114,7 @@ def check_both_ways(new: Object, policy: Policy) -> None:
     """Raise AssertionError unless a new Service is warned of as it is refused, and denied in the Event's own line."""
     synced = sync.answer(body(sync_request(new)), policy.without_pause())
     warnings = [each for each in warnings_of(new, policy) if each != PAUSE]
-    response = response_to(review(new), denying(policy))
+    response = response_to(review(new), msgspec.structs.replace(policy, admission=DENY))
     if synced.status == 200:
         check_not_copied(new, json.loads(synced.body)["attachments"], warnings)
         assert response["allowed"]
@@ -138,7 +132,7 @@ def test_a_case_is_warned_of_if_and_as_it_is_refused(folder: Path) -> None:
             check_both_ways(case.service, case.policy)
 
 
-@given(ANY_SERVICES, made_up.policy(), st.sampled_from([False, False, True]))
+@given(made_up.ANY_SERVICES, made_up.policy(), st.sampled_from([False, False, True]))
 def test_any_service_is_warned_of_if_and_as_it_is_refused(new: Object, policy: Policy, paused: bool) -> None:
     check_both_ways(new, msgspec.structs.replace(policy, paused=paused))
 
@@ -173,22 +167,16 @@ def test_an_annotation_that_reaches_no_controller_is_told_unless_one_reads_it_fr
 
 
 def test_annotations_are_told_that_do_nothing_for_want_of_ingress_http_and_never_denied() -> None:
-    for annotations, told in (
-        (
-            {"ingress/htpp": "true"},
-            'ingress/htpp has no effect without ingress/http: "true"',
-        ),
-        ({"ingress/http": "true", "a.ingress/path": ""}, 'a.ingress/path has no effect without a.ingress/http: "true"'),
-    ):
+    misspelt, incomplete = {"ingress/htpp": "true"}, {"ingress/http": "true", "a.ingress/path": ""}
+    for annotations, key, switch in ((misspelt, "ingress/htpp", ""), (incomplete, "a.ingress/path", "a.")):
+        told = f'{key} has no effect without {switch}ingress/http: "true" [contradiction]'
         response = response_to(review(service(annotations)), DENYING)
-        assert (response["allowed"], response["warnings"]) == (True, [f"{told} [contradiction]"])
+        assert (response["allowed"], response["warnings"]) == (True, [told])
 
 
 def test_what_does_not_fit_into_what_the_api_server_passes_on_is_counted() -> None:
-    for others in (
-        {f"ingress/{'x' * 200}{number}": "" for number in range(30)},
-        {f"nginx.org/{n}": "" for n in range(30)},
-    ):
+    for begin in (f"ingress/{'x' * 200}", "nginx.org/"):
+        others = {f"{begin}{number}": "" for number in range(30)}
         *shown, last = warnings_of(service({"ingress/http": "true"} | others), Policy())
         assert (len(shown), last) == (MOST_WARNINGS, f"and {30 - MOST_WARNINGS} more")
 
@@ -233,7 +221,7 @@ def test_a_body_that_is_no_review_is_answered_400_in_one_line(sent: bytes) -> No
 def test_a_review_with_anything_in_it_is_answered_and_denied_only_if_its_service_is_refused(
     sent: Any, policy: Policy
 ) -> None:
-    answered = answer(json.dumps(sent).encode(), denying(policy))
+    answered = answer(json.dumps(sent).encode(), msgspec.structs.replace(policy, admission=DENY))
     assert answered.status in {200, 400}
     if answered.status == 200 and not json.loads(answered.body)["response"]["allowed"]:
         assert sync.answer(body(sync_request(sent["request"]["object"])), policy).status == 422

@@ -2,7 +2,7 @@
 
 import json
 import socket
-from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -10,35 +10,15 @@ from hooks import gunicorn_conf, logs
 from ingress_manager.core.settings import FILE_VARIABLE
 
 
-class NoSocket:
-    """A socket of a machine without IPv6."""
-
-    def __init__(self, *_arguments: Any) -> None:
-        raise OSError(97, "Address family not supported by protocol")
-
-
-class Ipv6Only:
-    """A socket of a machine on which [::] serves IPv6 alone (Linux with net.ipv6.bindv6only = 1)."""
-
-    def __init__(self, *_arguments: Any) -> None: ...
-
-    def __enter__(self) -> "Ipv6Only":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def bind(self, _address: object) -> None: ...
-
-    def getsockopt(self, *_arguments: Any) -> int:
-        return 1
-
-
 def test_it_listens_on_ipv6_and_ipv4_as_the_machine_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     if socket.has_dualstack_ipv6():
         assert gunicorn_conf.addresses(8080) == ["[::]:8080"]
-    monkeypatch.setattr(socket, "socket", NoSocket)
+    monkeypatch.setattr(socket, "socket", MagicMock(side_effect=OSError(97, "Address family not supported")))
     assert gunicorn_conf.addresses(8080) == ["0.0.0.0:8080"]
-    monkeypatch.setattr(socket, "socket", Ipv6Only)
+    # There, [::] serves IPv6 alone: Linux with net.ipv6.bindv6only = 1.
+    made = MagicMock()
+    made.return_value.__enter__.return_value.getsockopt.return_value = 1
+    monkeypatch.setattr(socket, "socket", made)
     assert gunicorn_conf.addresses(8080) == ["[::]:8080", "0.0.0.0:8080"]
 
 
@@ -54,3 +34,8 @@ def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
     line = json.loads(capsys.readouterr().err)
     assert (line["event"], line["level"]) == ("settings", "error")
     assert line["sentence"] == "settings file /nowhere/settings.yaml: No such file or directory"
+
+
+def test_after_each_request_others_have_their_turn() -> None:
+    """What that is for is shown in test_server.py."""
+    gunicorn_conf.post_request(None, None, None, None)

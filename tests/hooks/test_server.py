@@ -5,31 +5,30 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import requests
 
+from devcluster.api import wait_for
 from devcluster.build import REPOSITORY
+from devcluster.errors import ProcessDied
+from devcluster.gateway import answers
+from devcluster.processes import Process, Processes
 from devcluster.sync_requests import body, service, sync_request
 
 OPTED_IN = body(sync_request(service({"ingress/http": "true"})))
-GUNICORN = [sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf", "hooks.app:create_app()"]
-HEAD = f"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: {len(OPTED_IN)}\r\n\r\n".encode()
-EXPECTING = HEAD.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n")
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+HOOK = ("--config", "python:hooks.gunicorn_conf", "hooks.app:create_app()")
 
 
-@dataclass
-class Server:
-    process: subprocess.Popen[bytes]
+class Server(NamedTuple):
+    """A program that serves on loopback."""
+
+    process: Process
     port: int
-    home: Path
 
     @property
     def url(self) -> str:
@@ -41,16 +40,24 @@ class Server:
 
     def answer_to(self, sent: bytes) -> bytes:
         """Return what comes back for the raw bytes `sent`, until the server closes."""
-        with self.connect() as connection:
+        with self.connect() as connection, connection.makefile("rb") as received:
             connection.sendall(sent)
-            received = b""
-            while chunk := connection.recv(65536):
-                received += chunk
-            return received
+            return received.read()
 
-    def log_lines(self) -> list[dict[str, object]]:
-        """Return all that the process has printed so far."""
-        return [json.loads(line) for line in (self.home / "log").read_text().splitlines()]
+    def log_lines(self) -> list[dict[str, str]]:
+        """Return all that it has logged so far. Raises ValueError unless all of it is JSON."""
+        return [json.loads(line) for line in self.process.log_path.read_text().splitlines()]
+
+    def events(self) -> list[str]:
+        """Return what has happened, by the log."""
+        return [line["event"] for line in self.log_lines()]
+
+    def check_ended(self) -> None:
+        """Raise AssertionError unless it ends by itself, in good order, and has printed nothing but its log."""
+        wait_for(lambda: not self.process.running, 60, what="its end")
+        with pytest.raises(ProcessDied, match="ended with status 0"):
+            self.process.check_alive()
+        assert "bug" not in self.events()
 
 
 def free_port() -> int:
@@ -60,60 +67,36 @@ def free_port() -> int:
         return port
 
 
+def is_ready(server: Server) -> bool:
+    """Return whether the hook answers that it is ready."""
+    return answers(server.port, "/readyz")
+
+
 @contextlib.contextmanager
-def serving(home: Path, host: str = "127.0.0.1") -> Iterator[Server]:
-    """Start the hook, with a HOME of its own; it is stopped, and must stop, at the end."""
-    port = free_port()
-    with started([*GUNICORN, "--bind", f"{host}:{port}"], home, port) as server:
-        until_ready(server)
+def serving(
+    *options: str, host: str = "127.0.0.1", is_ready: Callable[[Server], object] = is_ready
+) -> Iterator[Server]:
+    """Start gunicorn on a free port, and yield it when it is ready; it ends with the context."""
+    with Processes() as processes:
+        port = free_port()
+        command = [sys.executable, "-m", "gunicorn", f"--bind={host}:{port}", *options]
+        server = Server(processes.add("server", command, cwd=REPOSITORY), port)
+        server.process.start()
+        server.process.wait_ready(lambda: is_ready(server))
         yield server
 
 
-@contextlib.contextmanager
-def started(command: list[str], home: Path, port: int) -> Iterator[Server]:
-    """Start a program that is to serve on a port; it is stopped, and must stop, at the end."""
-    with (home / "log").open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=REPOSITORY,
-            env={**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(home)},
-            stdout=log,
-            stderr=log,
-        )
-        try:
-            yield Server(process, port, home)
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def until_ready(server: Server, probe: str = "", get: Callable[..., requests.Response] = requests.get) -> None:
-    """Return when it answers; raises AssertionError when it ends, or after 300 attempts, each of a minute at most."""
-    for _ in range(300):
-        try:
-            get(probe or f"{server.url}/readyz", timeout=60).raise_for_status()
-        except requests.ConnectionError:
-            assert server.process.poll() is None, (server.home / "log").read_text()
-            time.sleep(0.1)
-        else:
-            return
-    raise AssertionError("it did not become ready in 300 attempts")
-
-
-def until_closed(server: Server) -> None:
-    """Return when it takes no new connection: it stops."""
-    with contextlib.suppress(ConnectionRefusedError):
-        for _ in range(300):
-            server.connect().close()
-            time.sleep(0.1)
-        raise AssertionError("it still took connections after 30 s")
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Yield a running hook that the tests share; none of them may stop it."""
-    with serving(tmp_path_factory.mktemp("shared")) as running:
+def server() -> Iterator[Server]:
+    """Yield a running hook that the tests share."""
+    with serving(*HOOK) as running:
         yield running
+
+
+def check_answers(server: Server) -> None:
+    """Raise AssertionError unless the hook answers Metacontroller, again and again."""
+    for _ in range(20):
+        assert requests.post(f"{server.url}/sync", data=OPTED_IN, timeout=60).status_code == 200
 
 
 def test_what_others_would_take_for_more_is_refused_or_changes_nothing(server: Server) -> None:
@@ -127,17 +110,13 @@ def test_what_others_would_take_for_more_is_refused_or_changes_nothing(server: S
 
 @pytest.mark.thorough
 def test_hundreds_of_connections_that_hang_hold_up_nobody_else(server: Server) -> None:
-    hang = (
-        b"",
-        HEAD + OPTED_IN[:10],
-        b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: 8000000\r\n\r\n" + b" " * 100_000,
-    )
+    head = b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: %d\r\n\r\n"
+    hang = (b"", head % 100 + OPTED_IN[:10], head % 8_000_000 + b" " * 100_000)
     with contextlib.ExitStack() as exits:
         for number in range(850):
             connection = exits.enter_context(server.connect())
             connection.sendall(hang[2 if number > 830 else number % 2])
-        for _ in range(20):
-            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=60).status_code == 200
+        check_answers(server)
 
 
 BUSY = {
@@ -149,67 +128,47 @@ BUSY = {
 }
 """What a client sends once, and what it then goes on sending as fast as it can."""
 
-SEND_FOR_EVER = """
-import contextlib, socket, sys, threading
-from devcluster.build import REPOSITORY
-port, first, then = int(sys.argv[1]), bytes.fromhex(sys.argv[2]), bytes.fromhex(sys.argv[3])
-while True:
-    with socket.create_connection(("127.0.0.1", port)) as connection, contextlib.suppress(OSError):
-        def take():
-            with contextlib.suppress(OSError):
-                while connection.recv(1 << 20): pass
-        threading.Thread(target=take, daemon=True).start()
-        connection.sendall(first)
-        while True:
-            connection.sendall(then)
-"""
-
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("first", "then"), BUSY.values(), ids=BUSY.keys())
 def test_a_client_that_never_stops_sending_holds_up_nobody_else(server: Server, first: bytes, then: bytes) -> None:
-    client = subprocess.Popen([sys.executable, "-c", SEND_FOR_EVER, str(server.port), first.hex(), then.hex()])
+    is_over = threading.Event()
+
+    def take(connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while connection.recv(1 << 20):
+                pass
+
+    def send() -> None:
+        while not is_over.is_set():
+            with contextlib.suppress(OSError), server.connect() as connection:
+                threading.Thread(target=take, args=(connection,), daemon=True).start()
+                connection.sendall(first)
+                while not is_over.wait(0):
+                    connection.sendall(then)
+
+    client = threading.Thread(target=send)
+    client.start()
     try:
-        time.sleep(1)
-        for _ in range(20):
-            assert requests.post(server.url + "/sync", data=OPTED_IN, timeout=60).status_code == 200
-        assert client.poll() is None, "it was still sending"
+        check_answers(server)
+        assert client.is_alive(), "it was still sending"
     finally:
-        client.kill()
-        client.wait()
+        is_over.set()
+        client.join()
 
 
-def test_ctrl_c_ends_it_without_a_traceback(tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
-        events = [str(line["event"]) for line in server.log_lines()]
-        (worker,) = [int(event.rpartition(" ")[2]) for event in events if event.startswith("Booting worker")]
-        for process in (worker, server.process.pid):  # a terminal tells both
-            os.kill(process, signal.SIGINT)
-        assert server.process.wait(30) == 0
-    assert server.log_lines(), "all of it is JSON"
+def test_ctrl_c_ends_it_without_a_traceback() -> None:
+    with serving(*HOOK) as server:
+        [worker] = [event.rpartition(" ")[2] for event in server.events() if event.startswith("Booting worker")]
+        os.kill(int(worker), signal.SIGINT)  # a terminal tells both; its master is to end it
+        check_answers(server)
+        os.kill(server.process.pid, signal.SIGINT)
+        server.check_ended()
+        *_, told, ended, _ = server.events()
+    assert (told, ended) == ("Handling signal: int", f"Worker exiting (pid: {worker})")
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="This machine has no IPv6, so [::] was not tested.")
-def test_on_the_address_that_it_binds_it_serves_ipv6_and_ipv4(tmp_path: Path) -> None:
-    with serving(tmp_path, host="[::]") as server:
-        for address in ("127.0.0.1", "[::1]"):
-            assert requests.get(f"http://{address}:{server.port}/healthz", timeout=60).text == "ok\n"
-
-
-def test_with_wrong_settings_it_does_not_start_and_says_why_without_a_traceback(tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text("defaults:\n  hots: example.org\n")
-    ended = subprocess.run(
-        [*GUNICORN, "--bind", "127.0.0.1:0"],
-        cwd=REPOSITORY,
-        env={**os.environ, "INGRESS_MANAGER_SETTINGS": str(tmp_path / "settings.yaml")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.returncode == 2
-    (told,) = [line for line in map(json.loads, ended.stderr.splitlines()) if line["level"] == "error"]
-    assert told["sentence"] == (
-        f"settings file {tmp_path / 'settings.yaml'}: line 2: defaults.hots is not a setting; did you mean host?"
-    )
-    assert "Traceback" not in ended.stderr
+def test_on_the_address_that_it_binds_it_serves_ipv6_and_ipv4() -> None:
+    with serving(*HOOK, host="[::]") as server:
+        assert answers(server.port, "/healthz", address="::1")

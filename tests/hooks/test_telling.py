@@ -1,4 +1,4 @@
-"""When a refusal is told. tests/e2e/test_promises.py shows what that is for."""
+"""When a refusal is told. test_app.py has it as Metacontroller sees it; tests/e2e/test_promises.py, what it is for."""
 
 from zlib import crc32
 
@@ -6,9 +6,8 @@ import pytest
 
 from devcluster.sync_requests import body, service, sync_request
 from hooks import telling
-from hooks.gunicorn_conf import post_request
 from hooks.sync import HOUR, decode
-from hooks.telling import LATER_SECONDS, MISSING, REMOVED, Bucket, Memory
+from hooks.telling import LATER_SECONDS, MISSING, Bucket, Memory
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 from ingress_manager.core.kubernetes import Service
 
@@ -64,14 +63,6 @@ def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace_a
     assert memory.of_refused(person, 0, HALF) == TOLD
 
 
-def test_who_lost_an_ingress_to_changed_settings_is_told_why_at_once_although_the_service_is_old() -> None:
-    memory, asking = Memory(), stored()
-    memory.take(REMOVED, asking.metadata.uid, HALF)
-    assert memory.of_refused(asking, OLD, HALF) == TOLD
-    status, later = memory.of_refused(asking, OLD, HALF + 1)
-    assert (status, later in RESYNC_SECONDS) == (429, True)
-
-
 def test_what_is_not_there_is_told_once_it_was_asked_for_and_is_asked_for_in_between() -> None:
     memory, asking = Memory(), stored()
     found = [memory.of_missing(asking, age, HALF + age) for age in (0, 2, 6, 6, 12, 18, 40, 59, 61)]
@@ -95,7 +86,3 @@ def test_what_is_asked_for_too_often_is_asked_for_later_and_once_in_five_minutes
     assert {(status, later in LATER_SECONDS) for status, later in second[20:]} == {(429, True)}
     memory.forget(MISSING, many[29].metadata.uid)
     assert memory.of_missing(many[29], 1, HALF + 302) == ASKED, "it was there in between"
-
-
-def test_after_each_request_others_have_their_turn() -> None:
-    post_request(None, None, None, None)

@@ -26,7 +26,7 @@ HOOK = "localhost/ingress-manager:tested"
 def archives(folder: Path) -> list[Path]:
     """Write the archives of the images that a node needs into a folder, and return them.
 
-    Raises MissingProgram for a program that is neither here nor can be had, BuildFailed and CommandFailed.
+    Raises MissingProgram for a program that is neither here nor can be had, and else DevClusterError.
     """
     metacontroller = find_metacontroller()
     if metacontroller is None:
