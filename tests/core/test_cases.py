@@ -1,6 +1,6 @@
 """Every case in tests/cases is a Service and what becomes of it; a new case needs no code. tests/golden.py says more.
 
-A value that is refused whatever else the Service is has a row in refused.yaml instead. The attacks of tests/attacks are
+A value that is refused whatever else the Service is stands in refused.yaml instead. The attacks of tests/attacks are
 cases, too; those that are sequences of steps are in tests/e2e/attacks.yaml.
 """
 
@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from devcluster.sync_requests import Object, body, service, sync_request
+from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.view.drift import merge
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import quoted
 from tests import golden
 from tests.words import ours
 
@@ -24,7 +25,8 @@ ONE_OF_EACH = [
 ]
 """For what shows the hook's answer elsewhere: an Ingress, HTTPRoutes beside one, nothing, and several problems."""
 FIELDS = ["why", "metadata", "annotations", "spec", "settings", "becomes"]
-REFUSED: list[Object] = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
+TABLE = Path(__file__).with_name("refused.yaml")
+REFUSED: dict[str, dict[str, list[str]]] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
 
 
 def check_fields(case: golden.Case, fields: list[str]) -> None:
@@ -54,12 +56,13 @@ def test_every_case_is_complete_and_says_why_it_exists() -> None:
         check_fields(case, FIELDS)
 
 
-@pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["why"])
-def test_the_value_is_refused_as_the_table_says(row: Object) -> None:
-    answered = answer(body(sync_request(service({"ingress/http": "true"} | row["annotations"]))), Policy())
-    sentences = zip(row["says"].split(" · "), row.get("reasons", ["invalid-value"]), strict=True)
-    said = " · ".join(f"{sentence} [{reason}]" for sentence, reason in sentences)
-    assert (answered.status, ours(answered.body.decode())) == (422, f"{said}\n")
+@pytest.mark.parametrize("key", REFUSED)
+def test_the_value_is_refused_as_the_table_says(key: str) -> None:
+    for sentence, values in REFUSED[key].items():
+        for value in values:
+            answered = answer(body(sync_request(service({"ingress/http": "true", key: value}))), Policy())
+            said = f"{key}: {sentence.replace('VALUE', quoted(value))} [invalid-value]\n"
+            assert (answered.status, ours(answered.body.decode())) == (422, said)
 
 
 def test_every_attack_is_complete_and_says_where_it_comes_from_and_the_readme_names_every_finding() -> None:
