@@ -103,7 +103,7 @@ def test_the_readme_shows_a_case_and_an_answer_of_the_hook() -> None:
     service, ingress = (yaml.safe_load(block) for block in blocks("../README.md", "yaml") if "kind:" in block)
     [case] = [case for case in golden.cases_in(golden.CASES) if case.name == "host-and-tls"]
     service["metadata"]["uid"] = case.service["metadata"]["uid"]
-    assert (service, [ingress]) == (case.service, case.becomes)
+    assert (service, [ingress]) == (case.service, case.objects)
     [shown] = map(json.loads, blocks("../README.md", "json"))
     said = json.loads((FIXTURES / "new.answer.json").read_text(encoding="utf-8"))
     assert shown["attachments"] == said["attachments"]
