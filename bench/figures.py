@@ -8,7 +8,6 @@ import click
 
 from devcluster.build import Progress
 from devcluster.console import progress
-from tools.markdown import table
 
 BUSY = 1.5
 """A load average above this at the start makes the figures worth nothing on a small machine."""
@@ -35,8 +34,10 @@ class Section:
 def markdown(section: Section) -> str:
     """Return a Markdown table of a section, below its title. What isn't reached is marked."""
     marks = {None: "", True: "✔", False: "✘"}
-    rows = [(each.name, each.value, f"{each.to_reach} {marks[each.reached]}".strip()) for each in section.figures]
-    return f"**{section.title}**\n\n{table(('', 'measured', 'to reach'), rows)}\n"
+    rows = "".join(
+        f"| {each.name} | {each.value} | {each.to_reach} {marks[each.reached]} |\n" for each in section.figures
+    )
+    return f"**{section.title}**\n\n| | measured | to reach |\n|---|---|---|\n{rows}"
 
 
 def at_most(name: str, value: float, limit: float, shown: str) -> Figure:
