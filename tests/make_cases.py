@@ -1,8 +1,8 @@
 """The cases: `make cases` writes what becomes of each, and shows the changes. Read the diff before you commit it.
 
 tests/golden.py says what a case is; it is a Service in tests/cases, and what is on a cluster in the tables of commands
-below tests/commands. In tests/chart.yaml, what the values of each case change is written. Some cases
-are the examples of `ingress-manager play`, and are written into the package.
+below tests/commands. In tests/chart.yaml, what the values of each case change is written. Some cases are examples of
+`ingress-manager play`, and are written into the package.
 """
 
 import argparse
@@ -183,13 +183,9 @@ Dumper.add_representer(
 
 def written(content: Any) -> str:
     """Return content as YAML. Where it has a letter or sign that nobody expects in English, all are escaped."""
-
-    def dumped(*, allow_unicode: bool) -> str:
-        text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=allow_unicode)
-        return text
-
-    text = dumped(allow_unicode=True)
-    return text if all(char.isascii() or char in "…·–" for char in text) else dumped(allow_unicode=False)
+    expected = all(char.isascii() or char in "…·–" for char in json.dumps(content, ensure_ascii=False))
+    text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=expected)
+    return text
 
 
 def main() -> None:
