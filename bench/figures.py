@@ -7,7 +7,6 @@ import click
 
 from devcluster.build import Progress
 from devcluster.console import progress
-from tools.markdown import table
 
 BUSY = 1.5
 """A load average above this at the start makes the figures worth nothing on a small machine."""
@@ -30,4 +29,5 @@ def run(measure: Callable[[Progress], Iterable[Section]]) -> None:
         click.secho(f"THE MACHINE IS BUSY (load {load:.1f}): these figures say nothing.", fg="red", bold=True, err=True)
     with progress() as report:
         for title, figures in measure(report):
-            click.echo(f"**{title}**\n\n{table(('', 'measured', 'to reach'), figures)}\n")
+            rows = "".join(f"| {' | '.join(figure)} |\n" for figure in figures)
+            click.echo(f"**{title}**\n\n| | measured | to reach |\n|---|---|---|\n{rows}")

@@ -71,7 +71,7 @@ def ingress(case: Case) -> Object:
     usual = {"rules": {f"{case.name}.example.com": {"Prefix /": 80}}}
     own = case.stated.get("ingress", {})
     stated = own if {"rules", "default", "spec"} & {*own} else usual | own
-    made = golden.ingress(stated, {"name": case.name, "namespace": NAMESPACE})
+    made = golden.whole("Ingress", {"rules": {}} | stated, {"name": case.name, "namespace": NAMESPACE})
     made["metadata"] = metadata(stated.get("name", case.name), stated)
     made["spec"] |= stated.get("spec", {})
     return made

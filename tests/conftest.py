@@ -1,8 +1,6 @@
 """How hypothesis runs here, and how it is said what could not be tested."""
 
-import importlib
 import os
-import pkgutil
 import sys
 from collections import Counter
 from collections.abc import Generator
@@ -14,9 +12,6 @@ from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
 COVERING = {Path(__file__).with_name(name) for name in ("core", "hooks", "not_found")}
 """The tests that cover all of the core and of what the image runs."""
-
-MEASURED = ("ingress_manager", "hooks", "not_found")
-"""The packages whose coverage is measured, as in setup.cfg."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,17 +53,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         measured = config.getoption("--thorough") or not COVERING.isdisjoint(item.path.parents)
         if not measured or item.get_closest_marker("e2e") or is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker(pytest.mark.no_cover)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Import what is measured, which counts, before the tests are collected, which would take twice as long so."""
-    if sys.gettrace():
-        for package in map(importlib.import_module, MEASURED):
-            for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-                importlib.import_module(module.name)
-    with untraced():
-        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -67,34 +67,34 @@ def looked(case: Case) -> Looked:
 
 def objects(stated: list[Object]) -> list[Object]:
     """Return the objects, whole."""
-    items = [each for item in stated for each in apart(item)]
+    parts = [part for item in stated for part in apart(item)]
     services = {
-        number: since(service(each["Service"], number), each["Service"])
-        for number, each in enumerate(items, start=1)
-        if "Service" in each
+        number: since(service(short, number), short)
+        for number, (kind, short) in enumerate(parts, start=1)
+        if kind == "Service"
     }
-    return [services.get(number) or made(each, [*services.values()]) for number, each in enumerate(items, start=1)]
+    made_for = [*services.values()]
+    return [services.get(number) or made(*part, made_for) for number, part in enumerate(parts, start=1)]
 
 
-def apart(item: Object) -> list[Object]:
-    """Return the objects of an item, each by itself."""
-    if "kind" in item or "Service" not in item:
-        return [item]
-    own = item["Service"]
-    same = {"of": own.get("name", "shop")} | {key: own[key] for key in ("namespace", "host") if key in own}
-    return [{kind: short if kind == "Service" else same | short} for kind, short in item.items()]
+def apart(item: Object) -> list[tuple[str, Object]]:
+    """Return the objects of an item, each with its kind, which is empty where it is whole."""
+    if "kind" in item:
+        return [("", item)]
+    same: Object = {}
+    if "Service" in item:
+        own = {"name": "shop"} | item["Service"]
+        same = {"of": own["name"]} | {key: own[key] for key in ("namespace", "host") if key in own}
+    return [(kind, short if kind == "Service" else same | short) for kind, short in item.items()]
 
 
-def made(stated: Object, services: list[Object]) -> Object:
+def made(kind: str, short: Object, services: list[Object]) -> Object:
     """Return an object that is no Service."""
-    if "kind" in stated:
-        return stated
-    [(kind, short)] = stated.items()
-    if kind in {"Ingress", "HTTPRoute", "ListenerSet"}:
+    if not kind:
+        return short
+    if kind in golden.USUAL:
         return since(attachment(kind, short, services), short)
-    if kind == "Event":
-        return since(event(short, services), short)
-    return since(beside(kind, short), short)
+    return since(event(short, services) if kind == "Event" else beside(kind, short), short)
 
 
 def since(found: Object, short: Object) -> Object:
@@ -148,25 +148,15 @@ def attachment(kind: str, short: Object, services: list[Object]) -> Object:
     """Return an object that is made for a Service, or somebody's."""
     own = metadata({"name": short.get("of", "shop")} | short, MADE)
     of = own | {"name": short.get("of", own["name"])}
-    whole = {"Ingress": golden.ingress, "HTTPRoute": golden.httproute, "ListenerSet": golden.listenerset}[kind]
-    found = whole(usual(kind, short, of["name"]) | short, of)
-    if "of" not in short:
-        found["metadata"] = own
-    else:
-        found = as_made(found, short, own, services)
-    return found | (status(kind, short, found["spec"]) if {"address", "controller"} & {*short} else {})
-
-
-def usual(kind: str, short: Object, name: str) -> Object:
-    """Return what goes without saying of an object with hosts."""
-    if "host" not in short:
-        return {}
-    hosts = short["host"].split(", ")
-    return {
+    hosts = short["host"].split(", ") if "host" in short else []
+    usual: dict[str, Object] = {
         "Ingress": {"rules": {host: {"Prefix /": 80} for host in hosts}},
         "HTTPRoute": {"hosts": hosts},
-        "ListenerSet": {"at": "infrastructure/web/443", "secret": f"{name}-tls"},
-    }[kind]
+        "ListenerSet": {"at": "infrastructure/web/443", "secret": f"{of['name']}-tls"},
+    }
+    found = golden.whole(kind, usual[kind] | short, of)
+    found = as_made(found, short, own, services) if "of" in short else found | {"metadata": own}
+    return found | (status(kind, short, found["spec"]) if {"address", "controller"} & {*short} else {})
 
 
 def as_made(desired: Object, short: Object, own: Object, services: list[Object]) -> Object:
@@ -218,31 +208,29 @@ def event(short: Object, services: list[Object]) -> Object:
     return {"apiVersion": "v1", "kind": "Event", "metadata": own, "involvedObject": service, **said}
 
 
-AROUND: dict[str, Object] = {
-    "EndpointSlice": {
-        "apiVersion": "discovery.k8s.io/v1",
-        "addressType": "IPv4",
-        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
-        "endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
-    },
-    "Secret": {"apiVersion": "v1", "type": "kubernetes.io/tls"},
-    "IngressClass": {"apiVersion": "networking.k8s.io/v1"},
-    "Gateway": {"apiVersion": f"{golden.GATEWAY_API}/v1"},
-}
 LISTENERS = [{"name": "http", "port": 80, "protocol": "HTTP"}, {"name": "https", "port": 443, "protocol": "HTTPS"}]
 
 
 def beside(kind: str, short: Object) -> Object:
     """Return an object that stands around the others."""
-    found = AROUND[kind] | {"kind": kind}
+    own: Object = {}
     if kind == "EndpointSlice":
-        labels = {"kubernetes.io/service-name": short["of"]}
-        return found | {"metadata": metadata({"name": f"{short['of']}-x"} | short, CREATED, labels=labels)}
-    if kind == "Secret":
-        return found | {"metadata": metadata(short, CREATED), "data": {"tls.crt": short["crt"], "tls.key": ""}}
-    if kind == "IngressClass":
-        own = {"name": short.get("name", "nginx"), "creationTimestamp": NOW}
-        return found | {"metadata": own, "spec": {"controller": short.get("controller", "example.com/controller")}}
-    own = metadata({"name": "web", "namespace": "infrastructure"} | short, NOW)
-    said = {"status": {"addresses": [{"value": short["address"]}]}} if "address" in short else {}
-    return found | {"metadata": own, "spec": {"listeners": short.get("listeners", LISTENERS)}} | said
+        own = {"name": f"{short['of']}-x", "labels": {"kubernetes.io/service-name": short["of"]}}
+        rest: Object = {
+            "apiVersion": "discovery.k8s.io/v1",
+            "addressType": "IPv4",
+            "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
+            "endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
+        }
+    elif kind == "Secret":
+        rest = {"apiVersion": "v1", "type": "kubernetes.io/tls", "data": {"tls.crt": short["crt"], "tls.key": ""}}
+    elif kind == "IngressClass":
+        own = {"name": "nginx", "namespace": None}
+        controller = short.get("controller", "example.com/controller")
+        rest = {"apiVersion": "networking.k8s.io/v1", "spec": {"controller": controller}}
+    else:
+        own = {"name": "web", "namespace": "infrastructure"}
+        addresses = [{"value": short["address"]}] if "address" in short else []
+        spec = {"listeners": short.get("listeners", LISTENERS)}
+        rest = {"apiVersion": f"{golden.GATEWAY_API}/v1", "spec": spec, "status": {"addresses": addresses}}
+    return rest | {"kind": kind, "metadata": metadata(own | short, CREATED)}

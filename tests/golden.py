@@ -3,6 +3,8 @@ r"""Golden cases: tables of Services and what becomes of them, in YAML. All that
 A case is a name at the beginning of a line, and below it:
 
 why            the reason that the case exists, in a sentence
+from           what an attack is known from
+example        that it is an example of `ingress-manager play`: the group, a colon, and what the page calls it
 metadata       what the Service's metadata has beside the name shop, the namespace team-a and annotations
 annotations    those that it has beside `ingress/http: "true"`; `ingress/http: null` takes that one away
 spec           the Service's spec, if it isn't the one port 80
@@ -13,15 +15,13 @@ becomes        what the Service becomes; the last, and written by `make cases`, 
 annotations or ports, too. Behind the text, there may be what is before and behind all of them.
 
 A Service becomes objects, in which what goes without saying is left out (USUAL, `ingress` and `httproute` below say
-it); `nothing`; `refused 422`, with the sentences of the refusal; or `settings refused`, with those that say why the
-hook doesn't start with them.
+it); `nothing`; `refused 422`, with the sentences of the refusal; or `settings refused`, with why the hook doesn't start
+with them.
 """
 
 import copy
+import itertools
 import json
-import re
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -37,23 +37,20 @@ from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 
-Outcome = list[Object] | str
-"""The objects that a Service becomes; or a status and a refusal; or why the settings are refused."""
-
 TESTS = REPOSITORY / "tests"
-CASES, ATTACKS = TESTS / "cases", TESTS / "attacks"
-CASE = re.compile(r"^(\S+):\n((?: .*\n|\n(?=\n* ))+)", re.MULTILINE)
-SETTINGS_REFUSED, NO_SECRET = "settings refused", "no Secret"
+CASES = TESTS / "cases"
+OWN_CERTIFICATE = "no Secret"
 GATEWAY_API = "gateway.networking.k8s.io"
 USUAL: dict[str, Object] = {
-    "Ingress": {"rules": {"example.com": {"Prefix /": 80}}},
-    "HTTPRoute": {"hosts": ["example.com"]},
+    "Ingress": {"class": "nginx", "rules": {"example.com": {"Prefix /": 80}}},
+    "HTTPRoute": {
+        "to": "infrastructure/web/http",
+        "hosts": ["example.com"],
+        "rules": [{"paths": ["PathPrefix /"], "port": 80}],
+    },
     "ListenerSet": {},
 }
 """What an object is, unless a case states it: for the placeholder's host, as most Services of cases state none."""
-
-LISTENER, EVERY_PATH = "infrastructure/web/http", [{"paths": ["PathPrefix /"], "port": 80}]
-"""Where HTTPRoutes attach, and the rules that they have, unless stated."""
 MANAGED = {"app.kubernetes.io/managed-by": "ingress-manager"}
 
 
@@ -111,109 +108,71 @@ class Case:
         return parse(self.settings) if self.settings else Policy()
 
     @property
-    def becomes(self) -> Outcome:
-        """What the table says that the Service becomes. Raises KeyError when it doesn't."""
-        return whole(self.stated["becomes"], self.service["metadata"])
+    def answered(self) -> tuple[int, str]:
+        """The status and the text of the hook's answer. Raises SettingsError when it doesn't start."""
+        answered = answer(body(sync_request(self.service)), self.policy)
+        return answered.status, answered.body.decode()
 
     @property
-    def ingresses(self) -> list[Object]:
-        """The Ingresses that the table says that the Service becomes."""
-        return [made for made in self.becomes if isinstance(made, dict) and made["kind"] == "Ingress"]
-
-    def outcome(self) -> Outcome:
-        """Return what the Service becomes by the hook's answer."""
+    def objects(self) -> list[Object]:
+        """What the Service becomes; nothing where it is refused, or the settings are."""
         try:
-            policy = self.policy
+            status, text = self.answered
+        except SettingsError:
+            return []
+        made: list[Object] = json.loads(text)["attachments"] if status == 200 else []
+        return made
+
+    @property
+    def becomes(self) -> Any:
+        """The same as a case says it, or what is said of the refusal. Raises ValueError for what no case can say."""
+        try:
+            status, text = self.answered
         except SettingsError as error:
-            return f"{SETTINGS_REFUSED} {error}"
-        answered = answer(body(sync_request(self.service)), policy)
-        if answered.status != 200:
-            return f"refused {answered.status} {answered.body.decode()}"
-        attachments: list[Object] = json.loads(answered.body)["attachments"]
-        return attachments
+            return {"settings refused": [str(error)]}
+        if status != 200:
+            return {f"refused {status}": text.removesuffix("\n").split(" · ")}
+        of = self.service["metadata"]
+        return [{made["kind"]: short(made, of)} for made in self.objects] or "nothing"
 
 
 @cache
 def cases_in(folder: Path) -> list[Case]:
-    """Return the cases of all tables in a folder. Raises ValueError when two have the same name."""
-    files = sorted(folder.glob("*.yaml"))
-    cases = [case for file in files for case in read(file)]
-    if twice := [name for name, count in Counter(case.name for case in cases).items() if count > 1]:
-        raise ValueError(f"several cases in {folder} have the name {twice[0]}")
-    return cases
+    """Return the cases of all tables in a folder."""
+    return [case for file in sorted(folder.glob("*.yaml")) for case in read(file)]
 
 
-def read(file: Path) -> Iterator[Case]:
-    """Yield the cases of a table. Raises ValueError for what is no case."""
-    text = file.read_text(encoding="utf-8")
-    if stray := re.search(r"^[^#\n].*", CASE.sub("", text), re.MULTILINE):
-        raise ValueError(f"{file.name}: this line belongs to no case: {stray[0]}")
-    for found in CASE.finditer(text):
-        try:
-            yield Case(found[1], yaml.load(found[2], Loader))  # noqa: S506  (it is a safe one)
-        except yaml.MarkedYAMLError as error:
-            line = text.count("\n", 0, found.start(2)) + 1 + (error.problem_mark.line if error.problem_mark else 0)
-            raise ValueError(f"{file.name}:{line}: the case {found[1]} is not YAML: {error.problem}") from error
-
-
-def listenerset(short: Object, of: Object) -> Object:
-    """Return a ListenerSet: `at` is the namespace, name and port of its Gateway."""
-    namespace, gateway, port = short["at"].split("/")
-    parent = {"group": GATEWAY_API, "kind": "Gateway", "namespace": namespace, "name": gateway}
-    certificate = {"group": "", "kind": "Secret", "name": short["secret"]}
-    listener = {
-        "name": "https",
-        "port": int(port),
-        "protocol": "HTTPS",
-        "tls": {"mode": "Terminate", "certificateRefs": [certificate]},
-        "allowedRoutes": {"namespaces": {"from": "Same"}},
-    }
-    listener |= {"hostname": short["host"]} if "host" in short else {}
-    spec = {"parentRef": parent, "listeners": [listener]}
-    return {"apiVersion": f"{GATEWAY_API}/v1", "kind": "ListenerSet", "metadata": metadata(short, of), "spec": spec}
-
-
-def short_listenerset(made: Object, of: Object) -> Object:
-    """Return what a case says of a ListenerSet."""
-    parent, [listener] = made["spec"]["parentRef"], made["spec"]["listeners"]
-    found = short_metadata(made, of) | {"at": f"{parent['namespace']}/{parent['name']}/{listener['port']}"}
-    found |= {"host": listener["hostname"]} if "hostname" in listener else {}
-    return found | {"secret": listener["tls"]["certificateRefs"][0]["name"]}
+def read(file: Path) -> list[Case]:
+    """Return the cases of a table. Raises YAMLError for what is not YAML."""
+    with file.open(encoding="utf-8") as text:
+        return list(itertools.starmap(Case, yaml.load(text, Loader).items()))  # noqa: S506  (it is a safe one)
 
 
 # ------------------------------------------------------------------------------------------ what goes without saying
 
 
-def whole(becomes: Any, of: Object) -> Outcome:
-    """Return what a case says that a Service becomes, whole; `of` is the Service's metadata."""
-    if becomes == "nothing":
-        return []
-    if isinstance(becomes, list):
-        wholes = {"Ingress": ingress, "HTTPRoute": httproute, "ListenerSet": listenerset}
-        return [wholes[kind](USUAL[kind] | short, of) for made in becomes for kind, short in made.items()]
-    [(what, sentences)] = becomes.items()
-    return f"{what} {'; '.join(sentences)}" if what == SETTINGS_REFUSED else f"{what} {' · '.join(sentences)}\n"
+def whole(kind: str, short: Object, of: Object) -> Object:
+    """Return the object of which a case says this; `of` is the Service's metadata."""
+    makers = {"Ingress": ingress, "HTTPRoute": httproute, "ListenerSet": listenerset}
+    return makers[kind](USUAL[kind] | short, of)
 
 
-def short(outcome: Outcome, of: Object) -> Any:
-    """Return the same as a case says it. Raises ValueError for what no case can say."""
-    becomes: Any
-    if isinstance(outcome, str):
-        what, separator = (SETTINGS_REFUSED, "; ") if outcome.startswith(SETTINGS_REFUSED) else (outcome[:11], " · ")
-        becomes = {what: outcome.removeprefix(what)[1:].removesuffix("\n").split(separator)}
-    else:
-        shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute, "ListenerSet": short_listenerset}
-        kinds = [(made["kind"], made) for made in outcome]
-        becomes = [{kind: unusual(kind, shorts[kind](made, of))} for kind, made in kinds] or "nothing"
-    if whole(becomes, of) != outcome:
-        raise ValueError(f"tests/golden.py has no words for this: {outcome}")
-    return becomes
+def short(made: Object, of: Object) -> Object:
+    """Return what a case says of an object: what is not as usual. What it lacks is stated as empty.
 
-
-def unusual(kind: str, short: Object) -> Object:
-    """Return what a case says of an object: what is not as usual. What it lacks is stated as empty."""
-    lacks = {key: type(value)() for key, value in USUAL[kind].items() if key not in short}
-    return lacks | {key: value for key, value in short.items() if key not in USUAL[kind] or USUAL[kind][key] != value}
+    Raises ValueError for what no case can say.
+    """
+    kind, own = made["kind"], made["metadata"]
+    shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute, "ListenerSet": short_listenerset}
+    labels = {key: value for key, value in own["labels"].items() if key not in MANAGED}
+    stated = {"labels": labels, "annotations": own.get("annotations")}
+    found = {"name": own["name"]} if own["name"] != of["name"] else {}
+    found |= {key: value for key, value in stated.items() if value} | shorts[kind](made["spec"])
+    usual = USUAL[kind]
+    found = {key: value for key, value in found.items() if key not in usual or usual[key] != value}
+    if whole(kind, found, of) != made:
+        raise ValueError(f"tests/golden.py has no words for this: {made}")
+    return found
 
 
 def metadata(short: Object, of: Object) -> Object:
@@ -223,16 +182,8 @@ def metadata(short: Object, of: Object) -> Object:
     return made | {key: short[key] for key in ("annotations",) if key in short}
 
 
-def short_metadata(made: Object, of: Object) -> Object:
-    """Return what a case says of it."""
-    stated = made["metadata"]
-    labels = {key: value for key, value in stated["labels"].items() if key not in MANAGED}
-    found = {"name": stated["name"], "labels": labels, "annotations": stated.get("annotations")}
-    return {key: value for key, value in found.items() if value and value != of["name"]}
-
-
 def ingress(short: Object, of: Object) -> Object:
-    """Return an Ingress: of class nginx, unless stated; `tls` has each Secret's hosts, `rules` each path's port.
+    """Return an Ingress: `tls` has each Secret's hosts, `rules` each path's port.
 
     `no Secret` is the controller's own certificate. The port is one of the Service's, by its number or name, or
     `SERVICE:PORT`. The host "*" is none: every host.
@@ -247,81 +198,65 @@ def ingress(short: Object, of: Object) -> Object:
         split = ([*path.split(" ", 1), port] for path, port in ports.items())
         return [{"path": path, "pathType": path_type, "backend": backend(port)} for path_type, path, port in split]
 
-    spec: Object = {"ingressClassName": short.get("class", "nginx")}
+    spec: Object = {"ingressClassName": short["class"]}
     spec["defaultBackend"] = backend(short["default"]) if "default" in short else None
     spec["tls"] = [
-        ({"hosts": hosts} if hosts else {}) | ({"secretName": secret} if secret != NO_SECRET else {})
+        ({"hosts": hosts} if hosts else {}) | ({"secretName": secret} if secret != OWN_CERTIFICATE else {})
         for entry in short.get("tls", [])
         for secret, hosts in entry.items()
     ]
     spec["rules"] = [
         ({} if host == "*" else {"host": host}) | {"http": {"paths": paths(ports)}}
-        for host, ports in short.get("rules", {}).items()
+        for host, ports in short["rules"].items()
     ]
     stated = {key: value for key, value in spec.items() if value}
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata(short, of), "spec": stated}
 
 
-def short_ingress(made: Object, of: Object) -> Object:
-    """Return what a case says of an Ingress."""
-    spec = made["spec"]
-    found = short_metadata(made, of)
-
-    def port(backend: Object) -> int | str:
-        name, number_or_name = backend["service"]["name"], backend["service"]["port"]
-        [stated] = number_or_name.values()
-        return stated if name == of["name"] else f"{name}:{stated}"
-
-    if spec.get("ingressClassName") != "nginx":
-        found["class"] = spec.get("ingressClassName")
-    if "defaultBackend" in spec:
-        found["default"] = port(spec["defaultBackend"])
+def short_ingress(spec: Object) -> Object:
+    """Return what a case says of an Ingress that is made for a Service: the ports are its own, by number."""
+    found: Object = {"class": spec.get("ingressClassName")}
     if "tls" in spec:
-        found["tls"] = [{entry.get("secretName", NO_SECRET): entry.get("hosts", [])} for entry in spec["tls"]]
-    if "rules" in spec:
-        found["rules"] = {
-            rule.get("host", "*"): {
-                f"{path['pathType']} {path['path']}": port(path["backend"]) for path in rule["http"]["paths"]
-            }
-            for rule in spec["rules"]
+        found["tls"] = [{entry.get("secretName", OWN_CERTIFICATE): entry.get("hosts", [])} for entry in spec["tls"]]
+    found["rules"] = {
+        rule.get("host", "*"): {
+            f"{path['pathType']} {path['path']}": path["backend"]["service"]["port"]["number"]
+            for path in rule["http"]["paths"]
         }
+        for rule in spec["rules"]
+    }
     return found
 
 
 def httproute(short: Object, of: Object) -> Object:
     """Return an HTTPRoute: `to` is a Gateway's namespace, name and listener, or the first two of a ListenerSet.
 
-    The rest of a rule is the API's own. LISTENER and EVERY_PATH hold unless stated.
+    The rest of a rule is the API's own.
     """
 
     def match(path: str) -> Object:
         path_type, value = path.split(" ", 1)
         return {"path": {"type": path_type, "value": value}}
 
-    def rule(stated: Object) -> Object:
-        stated = dict(stated)
-        made: Object = {"matches": [match(path) for path in stated.pop("paths")]}
-        if port := stated.pop("port", None):
-            target = {"group": "", "kind": "Service", "name": of["name"], "port": port, "weight": 1}
-            made["backendRefs"] = [target]
-        return made | stated
+    def rule(paths: list[str], port: int | None = None, **stated: Any) -> Object:
+        target = {"group": "", "kind": "Service", "name": of["name"], "port": port, "weight": 1}
+        return {"matches": [match(path) for path in paths]} | ({"backendRefs": [target]} if port else {}) | stated
 
     def parent(listener: str) -> Object:
         namespace, name, *section = listener.split("/")
         kind = {"kind": "Gateway", "sectionName": section[0]} if section else {"kind": "ListenerSet"}
         return {"group": GATEWAY_API, "namespace": namespace, "name": name, **kind}
 
-    spec: Object = {"parentRefs": list(map(parent, short.get("to", LISTENER).split(", ")))}
-    spec |= {"hostnames": short["hosts"]} if short.get("hosts") else {}
-    spec["rules"] = [rule(stated) for stated in short.get("rules", EVERY_PATH)]
+    spec: Object = {"parentRefs": [parent(each) for each in short["to"].split(", ")]}
+    spec |= {"hostnames": short["hosts"]} if short["hosts"] else {}
+    spec["rules"] = [rule(**each) for each in short["rules"]]
     return {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute", "metadata": metadata(short, of), "spec": spec}
 
 
-def short_httproute(made: Object, of: Object) -> Object:
+def short_httproute(spec: Object) -> Object:
     """Return what a case says of an HTTPRoute."""
-    spec = made["spec"]
     parents = [
-        "/".join(each[key] for key in ("namespace", "name", "sectionName") if key in each)
+        "/".join([each[key] for key in ("namespace", "name", "sectionName") if key in each])
         for each in spec["parentRefs"]
     ]
     rules = []
@@ -330,7 +265,29 @@ def short_httproute(made: Object, of: Object) -> Object:
         for target in rule.get("backendRefs", []):
             stated["port"] = target["port"]
         rules.append(stated | {key: rule[key] for key in rule if key not in {"matches", "backendRefs"}})
-    found = short_metadata(made, of)
-    found |= {"to": ", ".join(parents)} if parents != [LISTENER] else {}
-    found |= {"hosts": spec["hostnames"]} if "hostnames" in spec else {}
-    return found | ({"rules": rules} if rules != EVERY_PATH else {})
+    return {"to": ", ".join(parents), "hosts": spec.get("hostnames", []), "rules": rules}
+
+
+def listenerset(short: Object, of: Object) -> Object:
+    """Return a ListenerSet: `at` is the namespace, name and port of its Gateway."""
+    namespace, gateway, port = short["at"].split("/")
+    certificate = {"group": "", "kind": "Secret", "name": short["secret"]}
+    listener = {
+        "name": "https",
+        "port": int(port),
+        "protocol": "HTTPS",
+        "tls": {"mode": "Terminate", "certificateRefs": [certificate]},
+        "allowedRoutes": {"namespaces": {"from": "Same"}},
+    }
+    listener |= {"hostname": short["host"]} if "host" in short else {}
+    parent = {"group": GATEWAY_API, "kind": "Gateway", "namespace": namespace, "name": gateway}
+    spec = {"parentRef": parent, "listeners": [listener]}
+    return {"apiVersion": f"{GATEWAY_API}/v1", "kind": "ListenerSet", "metadata": metadata(short, of), "spec": spec}
+
+
+def short_listenerset(spec: Object) -> Object:
+    """Return what a case says of a ListenerSet."""
+    parent, [listener] = spec["parentRef"], spec["listeners"]
+    host = {"host": listener["hostname"]} if "hostname" in listener else {}
+    [certificate] = listener["tls"]["certificateRefs"]
+    return {"at": f"{parent['namespace']}/{parent['name']}/{listener['port']}", **host, "secret": certificate["name"]}

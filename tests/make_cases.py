@@ -1,8 +1,8 @@
 """The cases: `make cases` writes what becomes of each, and shows the changes. Read the diff before you commit it.
 
-tests/golden.py says what a case is; it is a Service in tests/cases and tests/attacks, and what is on a cluster in the
-tables of commands below tests/commands. In tests/chart.yaml, what the values of each case change is written. Some cases
-are the examples of `ingress-manager play`, and are written into the package.
+tests/golden.py says what a case is; it is a Service in tests/cases, and what is on a cluster in the tables of commands
+below tests/commands. In tests/chart.yaml, what the values of each case change is written. Some cases are examples of
+`ingress-manager play`, and are written into the package.
 """
 
 import argparse
@@ -39,9 +39,10 @@ RELEASES = TESTS / "commands/release"
 UNINSTALLS = TESTS / "commands/uninstall"
 AUDITS = TESTS / "commands/audit"
 STATUSES = TESTS / "commands/status"
+CASE = re.compile(r"^(\S+):\n((?: .*\n|\n(?=\n* ))+)", re.MULTILINE)
 BECOMES = re.compile(r"^  becomes:.*\n(?:  [- ].*\n|\n(?=\n*  ))*", re.MULTILINE)
-WIDTH = 104
-"""Characters of a line that `make cases` writes, without its indentation."""
+WIDTH, FLOW = 104, 86
+"""Characters of a line that `make cases` writes, without its indentation; the latter if it holds several things."""
 
 FIELDS = ["why", "settings", "new", "forms", "objects", "becomes"]
 """Those of a case of a command, whose objects are as tests/dumps.py says; `new` are the settings to look ahead to, and
@@ -68,27 +69,15 @@ def uninstalled(case: Case) -> dict[str, str]:
 
 def audited(case: Case) -> dict[str, Any]:
     """Return what is found in a case of `audit`, or what its new settings would change."""
-    forms = ["table", *case.stated.get("forms", ())]
-    seen = dumps.looked(case)
+    seen, name, noun = dumps.looked(case), "audit", "finding"
     if "new" in case.stated:
-        new = parse(new_settings(case))
+        new = parse(as_yaml(case.stated["new"]))
         view = look(dumps.manifests(case), new.without_pause())
-        seen = seen._replace(view=view, findings=preview(view, new))
-    name, noun = ("changes", "change") if "new" in case.stated else ("audit", "finding")
-    return in_forms(name, {form: click.unstyle("".join(printed_audit(seen, form, noun))) for form in forms})
-
-
-def in_forms(table: str, texts: dict[str, str]) -> dict[str, Any]:
-    """Return what was printed in each form; a table has the name of what it tells."""
-    return {
-        table if form == "table" else form: json.loads(text) if form == "json" else text for form, text in texts.items()
-    }
-
-
-def new_settings(case: Case) -> str:
-    """Return the settings that a case of `audit` looks ahead to."""
-    new = case.stated["new"]
-    return new if isinstance(new, str) else as_yaml(new)
+        seen, name, noun = seen._replace(view=view, findings=preview(view, new)), "changes", "change"
+    found = {name: click.unstyle("".join(printed_audit(seen, "table", noun)))}
+    if "json" in case.stated.get("forms", ()):
+        found["json"] = json.loads("".join(printed_audit(seen, "json", noun)))
+    return found
 
 
 def status_of(case: Case, width: int = 0) -> dict[str, Any]:
@@ -96,19 +85,19 @@ def status_of(case: Case, width: int = 0) -> dict[str, Any]:
 
     Of JSON, what is null or empty is left out.
     """
-    seen = dumps.looked(case)
-    judge = Judge(seen)
-    found = list(judge.rows(seen.view.services.values()))
-    forms = ["table", *case.stated.get("forms", ())]
-    texts = {form: click.unstyle("".join(printed(found, [], form, width=width))) for form in forms if form != "service"}
+    seen, forms = dumps.looked(case), case.stated.get("forms", ())
+    services, judge = seen.view.services.values(), Judge(seen)
+    rows = list(judge.rows(services))
+    found: dict[str, Any] = {"table": "".join(printed(rows, [], "table", width=width))}
     if "service" in forms:
-        services = seen.view.services.values()
-        texts["service"] = "\n".join(told(each, judge.rows([each]), seen, width=width) for each in services)
-    if "json" in texts:
-        whole = json.loads(texts["json"])
-        exposed = [{key: value for key, value in row.items() if value} for row in whole["exposed"]]
-        return texts | {"json": whole | {"exposed": exposed}}
-    return texts
+        found["service"] = "\n".join(told(each, judge.rows([each]), seen, width=width) for each in services)
+    found = {form: click.unstyle(text) for form, text in found.items()}
+    if "json" in forms:
+        found["json"] = json.loads("".join(printed(rows, [], "json")))
+        found["json"]["exposed"] = [
+            {key: value for key, value in row.items() if value} for row in found["json"]["exposed"]
+        ]
+    return found
 
 
 COMMANDS: dict[Path, Callable[[Case], Any]] = {
@@ -120,19 +109,16 @@ COMMANDS: dict[Path, Callable[[Case], Any]] = {
 """The folders with tables of cases of commands, and what says what becomes of each case."""
 
 
-def answered(case: Case) -> Any:
-    """Return what the Service of a case becomes by the hook's answer, as a case says it."""
-    return golden.short(case.outcome(), case.service["metadata"])
-
-
 def update(file: Path, becomes: Callable[[Case], Any]) -> Iterator[str]:
     """Write what each case in a table becomes; yield the lines of the diff, none if nothing changes.
 
-    Raises ValueError, and writes nothing, if something in the table is no case.
+    Raises ValueError, and writes nothing, if two cases have the same name.
     """
     before = file.read_text(encoding="utf-8")
-    cases = iter([*golden.read(file)])
-    after = golden.CASE.sub(lambda found: updated(found[0], next(cases), becomes), before)
+    cases = {case.name: case for case in golden.read(file)}
+    if len(CASE.findall(before)) != len(cases):
+        raise ValueError(f"{file} has two cases of one name, or something that is no case")
+    after = CASE.sub(lambda found: updated(found[0], cases[found[1]], becomes), before)
     if after != before:
         file.write_text(after, encoding="utf-8")
     yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), file.name, file.name)
@@ -147,48 +133,17 @@ def updated(text: str, case: Case, becomes: Callable[[Case], Any]) -> str:
 
 
 EXAMPLES_FILE = REPOSITORY / "ingress_manager/commands/page/examples.json"
-COMMENT_WIDTH = 60
-"""Characters of a comment. On the page, there is room for that many."""
-
-
-EXAMPLES = {
-    "To begin with": {
-        "A host and a certificate": "host-and-tls",
-        "One annotation, and the defaults": "http-true",
-        "No annotation, and no Ingress": "http-absent",
-        "Every annotation": "every-annotation",
-    },
-    "Hosts, paths and ports": {
-        "Several hosts": "host-several",
-        "One exact path": "path-type-exact",
-        "A port by its name": "port-by-name",
-        "Several routes": "routes-take-the-rest-from-the-annotations",
-    },
-    "Mistakes": {
-        "An annotation with a slip of the pen": "annotation-unknown-refused",
-        "Which of the ports?": "port-ambiguous-refused",
-        "Off, and a certificate": "tls-false-and-secret-refused",
-        "One route, stated twice": "routes-trailing-slash-refused",
-    },
-    "What the settings decide": {
-        "A host for every Service": "settings-host-template",
-        "TLS for everyone by one issuer": "settings-tls-for-everyone-by-one-issuer",
-        "Hosts of each namespace's own": "policy-namespace-in-a-pattern",
-        "A host of another team": "policy-namespace-in-a-pattern-refused",
-        "Settings with a mistake": "settings-outputs-unknown-refused",
-    },
-    "Gateway API": {"An HTTPRoute": "httproute", "An Ingress and HTTPRoutes": "both-routes"},
-}
-"""The examples of `ingress-manager play` are cases: of each group, what the page calls one."""
+GROUPS = ["To begin with", "Hosts, paths and ports", "Mistakes", "What the settings decide", "Gateway API"]
+"""The groups of the examples of `ingress-manager play`, as the page has them. Cases are the examples."""
 
 
 def examples() -> str:
     """Return the content of EXAMPLES_FILE: what somebody would type for each example."""
-    cases = {case.name: case for case in golden.cases_in(golden.CASES)}
+    stated = ((case, case.stated.get("example", "")) for case in golden.cases_in(golden.CASES))
+    cases = [(case, *example.split(": ")) for case, example in stated if example]
     typed_in = [
-        {"group": group, "title": title, "service": typed(cases[name]), "settings": cases[name].settings}
-        for group, cases_of in EXAMPLES.items()
-        for title, name in cases_of.items()
+        {"group": group, "title": title, "service": typed(case), "settings": case.settings}
+        for case, group, title in sorted(cases, key=lambda each: GROUPS.index(each[1]))
     ]
     return json.dumps(typed_in, indent=1, ensure_ascii=False) + "\n"
 
@@ -197,25 +152,22 @@ def typed(case: Case) -> str:
     """Return the Service of a case as somebody would type it, below the reason for it."""
     service = case.service
     del service["metadata"]["uid"]
-    why = textwrap.fill(case.stated["why"], COMMENT_WIDTH, initial_indent="# ", subsequent_indent="# ")
+    # On the page, there is room for that many characters.
+    why = textwrap.fill(case.stated["why"], 60, initial_indent="# ", subsequent_indent="# ")
     return f"{why}\n{as_yaml(service)}"
 
 
 class Dumper(yaml.SafeDumper):
     """Writes what fits into a line in one."""
 
-    depth = 0
-
     def represent_data(self, data: Any) -> yaml.Node:
         """Return the node of `data`."""
-        self.depth += 1
         node = super().represent_data(data)
-        self.depth -= 1
         if isinstance(node, yaml.CollectionNode):
             line = yaml.safe_dump(data, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
-            fits = len(line) <= WIDTH - 6 * self.depth and line.count("\n") == 1
+            fits = len(line) <= FLOW and line.count("\n") == 1
             of_words = isinstance(data, list) and all(isinstance(item, str) and len(item) < 40 for item in data)
-            node.flow_style = self.depth > 0 and (fits or of_words)
+            node.flow_style = "becomes" not in data and (fits or of_words)
         return node
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
@@ -223,28 +175,22 @@ class Dumper(yaml.SafeDumper):
         return True
 
 
-def represent_text(dumper: Dumper, text: str) -> yaml.ScalarNode:
-    """Return a text in several lines as a block, in which each has its own."""
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, "|" if "\n" in text else None)
-
-
-Dumper.add_representer(str, represent_text)
+# A text in several lines is a block, in which each has its own.
+Dumper.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, "|" if "\n" in text else None)
+)
 
 
 def written(content: Any) -> str:
     """Return content as YAML. Where it has a letter or sign that nobody expects in English, all are escaped."""
-
-    def dumped(*, allow_unicode: bool) -> str:
-        text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=allow_unicode)
-        return text
-
-    text = dumped(allow_unicode=True)
-    return text if all(char.isascii() or char in "…·–" for char in text) else dumped(allow_unicode=False)
+    expected = all(char.isascii() or char in "…·–" for char in json.dumps(content, ensure_ascii=False))
+    text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=expected)
+    return text
 
 
 def main() -> None:
     """Write all cases, and what is made of them. Raises ValueError if something is no case."""
-    for folder, becomes in ({golden.CASES: answered, golden.ATTACKS: answered} | COMMANDS).items():
+    for folder, becomes in ({golden.CASES: lambda case: case.becomes} | COMMANDS).items():
         for table in sorted(folder.glob("*.yaml")):
             sys.stdout.writelines(update(table, becomes))
     sys.stdout.writelines(update(adoptions.TABLE, adoptions.becomes))

@@ -1,6 +1,6 @@
-"""The files of the Helm chart that are made: `make docs` writes them.
+"""The schema of the Helm chart's values: `make docs` writes it.
 
-values.yaml is the source of the schema of the values: whatever has a comment above it is a value, or a section of
+values.yaml is its source: whatever has a comment above it is a value, or a section of
 values. What Metacontroller, the API server and Prometheus need isn't made: files/ of the chart has links to the
 kustomize folders, which Helm follows, also when it packages the chart.
 """
@@ -8,7 +8,6 @@ kustomize folders, which Helm follows, also when it packages the chart.
 import ast
 import json
 import re
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from devcluster.build import REPOSITORY
 from ingress_manager.core import policy
 
 CHART = REPOSITORY / "charts/ingress-manager"
-VALUES = CHART / "values.yaml"
+VALUES, SCHEMA = CHART / "values.yaml", CHART / "values.schema.json"
 
 LONGEST_KEY = 253 + 1 + 63
 """Of labels or annotations. Where a key has more than 1,024 characters, Helm leaves out all of them, in silence."""
@@ -123,9 +122,3 @@ def types_of_settings(type_: type[msgspec.Struct]) -> dict[str, Any]:
                 **schema["properties"][field.encode_name],
             }
     return schemas
-
-
-FILES: dict[Path, Callable[[], str]] = {
-    CHART / "values.schema.json": values_schema,
-}
-"""The files of the chart that are made, and what makes each."""

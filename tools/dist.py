@@ -55,12 +55,16 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
             report(f"building {name}")
             (folder / name).write_text(manifests(folders, replaced, Path(temporary)), encoding="utf-8")
         report("building the wheel")
-        wheel(folder, copy(PACKAGED, Path(temporary) / "source"))
+        source = copy(PACKAGED, Path(temporary) / "source")
+        options = ("--no-deps", "--no-build-isolation", "--no-cache-dir", "--quiet", "--disable-pip-version-check")
+        make(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source)
         report("packaging the chart")
         chart = copy([CHART], Path(temporary) / "charts") / CHART
         make(get("helm", report), "package", chart, "--destination", folder)
         made = sorted(folder.iterdir())
-        (folder / SUMS).write_text(sums(made), encoding="utf-8")
+        # As `sha256sum` prints it.
+        sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made)
+        (folder / SUMS).write_text("".join(sums), encoding="utf-8")
         shutil.rmtree(to, ignore_errors=True)
         shutil.copytree(folder, to)
     return [to / path.name for path in (*made, folder / SUMS)]
@@ -75,12 +79,6 @@ def manifests(folders: tuple[str, ...], images: list[dict[str, str]], temporary:
         (own / "kustomization.yaml").write_text(yaml.safe_dump({"resources": [base], "images": images}))
         documents.append(kustomize(own))
     return "---\n".join(documents)
-
-
-def wheel(folder: Path, source: Path) -> None:
-    """Write the wheel into a folder."""
-    options = ("--no-deps", "--no-build-isolation", "--no-cache-dir", "--quiet", "--disable-pip-version-check")
-    make(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source)
 
 
 def copy(names: Sequence[str], to: Path) -> Path:
@@ -99,11 +97,6 @@ def copy(names: Sequence[str], to: Path) -> Path:
         path.chmod(0o755 if path.is_dir() else 0o644)
         os.utime(path, (epoch(), epoch()))
     return to
-
-
-def sums(paths: list[Path]) -> str:
-    """Return what `sha256sum` prints for files of one folder."""
-    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
 
 
 def epoch() -> int:

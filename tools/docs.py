@@ -45,18 +45,13 @@ SHOWN_INSIDE = {"Admission", "Tls", "Gateway"}
 """The settings' types whose fields stand in the table of the type that has them."""
 
 
-def annotations() -> str:
-    """Return the list of the annotations, each with what holds without it."""
-    return "\n".join(item(f"- `{each.key}` ({each.default}): {each.meaning}") for each in TABLE)
-
-
 def settings(
     type_: type[msgspec.Struct], built_in: msgspec.Struct | None = None, left_out: Collection[str] = ()
 ) -> str:
     """Return the list of the fields of one of the settings' types, each with what is built in, but for some."""
     types, stated = chart.types_of_settings(type_), msgspec.to_builtins(built_in) or {}
     rows = fields(types, type_.__name__, stated, left_out)
-    return "\n".join(item(f"- {name}{f' ({shown})' if shown else ''}: {meaning}") for name, meaning, shown in rows)
+    return listed(f"{name}{f' ({shown})' if shown else ''}: {meaning}" for name, meaning, shown in rows)
 
 
 def fields(
@@ -74,18 +69,15 @@ def fields(
         elif field == "ingressClasses":
             shown = "[the gateway's](#what-a-controller-reads)"
         else:
-            shown = "" if "$ref" in described or "default" not in facts else f"`{yaml_of(facts['default'])}`"
+            # As one would write it in the settings file.
+            value = yaml.safe_dump(facts.get("default"), default_flow_style=True).removesuffix("...\n").strip()
+            shown = "" if "$ref" in described or "default" not in facts else f"`{value}`"
         named = [each.get("$ref", "").rpartition("/")[2] for each in (described, *described.get("anyOf", ()))]
         shown_inside = SHOWN_INSIDE.intersection(named)
         if shown or not shown_inside:
             yield f"`{above}{field}`", described["description"], shown
         for inside in shown_inside:
             yield from fields(types, inside, built_in.get(field) or {}, (), f"{above}{field}.")
-
-
-def yaml_of(value: Any) -> str:
-    """Return a plain value as one would write it in the settings file."""
-    return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()
 
 
 def copied() -> str:
@@ -127,11 +119,6 @@ OF_INGRESS_NGINX = {
 }
 
 
-def refusals() -> str:
-    """Return a list of the reasons of a refusal, and of what to do about each."""
-    return described(REASONS.items())
-
-
 def compatibility() -> str:
     """Return the list of what the tests run with, from the files that pin it."""
     rows = (("Kubernetes", KUBERNETES), ("Metacontroller", METACONTROLLER), ("CRDs of the Gateway API", GATEWAY_API))
@@ -156,28 +143,28 @@ def kinds() -> str:
     return f"{rows}\n\nWarnings are {warnings}.\nHints are {hints}. All others are errors."
 
 
-def states() -> str:
-    """Return a list of the states of what is exposed."""
-    return described(STATES.items())
-
-
 def described(rows: Iterable[tuple[str, str]]) -> str:
     """Return a Markdown list of words and what they mean."""
-    return "\n".join(item(f"- `{word}`: {text}") for word, text in rows)
+    return listed(f"`{word}`: {text}" for word, text in rows)
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Return a Markdown list."""
+    return "\n".join(item(f"- {text}") for text in texts)
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    "annotations": annotations,
+    "annotations": lambda: listed(f"`{each.key}` ({each.default}): {each.meaning}" for each in TABLE),
     "settings": lambda: settings(Policy, left_out=("defaults", "limits", "profiles", "namespaces")),
     "defaults": lambda: settings(Defaults, BUILT_IN_DEFAULTS),
     "limits": lambda: settings(Limits, BUILT_IN_LIMITS),
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
     "copied": copied,
-    "refusals": refusals,
+    "refusals": lambda: described(REASONS.items()),
     "compatibility": compatibility,
     "ingress_nginx": of_ingress_nginx,
     "kinds": kinds,
-    "states": states,
+    "states": lambda: described(STATES.items()),
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
@@ -223,13 +210,13 @@ def output(command: str) -> str:
 def paths() -> list[Path]:
     """Return what is made from the code, or has parts that are."""
     pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md"))]
-    return [*pages, *chart.FILES]
+    return [*pages, chart.SCHEMA]
 
 
 def made(path: Path) -> str:
     """Return what a file should hold."""
-    if path in chart.FILES:
-        return chart.FILES[path]()
+    if path == chart.SCHEMA:
+        return chart.values_schema()
     return played(with_parts(path.read_text(encoding="utf-8")), "console", lambda each: output(each.command))
 
 

@@ -20,7 +20,12 @@ INDEX = "docs/README.md"
 BESIDE = {"The project": {"Contributing": "CONTRIBUTING.md", "Security": "SECURITY.md", "What is new": "CHANGELOG.md"}}
 """The pages that are in the menu, though the index doesn't name them."""
 
-STYLE = REPOSITORY / "tools/site.css"
+STYLE = """\
+/* A name in a table is read as one word: no line ends within it. A table that is too wide then is scrolled. */
+.md-typeset td code { word-break: normal; overflow-wrap: normal }
+.md-typeset td:first-child code { white-space: nowrap }
+.md-typeset td:not(:first-child) { min-width: 7rem }
+"""
 SOURCES = "https://github.com/ingress-manager/ingress-manager/blob/main"
 PICTURES = (".svg", ".webp", ".png")
 
@@ -81,7 +86,7 @@ def build() -> Path:
     for picture in (REPOSITORY / "docs").iterdir():
         if picture.name.endswith(PICTURES):
             shutil.copy(picture, put(f"docs/{picture.name}"))
-    shutil.copy(STYLE, put(STYLE.name))
+    put("site.css").write_text(STYLE, encoding="utf-8")
     config = yaml.safe_load((REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8"))
     config |= {"docs_dir": "pages", "site_dir": "html", "nav": nav}
     (BUILT / "mkdocs.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")

@@ -69,8 +69,8 @@ def test_a_plan_that_is_made_again_in_the_middle_gives_no_service_another_entran
 @pytest.mark.parametrize("case", golden.cases_in(golden.CASES), ids=lambda case: case.name)
 def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
     """Each Ingress of tests/cases, as if a person had written it, for a Service that has at most profiles yet."""
-    ingresses = case.ingresses
-    if not ingresses or len(ingresses) < len(case.becomes):
+    ingresses = case.objects
+    if not ingresses or {made["kind"] for made in ingresses} != {"Ingress"}:
         return
     shop, policy = case.service, case.policy
     stated = shop["metadata"].get("annotations") or {}

@@ -1,6 +1,6 @@
 """`check`: each part of an installation, broken by itself, is named with what to do.
 
-check/cluster.yaml has what a cluster has beside the manifests, check/cases.yaml what is otherwise in each case.
+check/cases.yaml has what a cluster has beside the manifests, and what is otherwise in each case.
 """
 
 import functools
@@ -28,8 +28,7 @@ from ingress_manager.commands.view.certificates import NOT_INSTALLED
 from tests.commands.commands import Cluster, listing, run
 from tests.manifests.objects import rendered
 
-HERE = Path(__file__).with_name("check")
-CASES = yaml.safe_load((HERE / "cases.yaml").read_text(encoding="utf-8"))
+CLUSTER, CASES = yaml.safe_load(Path(__file__).with_name("check").joinpath("cases.yaml").read_text("utf-8")).values()
 INSTALLED = ("manifests", "metacontroller/install", "metacontroller/listenerset")
 NOW = datetime(2026, 1, 4, 0, 1, tzinfo=UTC)
 HOST = "ingress-manager-admission.ingress-manager.svc"
@@ -48,7 +47,7 @@ def sound() -> str:
             for volume in each["spec"]["template"]["spec"].get("volumes", ()):
                 if "configMap" in volume:
                     volume["configMap"]["name"] = "ingress-manager-settings"
-    objects += yaml.safe_load((HERE / "cluster.yaml").read_text(encoding="utf-8"))["items"]
+    objects += CLUSTER
     return json.dumps(objects)
 
 

@@ -95,6 +95,7 @@ def test_the_crds_of_the_pages_are_those_that_are_tested() -> None:
 # The README, docs/hook.md and docs/settings.md.
 
 FIXTURES = REPOSITORY / "tests/fixtures"
+ANSWERS = yaml.safe_load((FIXTURES / "answers.yaml").read_text(encoding="utf-8"))
 SECONDS = datetime.fromisoformat("2026-11-21T10:55:53Z").timestamp()
 """A second after the Service of the fixtures was made."""
 
@@ -103,22 +104,21 @@ def test_the_readme_shows_a_case_and_an_answer_of_the_hook() -> None:
     service, ingress = (yaml.safe_load(block) for block in blocks("../README.md", "yaml") if "kind:" in block)
     [case] = [case for case in golden.cases_in(golden.CASES) if case.name == "host-and-tls"]
     service["metadata"]["uid"] = case.service["metadata"]["uid"]
-    assert (service, [ingress]) == (case.service, case.becomes)
+    assert (service, [ingress]) == (case.service, case.objects)
     [shown] = map(json.loads, blocks("../README.md", "json"))
-    said = json.loads((FIXTURES / "new.answer.json").read_text(encoding="utf-8"))
-    assert shown["attachments"] == said["attachments"]
+    assert shown["attachments"] == ANSWERS["new"]["attachments"]
 
 
-@pytest.mark.parametrize("expected", sorted(FIXTURES.glob("*.answer.*")), ids=lambda path: path.name)
-def test_the_hook_answers_a_request_as_the_file_beside_it_says(expected: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("request_file", sorted(FIXTURES.glob("*.json")), ids=lambda path: path.name)
+def test_the_hook_answers_a_request_as_the_file_beside_it_says(
+    request_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("time.time", lambda: SECONDS)
     monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
-    request = FIXTURES / f"{expected.name.partition('.')[0]}.json"
-    response = create_app().test_client().post("/sync", data=request.read_bytes())
-    if expected.suffix == ".json":
-        assert (response.status_code, response.json) == (200, json.loads(expected.read_text(encoding="utf-8")))
-    else:
-        assert (response.status_code, response.text) == (422, expected.read_text(encoding="utf-8"))
+    response = create_app().test_client().post("/sync", data=request_file.read_bytes())
+    said = ANSWERS[request_file.stem]
+    status = 422 if isinstance(said, str) else 200
+    assert (response.status_code, response.json or response.text) == (status, said)
 
 
 def test_the_page_of_the_hook_names_every_request_and_answer() -> None:

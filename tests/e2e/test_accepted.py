@@ -8,17 +8,12 @@ from devcluster.control_plane import ControlPlane
 from devcluster.sync_requests import Object
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
-from tests.core.test_cases import ATTACKS, CASES
+from tests.core.test_cases import CASES
 from tests.core.test_properties import desired_for
 from tests.e2e.objects import create
 
 RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "ListenerSet": LISTENERSETS}
-GOLDEN = [
-    pytest.param(made, id=f"{case.name}-{number}")
-    for case in (*CASES, *ATTACKS)
-    if isinstance(case.becomes, list)
-    for number, made in enumerate(case.becomes)
-]
+GOLDEN = [pytest.param(made, id=f"{case.name}-{number}") for case in CASES for number, made in enumerate(case.objects)]
 
 
 def accepted(plane: ControlPlane, sent: Object) -> Object:

@@ -40,8 +40,8 @@ ADDED = [
 def expected(folder: str) -> dict[tuple[str, str], Object]:
     """Return the objects that a folder in installed/ installs, by kind and name.
 
-    The folders are links to those that kustomize builds: what it makes of them is done here, too. Each patch of an
-    overlay adds entries to lists of one object.
+    That is a link to metacontroller/, whose folders kustomize builds: what it makes of them is done here, too. Each
+    patch of an overlay adds entries to lists of one object.
     """
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     found = [each for file in files for each in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
