@@ -9,7 +9,7 @@ import pytest
 from ingress_manager.core.settings import parse
 from tests.golden import Case
 from tests.helm import cases, changes, lacking, rendered, template
-from tests.manifests.objects import Build
+from tests.manifests.objects import build
 from tools import chart
 
 pytestmark = [
@@ -69,7 +69,7 @@ ADMISSION = {"admission": {"enabled": True}}
     ids=["controller", "httproute", "listenerset", "monitoring and admission", "openshift"],
 )
 def test_the_chart_makes_the_objects_that_kustomize_makes(
-    values: dict[str, Any], folders: list[str], components: list[str], build: Build
+    values: dict[str, Any], folders: list[str], components: list[str]
 ) -> None:
     resources = ["../manifests", *(f"../{each}" for each in folders)]
     built = build({"resources": resources, "components": [f"../{each}" for each in components]})
