@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object
+from devcluster.api import INGRESSES, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.gateway import lacking
@@ -18,13 +18,11 @@ from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.core.kubernetes import DECORATOR
-from ingress_manager.core.settings import FILE_VARIABLE
 from tests import adoptions
 from tests.e2e.audit import deleted, written
-from tests.e2e.objects import backend, by_hand, namespace
-from tests.e2e.people import Ended, commands_of, environment_of, mover, run, sh
+from tests.e2e.objects import backend, by_hand
+from tests.e2e.people import Ended, environment_of, mover, run
 from tests.e2e.traffic import asking
-from tests.golden import Case
 
 SETTINGS = adoptions.SETTINGS
 CASES = adoptions.cases()
@@ -42,27 +40,6 @@ def adopting(cluster: DevCluster) -> Iterator[DevCluster]:
     cluster.restart_hook(yaml.safe_load(SETTINGS.read_text()))
     yield cluster
     cluster.restart_hook(before)
-
-
-def create(stage: Stage, case: Case) -> Object:
-    """Create the Services and the Ingress of a case in the test's namespace, and return the Ingress."""
-    # The Ingress first: a Service may ask for one already.
-    *services, ingress = [
-        each | {"metadata": each["metadata"] | {"namespace": stage.namespace}} for each in adoptions.objects(case)
-    ]
-    made = stage.api.create(INGRESSES, ingress)
-    for service in services:
-        stage.api.create(SERVICES, service)
-    return made
-
-
-def create_pair(stage: Stage, ingress_class: str = "nginx") -> Object:
-    """Create the Service shop, and an Ingress of that name that leads to it; return that."""
-    stage.create_service("shop", {}, PORT)
-    host = f"shop.{stage.namespace}.example.com"
-    return stage.api.create(
-        INGRESSES, by_hand(stage.namespace, "shop", host, "shop", PORT, ingressClassName=ingress_class)
-    )
 
 
 def is_ours(ingress: Object) -> bool:
@@ -91,7 +68,15 @@ def settle(stage: Stage) -> None:
 def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched(
     adopting: DevCluster, stage: Stage, tmp_path: Path
 ) -> None:
-    before = {name: create(stage, CASES[name]) for name in (*EXACTLY, CHANGED, REFUSED)}
+    before: dict[str, Object] = {}
+    for name in (*EXACTLY, CHANGED, REFUSED):
+        *services, ingress = adoptions.objects(CASES[name])
+        for each in (*services, ingress):
+            each["metadata"]["namespace"] = stage.namespace
+        # The Ingress first: a Service may ask for one already.
+        before[name] = stage.api.create(INGRESSES, ingress)
+        for service in services:
+            stage.api.create(SERVICES, service)
     good = (*EXACTLY, CHANGED)
     kubeconfig = mover(adopting.control_plane, stage.namespace, tmp_path)
 
@@ -136,7 +121,9 @@ def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched
 
 def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluster: DevCluster, stage: Stage) -> None:
     """Metacontroller sees Services and Ingresses by two watches. It would delete the Ingress of an older Service."""
-    before = create_pair(stage)
+    stage.create_service("shop", {})
+    host = f"shop.{stage.namespace}.example.com"
+    before = stage.api.create(INGRESSES, by_hand(stage.namespace, "shop", host, "shop", ingressClassName="nginx"))
 
     def annotated() -> bool:
         return bool((stage.api.get(SERVICES, "shop", stage.namespace) or {})["metadata"].get("annotations"))
@@ -210,24 +197,3 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
         name: each["metadata"]["uid"] for name, each in ours.items()
     }
     assert not any(map(is_ours, now))
-
-
-def test_an_ingress_moves_in_and_out_again(cluster: DevCluster) -> None:
-    namespace(cluster.api, "team-a")
-    stage = Stage(cluster.api, "team-a", ingress_class=cluster.ingress_class)
-    before = create_pair(stage, stage.ingress_class or "nginx")
-    page = commands_of("docs/commands/adopt.md")
-    out = page.index("ingress-manager release team-a/shop")
-    page = page[: page.index("make uninstall")]
-    for commands, moved_in in ((page[:out], True), (page[out:], False)):
-        assert len(commands) > 2
-        for command in commands:
-            ended = sh(cluster.control_plane, command, environment={FILE_VARIABLE: str(cluster.settings_file)})
-            assert ended.stdout.strip() != ""
-        settle(stage)
-        now = stage.api.get(INGRESSES, "shop", "team-a")
-        assert now is not None
-        assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
-        assert is_ours(now) is moved_in
-    stage.api.delete(SERVICES, "shop", "team-a")
-    cluster.api.delete(NAMESPACES, "team-a")
