@@ -149,17 +149,18 @@ def test_a_command_runs_whole_with_the_rights_of_the_table_uses_all_of_them_and_
     _, _, port = plane.url.rpartition(":")
     arguments = [each.format(server=f"127.0.0.1:{port},{port}") for each in ARGUMENTS[command]]
 
-    def tried() -> tuple[int, bool]:
-        """Return the command's exit status, and whether it says that something could not be looked at."""
+    def run_it() -> tuple[int, bool, str]:
+        """Return the exit status, whether something could not be looked at, and all that is printed."""
         ended = run(plane, command, *arguments, kubeconfig=kubeconfig)
         printed = ended.stdout + ended.stderr
-        print(printed)  # it is shown when the test fails
-        return ended.returncode, "could not be looked at" in printed or "you lack the right" in printed
+        return ended.returncode, "could not be looked at" in printed or "you lack the right" in printed, printed
 
-    assert tried() == (2, True)
+    status, unseen, printed = run_it()
+    assert (status, unseen) == (2, True), printed
     rights = ones(command)
     give(plane, name, rights)
-    assert tried() in {(0, False), (1, False)}
+    status, unseen, printed = run_it()
+    assert (status in {0, 1}, unseen) == (True, False), printed
     # What is asked for in a namespace may be granted in all of them.
     asked = used(plane, f"{USERS}{name}")
     assert {each if each in rights else each._replace(namespace=None) for each in asked} == {*rights}
