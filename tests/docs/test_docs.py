@@ -5,7 +5,6 @@ import re
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -23,7 +22,6 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from ingress_manager.core.vocabulary import KNOWN, NGINX
 from tests import golden
-from tests.words import holds
 from tools import docs, markdown
 
 
@@ -84,7 +82,7 @@ def test_the_pages_say_what_becomes_of_every_annotation_that_is_known() -> None:
     assert [key for key in KNOWN if key not in keys] == []
 
 
-# The README, docs/hook.md and docs/settings.md.
+# The README and docs/hook.md.
 
 FIXTURES = REPOSITORY / "tests/fixtures"
 SECONDS = datetime.fromisoformat("2026-11-21T10:55:53Z").timestamp()
@@ -116,34 +114,6 @@ def test_the_hook_answers_a_request_as_the_file_beside_it_says(expected: Path, m
 def test_the_page_of_the_hook_names_every_request_and_answer() -> None:
     page = (docs.DOCS / "hook.md").read_text(encoding="utf-8")
     assert [path.name for path in FIXTURES.iterdir() if f"(../tests/fixtures/{path.name})" not in page] == []
-
-
-ROWS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize(
-    ("example", "key", "stated"),
-    [
-        pytest.param(example, key, stated, id=f"{row['example']}: {key}")
-        for example, row in zip(blocks("settings.md", "yaml"), ROWS, strict=True)
-        for key, stated in row["services"].items()
-    ],
-)
-def test_an_example_of_settings_makes_of_a_service_what_its_row_says(
-    example: str, key: str, stated: dict[str, Any]
-) -> None:
-    namespace, _, name = key.partition("/")
-    made = service({"ingress/http": "true", **stated.get("annotations", {})})
-    made["metadata"] |= {"name": name, "namespace": namespace, "labels": stated.get("labels", {})}
-    answered = answer(body(sync_request(made)), parse(example))
-    if "refused" in stated:
-        assert stated["refused"] in answered.body.decode()
-    elif answered.status == 429:
-        assert stated["made"] == [], "the namespace is paused"
-    else:
-        found = json.loads(answered.body)["attachments"]
-        found.sort(key=lambda each: (each["kind"], each["metadata"]["name"]))
-        assert holds(found, stated["made"]), found
 
 
 # The links of every page lead to a file of this repository, and to a heading in it; the index has every page.

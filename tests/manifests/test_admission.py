@@ -12,29 +12,16 @@ from hooks import admission_conf
 from hooks.app import create_webhook
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
-from tests.manifests.objects import build, find, one
+from tests.manifests.objects import build, one
 
 NAME = "ingress-manager-admission"
 
 
 @pytest.fixture(scope="module")
 def objects() -> list[Object]:
-    """Return the hook with both components, with an image and a setting that a kustomization states once."""
-    image = {"name": "registry.example.com/ingress-manager", "newName": "example.com/own", "newTag": "1.2.3"}
-    settings = {"name": "ingress-manager-settings", "namespace": "ingress-manager", "behavior": "merge"}
-    paused = {**settings, "literals": ["settings.yaml=paused: true"]}
+    """Return the hook with both components."""
     components = ["../manifests/admission", "../manifests/admission/cert-manager"]
-    stated = {"components": components, "images": [image], "configMapGenerator": [paused]}
-    return build({"resources": ["../manifests"], **stated})
-
-
-def test_its_pods_have_the_hooks_image_and_a_change_of_the_settings_rolls_both(objects: list[Object]) -> None:
-    hook, own = (one(objects, "Deployment", name)["spec"]["template"]["spec"] for name in ("ingress-manager", NAME))
-    for pod in (hook, own):
-        assert pod["containers"][0]["image"] == "example.com/own:1.2.3"
-        assert pod["volumes"][0]["configMap"]["name"] == one(objects, "ConfigMap")["metadata"]["name"]
-        assert pod["containers"][0]["securityContext"] == hook["containers"][0]["securityContext"]
-    assert one(objects, "ConfigMap") != find("manifests", "ConfigMap")
+    return build({"resources": ["../manifests"], "components": components})
 
 
 def test_it_listens_where_it_is_asked_and_answers_the_probes(objects: list[Object]) -> None:
