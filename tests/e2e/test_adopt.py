@@ -33,7 +33,7 @@ CHANGED, REFUSED = "class-by-annotation-accepted", "edited-in-place-refused"
 PORT = 8086
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def adopting(cluster: DevCluster) -> Iterator[DevCluster]:
     """Yield the cluster, whose hook has the settings of the cases."""
     before = yaml.safe_load(cluster.settings_file.read_text())
