@@ -1,19 +1,14 @@
 """The docs: what is made from the code is as the code makes it, and what they show is true."""
 
-import itertools
 import json
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import pytest
 import yaml
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from devcluster.build import REPOSITORY
 from devcluster.programs import GATEWAY_API as GATEWAY_API_CRDS
@@ -27,7 +22,6 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
 from ingress_manager.core.vocabulary import KNOWN, NGINX
 from tests import golden
-from tests.words import holds
 from tools import docs, markdown
 
 
@@ -42,12 +36,14 @@ def test_a_page_shows_each_command(name: str) -> None:
     assert any(re.search(f"ingress-manager {name}\\b", page) for page in pages)
 
 
-def test_what_check_takes_for_known_is_what_the_tests_run_with() -> None:
+def test_what_check_takes_for_known_and_the_pages_name_is_what_the_tests_run_with() -> None:
     assert GATEWAY_API_CRDS.removeprefix("v") in GATEWAY_API.tested
     assert docs.pinned("devcluster/controlplane/go.mod", r"k8s\.io/kubernetes v([\d.]+)") in KUBERNETES.tested
     pinned = docs.pinned("metacontroller/install/deployment.yaml", r"metacontroller:v([\d.]+)")
     assert pinned in METACONTROLLER.tested
     assert docs.pinned("charts/ingress-manager/Chart.yaml", r'kubeVersion: ">=([\d.]+)\.0-0"') == KUBERNETES.least
+    for page in ("docs/httproute.md", "gateway/README.md"):
+        assert docs.pinned(page, r"gateway-api/releases/download/([^/]+)/") == GATEWAY_API_CRDS
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -86,13 +82,7 @@ def test_the_pages_say_what_becomes_of_every_annotation_that_is_known() -> None:
     assert [key for key in KNOWN if key not in keys] == []
 
 
-def test_the_crds_of_the_pages_are_those_that_are_tested() -> None:
-    for page in ("httproute.md", "../gateway/README.md"):
-        found = re.findall(r"gateway-api/releases/download/([^/]+)/", (docs.DOCS / page).read_text(encoding="utf-8"))
-        assert found == [GATEWAY_API_CRDS], page
-
-
-# The README, docs/hook.md and docs/settings.md.
+# The README and docs/hook.md.
 
 FIXTURES = REPOSITORY / "tests/fixtures"
 ANSWERS = yaml.safe_load((FIXTURES / "answers.yaml").read_text(encoding="utf-8"))
@@ -126,40 +116,22 @@ def test_the_page_of_the_hook_names_every_request_and_answer() -> None:
     assert [path.name for path in FIXTURES.iterdir() if f"(../tests/fixtures/{path.name})" not in page] == []
 
 
-ROWS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize(
-    ("example", "key", "stated"),
-    [
-        pytest.param(example, key, stated, id=f"{row['example']}: {key}")
-        for example, row in zip(blocks("settings.md", "yaml"), ROWS, strict=True)
-        for key, stated in row["services"].items()
-    ],
-)
-def test_an_example_of_settings_makes_of_a_service_what_its_row_says(
-    example: str, key: str, stated: dict[str, Any]
-) -> None:
-    namespace, _, name = key.partition("/")
-    made = service({"ingress/http": "true", **stated.get("annotations", {})})
-    made["metadata"] |= {"name": name, "namespace": namespace, "labels": stated.get("labels", {})}
-    answered = answer(body(sync_request(made)), parse(example))
-    if "refused" in stated:
-        assert stated["refused"] in answered.body.decode()
-    elif answered.status == 429:
-        assert stated["made"] == [], "the namespace is paused"
-    else:
-        found = json.loads(answered.body)["attachments"]
-        found.sort(key=lambda each: (each["kind"], each["metadata"]["name"]))
-        assert holds(found, stated["made"]), found
-
-
 # The links of every page lead to a file of this repository, and to a heading in it; the index has every page.
 
-PARSER = MarkdownIt("commonmark").enable("table")
 INDEX = REPOSITORY / "docs/README.md"
 FOLDERS = [path for path in REPOSITORY.iterdir() if path.is_dir() and (path.name[0] != "." or path.name == ".github")]
 PAGES = sorted([*REPOSITORY.glob("*.md"), *(page for folder in FOLDERS for page in folder.rglob("*.md"))])
+
+
+def prose(page: Path) -> str:
+    """Return the text of a page without its blocks of code."""
+    text = page.read_text(encoding="utf-8")
+    return re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def links_of(page: Path) -> list[str]:
+    """Return where the links and the pictures of a page lead to, as they are written, those of its HTML too."""
+    return re.findall(r'(?:\]\(|\b(?:href|src|srcset)=")([^)"\s]+)', prose(page))
 
 
 def leads_somewhere(link: str, page: Path) -> bool:
@@ -172,45 +144,25 @@ def leads_somewhere(link: str, page: Path) -> bool:
     return not fragment or (shown.suffix == ".md" and fragment in anchors(shown))
 
 
-def parts(page: str) -> Iterator[Token]:
-    """Yield all tokens of a page: the text of a link can hold a picture."""
-    for token in PARSER.parse(page):
-        yield token
-        for inside in token.children or ():
-            yield from (inside, *(inside.children or ()))
-
-
-def links_of(page: str) -> list[str]:
-    """Return where the links and the pictures of a page lead to, as they are written, those of its HTML too."""
-    links = [str(token.attrs[name]) for token in parts(page) for name in ("href", "src") if name in token.attrs]
-    html = "".join(token.content for token in parts(page) if token.type.startswith("html"))
-    return links + re.findall(r'\b(?:href|src|srcset)="([^"]+)"', html)
-
-
 @cache
 def anchors(page: Path) -> list[str]:
     """Return what a link can have behind its # on a page: the names that GitHub gives the headings, and ids in HTML.
 
     The rules of GitHub: https://docs.github.com/en/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links
     """
-    text = page.read_text(encoding="utf-8")
-    html = "".join(token.content for token in parts(text) if token.type.startswith("html"))
-    found = re.findall(r'\b(?:id|name)="([^"]+)"', html)
-    for opening, inline in itertools.pairwise(PARSER.parse(text)):
-        if opening.type == "heading_open":
-            heading = "".join(each.content for each in inline.children or () if each.type in {"text", "code_inline"})
-            found.append(re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-"))
-    return found
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"\]\([^)]*\)", "", prose(page)), re.MULTILINE)
+    named = [re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings]
+    return named + re.findall(r'\b(?:id|name)="([^"]+)"', prose(page))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_every_link_leads_to_a_file_and_to_a_heading_in_it(page: Path) -> None:
-    links = [link for link in links_of(page.read_text(encoding="utf-8")) if ":" not in link]
+    links = [link for link in links_of(page) if ":" not in link]
     assert [link for link in links if not leads_somewhere(link, page)] == []
 
 
 def test_every_page_is_in_the_index_once() -> None:
-    linked = [INDEX.parent.joinpath(link).resolve() for link in links_of(INDEX.read_text(encoding="utf-8"))]
+    linked = [INDEX.parent.joinpath(link).resolve() for link in links_of(INDEX)]
     pages = [page for page in PAGES if page.is_relative_to(INDEX.parent) and page != INDEX]
     folders = [page for page in PAGES if page.name == "README.md" and page.parent not in {REPOSITORY, INDEX.parent}]
     folders = [page for page in folders if not page.is_relative_to(REPOSITORY / "tests")]

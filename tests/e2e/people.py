@@ -122,7 +122,11 @@ def sh(
     return ended
 
 
+def fences(page: str) -> list[markdown.Fence]:
+    """Return the blocks of code of a page, by its path in the repository."""
+    return markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
+
+
 def commands_of(page: str) -> list[str]:
-    """Return the commands that a page shows, by its path in the repository."""
-    fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
-    return [line for fence in fences if fence.info == "sh" for line in fence.text.splitlines()]
+    """Return the commands that a page shows."""
+    return [line for fence in fences(page) if fence.info == "sh" for line in fence.text.splitlines()]

@@ -1,68 +1,23 @@
-"""`adopt` and `release` on a real cluster, by somebody with no more rights than that takes: no Ingress is ever gone.
-
-The Ingresses are some of tests/commands/adopt.
-"""
+"""`adopt` and `release` on a real cluster, by somebody with no more rights than that takes: no Ingress is ever gone."""
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object
+from devcluster.api import INGRESSES, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.gateway import lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
-from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.core.kubernetes import DECORATOR
-from ingress_manager.core.settings import FILE_VARIABLE
-from tests import adoptions
 from tests.e2e.audit import deleted, written
-from tests.e2e.objects import backend, by_hand, namespace
-from tests.e2e.people import Ended, commands_of, environment_of, mover, run, sh
+from tests.e2e.objects import backend, by_hand
+from tests.e2e.people import environment_of, mover, run
 from tests.e2e.traffic import asking
-from tests.golden import Case
-
-SETTINGS = adoptions.SETTINGS
-CASES = adoptions.cases()
-EXACTLY = ("a-record-of-earlier", "annotated-already", "labels-and-a-finalizer", "port-by-name")
-CHANGED, REFUSED = "class-by-annotation-accepted", "edited-in-place-refused"
-"""The cases that are played on a cluster. tests/commands compares the plans of all of them."""
 
 PORT = 8086
-
-
-@pytest.fixture(scope="module")
-def adopting(cluster: DevCluster) -> Iterator[DevCluster]:
-    """Yield the cluster, whose hook has the settings of the cases."""
-    before = yaml.safe_load(cluster.settings_file.read_text())
-    cluster.restart_hook(yaml.safe_load(SETTINGS.read_text()))
-    yield cluster
-    cluster.restart_hook(before)
-
-
-def create(stage: Stage, case: Case) -> Object:
-    """Create the Services and the Ingress of a case in the test's namespace, and return the Ingress."""
-    # The Ingress first: a Service may ask for one already.
-    *services, ingress = [
-        each | {"metadata": each["metadata"] | {"namespace": stage.namespace}} for each in adoptions.objects(case)
-    ]
-    made = stage.api.create(INGRESSES, ingress)
-    for service in services:
-        stage.api.create(SERVICES, service)
-    return made
-
-
-def create_pair(stage: Stage, ingress_class: str = "nginx") -> Object:
-    """Create the Service shop, and an Ingress of that name that leads to it; return that."""
-    stage.create_service("shop", {}, PORT)
-    host = f"shop.{stage.namespace}.example.com"
-    return stage.api.create(
-        INGRESSES, by_hand(stage.namespace, "shop", host, "shop", PORT, ingressClassName=ingress_class)
-    )
 
 
 def is_ours(ingress: Object) -> bool:
@@ -88,55 +43,11 @@ def settle(stage: Stage) -> None:
     stage.until("the garbage collector", lambda: stage.ingress("canary") is None)
 
 
-def test_what_can_be_adopted_is_adopted_and_released_and_nothing_else_is_touched(
-    adopting: DevCluster, stage: Stage, tmp_path: Path
-) -> None:
-    before = {name: create(stage, CASES[name]) for name in (*EXACTLY, CHANGED, REFUSED)}
-    good = (*EXACTLY, CHANGED)
-    kubeconfig = mover(adopting.control_plane, stage.namespace, tmp_path)
-
-    def command(name: str, *arguments: str) -> Ended:
-        return run(adopting.control_plane, name, "-n", stage.namespace, *arguments, kubeconfig=kubeconfig)
-
-    def check(*, ours: bool) -> None:
-        for name in good:
-            now = stage.ingress(name)
-            assert now is not None
-            [plan] = adopt(*adoptions.adoptable(CASES[name]))
-            assert (now["metadata"]["uid"], now["spec"]) == (
-                before[name]["metadata"]["uid"],
-                plan.parts[0].ingress["spec"],
-            )
-            assert is_ours(now) is ours
-            assert now["metadata"].get("finalizers") == before[name]["metadata"].get("finalizers")
-        assert stage.ingress(REFUSED) == before[REFUSED], "what is refused is left alone"
-
-    with written(adopting, stage.namespace) as writes:
-        options = (f"--settings={SETTINGS}", "--apply")
-        exactly = command("adopt", *options, *EXACTLY, REFUSED)
-        changed = command("adopt", *options, "--accept-changes=spec.ingressClassName", CHANGED)
-    assert (exactly.returncode, changed.returncode) == (1, 0), exactly.stderr + changed.stderr
-    assert deleted(writes) == set()
-    check(ours=True)
-    with written(adopting, stage.namespace) as writes:
-        settle(stage)
-    assert {name for _, name in writes} == {"canary"}, "nothing is written again"
-
-    with written(adopting, stage.namespace) as writes:
-        released = command("release", "--apply", *good)
-        settle(stage)
-    assert released.returncode == 0, released.stderr
-    assert deleted(writes) == {"canary"}
-    check(ours=False)
-    for service in stage.api.list(SERVICES, stage.namespace):
-        annotations = service["metadata"].get("annotations", {})
-        assert [key for key in annotations if key.startswith(("ingress/", "ingress-manager/"))] == []
-    stage.api.patch(INGRESSES, "labels-and-a-finalizer", {"metadata": {"finalizers": None}}, stage.namespace)
-
-
 def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluster: DevCluster, stage: Stage) -> None:
     """Metacontroller sees Services and Ingresses by two watches. It would delete the Ingress of an older Service."""
-    before = create_pair(stage)
+    stage.create_service("shop", {})
+    host = f"shop.{stage.namespace}.example.com"
+    before = stage.api.create(INGRESSES, by_hand(stage.namespace, "shop", host, "shop", ingressClassName="nginx"))
 
     def annotated() -> bool:
         return bool((stage.api.get(SERVICES, "shop", stage.namespace) or {})["metadata"].get("annotations"))
@@ -161,6 +72,10 @@ def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluste
     assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
 
 
+HELD = {"annotations": {"kubernetes.io/ingress.class": CLASS}, "finalizers": ["example.com/held"]}
+"""The metadata of an Ingress whose class moves into the spec, and which can't go before somebody lets it."""
+
+
 def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and_released(
     cluster: DevCluster, stage: Stage, tmp_path: Path
 ) -> None:
@@ -171,9 +86,9 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
     assert gateway
     kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
     places: dict[tuple[str, str], str] = {}
-    for name in ("shop", "www"):
+    for name, metadata, spec in (("shop", HELD, {}), ("www", {}, {"ingressClassName": CLASS})):
         host = f"{name}.{stage.namespace}.example.com"
-        ingress = by_hand(stage.namespace, name, host, "shop", PORT, ingressClassName=CLASS)
+        ingress = by_hand(stage.namespace, name, host, "shop", PORT, metadata=metadata, **spec)
         path = {"path": "/cart", "pathType": "Prefix", "backend": backend("cart", PORT)}
         ingress["spec"]["rules"][0]["http"]["paths"].append(path)
         stage.api.create(INGRESSES, ingress)
@@ -185,49 +100,38 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
         answers = ((place, gateway.ask(*place)) for place in places)
         return [f"{place}: {answer}" for place, answer in answers if not served_by(stage, places[place], answer)]
 
-    def adopted(name: str) -> None:
-        arguments = ("adopt", f"{stage.namespace}/{name}", "--settings", str(cluster.settings_file), "--apply")
-        ended = run(cluster.control_plane, *arguments, kubeconfig=kubeconfig)
+    def command(*arguments: str) -> None:
+        ended = run(cluster.control_plane, *arguments, "--apply", "-n", stage.namespace, kubeconfig=kubeconfig)
         assert ended.returncode == 0, ended.stderr
 
+    settings = f"--settings={cluster.settings_file}"
     with Backend(stage.create_service("shop", {}, PORT)), Backend(stage.create_service("cart", {}, PORT)):
         stage.until("an answer of each", lambda: not ask())
         with asking(ask) as answers:
-            adopted("shop")
-            adopted("www")
-            settle(stage)
+            with written(cluster, stage.namespace) as adopting:
+                command("adopt", settings, "--accept-changes=spec.ingressClassName", "shop")
+                command("adopt", settings, "www")
+            with written(cluster, stage.namespace) as settling:
+                settle(stage)
             ours = {each["metadata"]["name"]: each for each in stage.api.list(INGRESSES, stage.namespace)}
-            assert all(map(is_ours, ours.values()))
-            assert {*ours} == {"shop", "cart", "shop.www", "cart.www"}
-            released = run(cluster.control_plane, "release", "shop", "cart", "--apply", "-n", stage.namespace)
-            assert released.returncode == 0, released.stderr
-            settle(stage)
+            with written(cluster, stage.namespace) as releasing:
+                command("release", "shop", "cart")
+                settle(stage)
     assert [answer for answer in answers if answer != []] == []
     assert len(answers) > 100
+    assert deleted(adopting) == {"www"}
+    assert {name for _, name in settling} == deleted(releasing) == {"canary"}, "nothing is written again"
+    assert all(map(is_ours, ours.values()))
+    assert {*ours} == {"shop", "cart", "shop.www", "cart.www"}
+    assert {each["spec"]["ingressClassName"] for each in ours.values()} == {CLASS}
     assert ours["shop"]["metadata"]["uid"] == before["metadata"]["uid"]
-    now = stage.api.list(INGRESSES, stage.namespace)
-    assert {each["metadata"]["name"]: each["metadata"]["uid"] for each in now} == {
-        name: each["metadata"]["uid"] for name, each in ours.items()
-    }
-    assert not any(map(is_ours, now))
-
-
-def test_an_ingress_moves_in_and_out_again(cluster: DevCluster) -> None:
-    namespace(cluster.api, "team-a")
-    stage = Stage(cluster.api, "team-a", ingress_class=cluster.ingress_class)
-    before = create_pair(stage, stage.ingress_class or "nginx")
-    page = commands_of("docs/commands/adopt.md")
-    out = page.index("ingress-manager release team-a/shop")
-    page = page[: page.index("make uninstall")]
-    for commands, moved_in in ((page[:out], True), (page[out:], False)):
-        assert len(commands) > 2
-        for command in commands:
-            ended = sh(cluster.control_plane, command, environment={FILE_VARIABLE: str(cluster.settings_file)})
-            assert ended.stdout.strip() != ""
-        settle(stage)
-        now = stage.api.get(INGRESSES, "shop", "team-a")
-        assert now is not None
-        assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
-        assert is_ours(now) is moved_in
-    stage.api.delete(SERVICES, "shop", "team-a")
-    cluster.api.delete(NAMESPACES, "team-a")
+    now = {each["metadata"]["name"]: each for each in stage.api.list(INGRESSES, stage.namespace)}
+    assert not any(map(is_ours, now.values()))
+    for attribute in ("uid", "finalizers"):
+        kept = {name: each["metadata"].get(attribute) for name, each in ours.items()}
+        assert {name: each["metadata"].get(attribute) for name, each in now.items()} == kept
+    assert ours["shop"]["metadata"]["finalizers"] == HELD["finalizers"]
+    stage.api.patch(INGRESSES, "shop", {"metadata": {"finalizers": None}}, stage.namespace)
+    for service in stage.api.list(SERVICES, stage.namespace):
+        annotations = service["metadata"].get("annotations", {})
+        assert [key for key in annotations if key.startswith(("ingress/", "ingress-manager/"))] == []

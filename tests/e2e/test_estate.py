@@ -3,7 +3,6 @@
 What ingress-nginx answers is stated there: no package registry has it.
 """
 
-import base64
 import contextlib
 import json
 import re
@@ -31,9 +30,8 @@ from tests.e2e.people import is_allowed, said
 from tests.e2e.traffic import with_class_nginx
 
 NGINX = REPOSITORY / "gateway/ingress-nginx"
-POLICY = NGINX / "closed.yaml"
 ADDRESS = "127.0.0.9"
-PASSWORDS = b"ann:$apr1$somesalt$..ZeRvGlKotUj3Cak5iHh."
+PASSWORDS = "ann:$apr1$somesalt$..ZeRvGlKotUj3Cak5iHh."
 """That of ann is `secret`."""
 TOLD = "application/json"
 """The type of what the Services answer."""
@@ -42,27 +40,31 @@ TOLD = "application/json"
 class Estate(NamedTuple):
     """The Ingresses of the estate by their titles, and the gateway that serves them."""
 
+    api: Api
     gateway: Gateway
     ingresses: dict[str, Object]
     authority: trustme.CA
 
-    def is_denied(
-        self, api: Api, title: str, name: str = "again", namespace: str = NAMESPACE, **more: str
-    ) -> str | None:
-        """Return why another Ingress that is as this one is denied; None: it isn't."""
+    def denied(self, title: str, name: str = "again", namespace: str = NAMESPACE, **more: str) -> str:
+        """Return why another Ingress that is as this one is denied; "": it isn't."""
         like = self.ingresses[title]
-        made = new(
-            INGRESSES, name, namespace, {"annotations": like["metadata"]["annotations"] | more}, spec=like["spec"]
-        )
-        return denied(api, "POST", path_of(INGRESSES, namespace), made)
+        metadata = {"annotations": like["metadata"]["annotations"] | more}
+        return self.said("POST", new(INGRESSES, name, namespace, metadata, spec=like["spec"]))
+
+    def change_denied(self, title: str, **metadata: Object) -> str:
+        """Return why a change of the metadata of the Ingress itself is denied; "": it isn't."""
+        return self.said("PATCH", {"metadata": metadata}, self.ingresses[title]["metadata"]["name"])
+
+    def said(self, method: str, body: Object, name: str = "") -> str:
+        """Return what the policies say against a write."""
+        path = path_of(INGRESSES, body["metadata"].get("namespace", NAMESPACE), name)
+        return said(lambda: self.api.request(method, path, params={"dryRun": "All"}, body=body)) or ""
 
     def ask(self, host: str, request: Request) -> str:
         """Send a request, as often as it says, and return the last answer in the words of the estate's file."""
         name = request.host.replace("{host}", host)
-        for _ in range(request.times - 1):
-            self.send(name, request)
         try:
-            return self.send(name, request)
+            return [self.send(name, request) for _ in range(request.times)][-1]
         except OSError:
             return "nothing"
 
@@ -131,46 +133,42 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-@contextlib.contextmanager
-def class_nginx(cluster: DevCluster) -> Iterator[Gateway]:
-    """Have what the component applies, and one more Traefik, which has its configuration, at ADDRESS."""
+@pytest.fixture(scope="module")
+def estate(cluster: DevCluster) -> Iterator[Estate]:
+    """Yield the estate, as the gateway serves it: its Ingresses are from before the policy that denies some.
+
+    What the component applies is there, and one more Traefik, which has its configuration, at ADDRESS.
+    """
     if reason := lacking():
         pytest.skip(reason)
     assert cluster.gateway
-    applied = ("ingressclass", "rbac", "name-collisions")
-    files = [option for name in applied for option in ("-f", f"{NGINX}/{name}.yaml")]
-    cluster.kubectl("apply", *files)
-    wait_for(lambda: is_allowed(cluster.api, USER, "watch", "configmaps", ""), 30, what="the right to read ConfigMaps")
-
-    with with_class_nginx(cluster, ADDRESS):
-        yield cluster.gateway
-    cluster.kubectl("delete", *files)
-
-
-@pytest.fixture(scope="module")
-def estate(cluster: DevCluster) -> Iterator[Estate]:
-    """Yield the estate, as the gateway serves it: its Ingresses are from before the policy that denies some."""
-    api = cluster.api
-    create(api, NAMESPACES, NAMESPACE)
+    api, authority = cluster.api, trustme.CA()
     with contextlib.ExitStack() as exits:
-        gateway = exits.enter_context(class_nginx(cluster))
+
+        def applied(*names: str) -> None:
+            files = [option for name in names for option in ("-f", f"{NGINX}/{name}.yaml")]
+            cluster.kubectl("apply", *files)
+            exits.callback(cluster.kubectl, "delete", *files)
+
+        applied("ingressclass", "rbac", "name-collisions")
+        may_read = "the right to read ConfigMaps"
+        wait_for(lambda: is_allowed(api, USER, "watch", "configmaps", ""), 30, what=may_read)
+        exits.enter_context(with_class_nginx(cluster, ADDRESS))
+        create(api, NAMESPACES, NAMESPACE)
         exits.callback(api.delete, NAMESPACES, NAMESPACE)
-        authority = trustme.CA()
-        of_authority = {"ca.crt": encoded(authority.cert_pem.bytes())}
         for namespace in (NAMESPACE, "kube-system"):
-            create(api, SECRETS, "passwords", namespace, data={"auth": encoded(PASSWORDS)})
+            create(api, SECRETS, "passwords", namespace, stringData={"auth": PASSWORDS})
         exits.callback(api.delete, SECRETS, "passwords", "kube-system")
-        create(api, SECRETS, "authority", NAMESPACE, data=of_authority)
+        create(api, SECRETS, "authority", NAMESPACE, stringData={"ca.crt": authority.cert_pem.bytes().decode()})
         create(api, CONFIG_MAPS, "headers", NAMESPACE, data={"X-Group": "staff"})
         services = {row.to for row in ESTATE.values()} | {"auth", "other"}
         urls = {name: exits.enter_context(answering(api, name, authority)) for name in sorted(services)}
         ingresses = {title: api.create(INGRESSES, ingress(title, urls["auth"])) for title in ESTATE}
-        made = Estate(gateway, ingresses, authority)
+        made = Estate(api, cluster.gateway, ingresses, authority)
         last = ESTATE["the wildcard, with a longer path"].requests[0]
         wait_for(lambda: made.ask("", last) == last.answer, 30, what="the last one's answer")
-        cluster.kubectl("apply", "-f", str(POLICY))
-        exits.callback(cluster.kubectl, "delete", "-f", str(POLICY))
-        wait_for(lambda: made.is_denied(api, "ModSecurity"), 30, what="the policy to take effect")
+        applied("closed")
+        wait_for(lambda: made.denied("ModSecurity"), 30, what="the policy to take effect")
         yield made
 
 
@@ -190,11 +188,6 @@ def answering(api: Api, name: str, authority: trustme.CA) -> Iterator[str]:
     server.server_close()
 
 
-def encoded(text: bytes) -> str:
-    """Return what a Secret holds for it."""
-    return base64.b64encode(text).decode()
-
-
 @pytest.mark.parametrize("title", ESTATE)
 def test_the_gateway_answers_what_the_estate_says(estate: Estate, title: str) -> None:
     requests = ESTATE[title].requests
@@ -204,36 +197,23 @@ def test_the_gateway_answers_what_the_estate_says(estate: Estate, title: str) ->
 
 
 @pytest.mark.parametrize("title", [title for title in ESTATE if ESTATE[title].ingress_class == "nginx"])
-def test_what_would_be_open_is_denied_unless_it_stood_before(estate: Estate, cluster: DevCluster, title: str) -> None:
-    stands, plain = estate.ingresses[title], estate.ingresses["plain"]
+def test_what_would_be_open_is_denied_unless_it_stood_before(estate: Estate, title: str) -> None:
+    stands = estate.ingresses[title]
     opened = [each for each in judge(*stated(stands)) if each.gateway is AtGateway.OPEN]
-
-    def changed(ingress: Object, metadata: Object) -> str:
-        path = path_of(INGRESSES, NAMESPACE, ingress["metadata"]["name"])
-        return denied(cluster.api, "PATCH", path, {"metadata": metadata}) or ""
-
-    told = estate.is_denied(cluster.api, title) or ""
+    told = estate.denied(title)
     assert any(f"{each.key} would be" in told and each.but in told for each in opened) == bool(told) == bool(opened)
-    assert changed(stands, {"labels": {"from": "before"}}) == ""
+    assert estate.change_denied(title, labels={"from": "before"}) == ""
     # Of a rule without a host, the annotation alone isn't open.
     opened = [each for each in opened if each.but != FIELDS["certificate-of-every-host"].but]
-    assert bool(changed(plain, {"annotations": stands["metadata"]["annotations"]})) == bool(opened)
+    assert bool(estate.change_denied("plain", annotations=stands["metadata"]["annotations"])) == bool(opened)
 
 
-def test_an_ingress_whose_names_run_together_with_another_namespaces_is_denied(
-    estate: Estate, cluster: DevCluster
-) -> None:
-    api, other = cluster.api, f"{NAMESPACE}-blue"
-    create(api, NAMESPACES, other)
-    told = wait_for(lambda: estate.is_denied(api, "plain", "blue-shop"), 30, what="the policy to know the namespace")
+def test_an_ingress_whose_names_run_together_with_another_namespaces_is_denied(estate: Estate) -> None:
+    other = f"{NAMESPACE}-blue"
+    create(estate.api, NAMESPACES, other)
+    told = wait_for(lambda: estate.denied("plain", "blue-shop"), 30, what="the policy to know the namespace")
     assert f"could not tell a route of Ingress {NAMESPACE}/blue-shop from one of namespace {other}" in told
     assert "give the Ingress a name that does not begin with blue-" in told
-    canary = estate.is_denied(api, "plain", "shop", other, **{f"{KEY}canary": "true"})
-    assert "could not tell a canary" in (canary or "")
-    assert estate.is_denied(api, "plain", "blueshop") is estate.is_denied(api, "plain", "shop", other) is None
-    api.delete(NAMESPACES, other)
-
-
-def denied(api: Api, method: str, path: str, body: Object) -> str | None:
-    """Return why the gateway's policies would deny a write; None: they would not."""
-    return said(lambda: api.request(method, path, params={"dryRun": "All"}, body=body))
+    assert "could not tell a canary" in estate.denied("plain", "shop", other, **{f"{KEY}canary": "true"})
+    assert estate.denied("plain", "blueshop") == estate.denied("plain", "shop", other) == ""
+    estate.api.delete(NAMESPACES, other)

@@ -1,7 +1,8 @@
-"""The gateway as it is shipped: nobody takes another's requests, and what it answers where nothing is."""
+"""The gateway as it is shipped: nobody takes another's requests, and what becomes of a request."""
 
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import LOOPBACK, Gateway, lacking
+from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from tests.e2e.objects import by_hand, create
 from tests.e2e.people import said, tenant_of
@@ -39,15 +41,6 @@ def host(stage: Stage) -> str:
 
 
 @pytest.fixture
-def shop(stage: Stage, gateway: Gateway, host: str) -> Iterator[str]:
-    """Yield the name of a Service that the gateway serves on the test's host."""
-    service = stage.create_service("shop", {"ingress/http": "true", "ingress/host": host}, PORT)
-    with Backend(service):
-        stage.until("an answer of the Service", lambda: served_by(stage, "shop", gateway.ask(host)))
-        yield "shop"
-
-
-@pytest.fixture
 def victim(stage: Stage, gateway: Gateway, host: str) -> Iterator[Stage]:
     """Yield a namespace whose name is that of the test's and goes on; the gateway serves its Service `shop`."""
     victim = Stage(stage.api, f"{stage.namespace}-a-b", gateway)
@@ -60,61 +53,49 @@ def victim(stage: Stage, gateway: Gateway, host: str) -> Iterator[Stage]:
     stage.api.delete(NAMESPACES, victim.namespace)
 
 
-def test_a_service_whose_name_runs_together_with_another_namespaces_takes_none_of_its_requests(
+def test_a_service_whose_name_runs_together_with_another_namespaces_gets_no_ingress_and_an_event_says_why(
     cluster: DevCluster, stage: Stage, victim: Stage, host: str
 ) -> None:
-    """Traefik keeps one of two with one name, and takes repeated `-` for one. Not even an Ingress comes to be."""
+    """Traefik keeps one of two with one name, and takes repeated `-` for one. The name of a route has the host, too."""
     api = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, stage.namespace)))
     tenant = Stage(api, stage.namespace)
-    together = f"of namespace {stage.namespace} from one of namespace {victim.namespace}: their names run together, as"
-    for name in ("a-b-shop", "a--b-shop", "a-b--shop"):
-        tenant.create_service(name, {"ingress/http": "true", "ingress/host": f"{name}.{host}"}, PORT)
-        said = stage.until_event(name, "could not tell a Service")
-        assert f"{together} {victim.namespace}-shop-{PORT}; give the Service a name that, joined with its port," in said
-        assert "does not begin with a-b-, or use an HTTPRoute" in said
+    together = f"from one of namespace {victim.namespace}: their names run together, as"
+    by_port = f"{victim.namespace}-shop-{PORT}; give the Service a name that, joined with its port, does not begin with"
+    by_host = f"{victim.namespace}-shop-{host.replace('.', '-')}; give the Service a name"
+    for name, asked, what in (("a--b-shop", f"x.{host}", by_port), ("a", f"b.shop.{host}", by_host)):
+        tenant.create_service(name, {"ingress/http": "true", "ingress/host": asked}, PORT)
+        assert f"{together} {what}" in stage.until_event(name, "could not tell a")
         assert stage.ingress(name) is None
-    # The name of a route has the host, too.
-    tenant.create_service("a", {"ingress/http": "true", "ingress/host": f"b.shop.{host}"}, PORT)
-    said = stage.until_event("a", "could not tell a route")
-    assert f"as {victim.namespace}-shop-{host.replace('.', '-')}; give the Service a name" in said
-    assert stage.ingress("a") is None
-    for name in ("ab-shop", "a-bshop"):
-        tenant.create_service(name, {"ingress/http": "true", "ingress/host": f"{name}.{host}"}, PORT)
-        stage.until_ingress(name, "the Ingress of a Service whose name doesn't run together", lambda _: True)
+    tenant.create_service("a-bshop", {"ingress/http": "true", "ingress/host": f"y.{host}"}, PORT)
+    stage.until_ingress("a-bshop", "the Ingress of a Service whose name doesn't run together", lambda _: True)
+
+
+BY_CLASS: Object = {"ingressClassName": CLASS}
+ANNOTATED = {"annotations": {"kubernetes.io/ingress.class": CLASS}}
 
 
 def test_somebody_who_may_write_ingresses_takes_none_of_anothers_requests_either(
     cluster: DevCluster, stage: Stage, victim: Stage, host: str
 ) -> None:
-    tenant = tenant_of(cluster.control_plane, stage.namespace, rights=[SERVICES, INGRESSES])
-    stage.exits.enter_context(closing(tenant))
-    by_class: Object = {"ingressClassName": "ingress-manager"}
+    rights = [SERVICES, INGRESSES]
+    tenant = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, stage.namespace, rights=rights)))
 
-    def ingress(name: str, service: str, port: int | str, spec: Object = by_class, **metadata: Any) -> Object:
-        return by_hand(stage.namespace, name, f"x.{host}", service, port, metadata=metadata, **spec)
+    def denied(name: str, service: str, port: int | str = PORT, spec: Object = BY_CLASS, **metadata: Any) -> str:
+        """Return for which of the Ingress's names it is denied, if for any; else it is made."""
+        made = by_hand(stage.namespace, name, f"x.{host}", service, port, metadata=metadata, **spec)
+        why = said(lambda: tenant.create(INGRESSES, made))
+        [what] = re.findall(rf"could not tell (.*) from one of namespace {victim.namespace}: ", why) if why else [""]
+        return what.replace(f" of namespace {stage.namespace}", "")
 
-    annotated = {"annotations": {"kubernetes.io/ingress.class": "ingress-manager"}}
-    by_secret = by_class | {"tls": [{"secretName": "a-b-shop-tls"}]}
-    denied = [
-        (ingress("x", "a--b-shop", PORT), "a Service"),
-        (ingress("x", "a--b-shop", PORT, {}, **annotated), "a Service"),
-        (ingress("x", "a", f"b-shop-{PORT}"), "a Service"),
-        (ingress("a.b", "x", PORT), f"a route of Ingress {stage.namespace}/a.b"),
-        (ingress("x", "x", PORT, by_secret), "a Secret"),
-    ]
-    for made, what in denied:
-        refused = said(lambda made=made: tenant.create(INGRESSES, made))  # type: ignore[misc]
-        assert refused is not None, made
-        assert f"the gateway could not tell {what}" in refused
-        assert f"from one of namespace {victim.namespace}: their names run together" in refused
-    for made in (
-        ingress("port", "a", PORT),
-        ingress("other-class", "a-b-shop", PORT, {"ingressClassName": "internal"}),
-        ingress("no-class", "a-b-shop", PORT, {}),
-    ):
-        tenant.create(INGRESSES, made)
-    for spec in (by_class, {"ingressClassName": None}):
-        change = {"metadata": annotated if spec is not by_class else {}, "spec": spec}
+    for service in ("a-b-shop", "a--b-shop", "a-b--shop"):
+        assert denied("x", service) == "a Service"
+    assert denied("x", "a--b-shop", PORT, {}, **ANNOTATED) == "a Service"
+    assert denied("x", "a", f"b-shop-{PORT}") == "a Service", "by its port's name"
+    assert denied("a.b", "x") == f"a route of Ingress {stage.namespace}/a.b"
+    assert denied("x", "x", PORT, BY_CLASS | {"tls": [{"secretName": "a-b-shop-tls"}]}) == "a Secret"
+    assert denied("port", "a") == denied("other-word", "ab-shop") == ""
+    assert denied("other-class", "a-b-shop", PORT, {"ingressClassName": "internal"}) == ""
+    for change in ({"spec": BY_CLASS}, {"metadata": ANNOTATED, "spec": {"ingressClassName": None}}):
         refused = said(lambda change=change: tenant.patch(INGRESSES, "other-class", change, stage.namespace))  # type: ignore[misc]
         assert refused is not None
 
@@ -138,14 +119,6 @@ def test_an_ingress_from_before_the_namespace_can_lose_its_finalizers_and_ask_fo
     stage.api.patch(INGRESSES, "a-b-shop", {"metadata": {"finalizers": None}}, stage.namespace)
     stage.until("no Ingress", lambda: stage.ingress("a-b-shop") is None)
     stage.api.delete(NAMESPACES, later)
-
-
-def test_what_nobody_serves_is_the_404_pages(gateway: Gateway, host: str, shop: str) -> None:
-    answer = gateway.ask(f"nobody.{host}", "/somewhere?secret=1", tls=True, headers={"Accept": "text/html"})
-    assert answer.is_the_404_page
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert f"nobody.{host}/somewhere" in answer.body
-    assert shop not in answer.body
 
 
 ITS_OWN = {"X-Forwarded-For": LOOPBACK, "X-Real-Ip": LOOPBACK, "X-Forwarded-Proto": "http"}
@@ -174,8 +147,11 @@ def test_a_request_becomes_what_the_table_says(stage: Stage, gateway: Gateway, h
 
 
 def test_with_the_component_https_redirect_http_is_sent_to_https(
-    cluster: DevCluster, stage: Stage, gateway: Gateway, host: str, shop: str
+    cluster: DevCluster, stage: Stage, gateway: Gateway, host: str
 ) -> None:
+    shop = stage.create_service("shop", {"ingress/http": "true", "ingress/host": host}, PORT)
+    stage.exits.enter_context(Backend(shop))
+    stage.until_answer(host, "an answer of the Service", lambda found: served_by(stage, "shop", found))
     file = cluster.folder / "traefik-1/own/https-redirect.yaml"
     file.write_text((REPOSITORY / "gateway/https-redirect/https-redirect.yaml").read_text())
     try:
@@ -183,8 +159,8 @@ def test_with_the_component_https_redirect_http_is_sent_to_https(
         assert answer.headers["location"].startswith(f"https://{host}")
         assert gateway.ask("nobody.example.com").status == 301
         assert gateway.ask(host, method="POST").status == 308
-        assert served_by(stage, shop, gateway.ask(host, tls=True))
-        assert served_by(stage, shop, gateway.ask(host, "/.well-known/acme-challenge/x"))
+        assert served_by(stage, "shop", gateway.ask(host, tls=True))
+        assert served_by(stage, "shop", gateway.ask(host, "/.well-known/acme-challenge/x"))
     finally:
         file.unlink()
-    stage.until_answer(host, "an answer of the Service", lambda found: served_by(stage, shop, found))
+    stage.until_answer(host, "an answer of the Service again", lambda found: served_by(stage, "shop", found))

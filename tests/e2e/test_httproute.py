@@ -12,7 +12,6 @@ from tests.e2e.audit import writes
 from tests.e2e.objects import create
 
 ON = {"ingress/http": "true"}
-TWO_PATHS = "[{path: /}, {host: api.example.com, path: /v1}]"
 
 
 class Routes(Stage):
@@ -27,13 +26,6 @@ class Routes(Stage):
 
         return self.until(what, check)
 
-    def clear(self) -> None:
-        """Delete all Services, and wait until nothing that was made for them is left."""
-        for service in self.api.list(SERVICES, self.namespace):
-            self.api.delete(SERVICES, service["metadata"]["name"], self.namespace)
-        made = (HTTPROUTES, INGRESSES, LISTENERSETS)
-        self.until("an empty namespace", lambda: not [name for kind in made for name in self.names(kind)])
-
     def names(self, resource: Resource) -> list[str]:
         """Return the names of all objects of a kind."""
         return sorted(found["metadata"]["name"] for found in self.api.list(resource, self.namespace))
@@ -44,7 +36,9 @@ def stage(serving: DevCluster, request: pytest.FixtureRequest) -> Iterator[Route
     """Yield the namespace whose name says what a Service is given there."""
     stage = Routes(serving.api, request.param, serving.gateway)
     yield stage
-    stage.clear()
+    for service in stage.api.list(SERVICES, stage.namespace):
+        stage.api.delete(SERVICES, service["metadata"]["name"], stage.namespace)
+    stage.until("an empty namespace", lambda: not any(map(stage.names, (HTTPROUTES, INGRESSES, LISTENERSETS))))
 
 
 def in_namespace(name: str) -> pytest.MarkDecorator:
@@ -53,7 +47,10 @@ def in_namespace(name: str) -> pytest.MarkDecorator:
 
 
 CERTIFIED = {**ON, "ingress/host": "shop.example.com", "ingress/tls-secret": "shop-tls"}
-MADE = pytest.mark.parametrize(
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize(
     ("stage", "resource", "annotations", "edit"),
     [
         ("httproute", HTTPROUTES, ON, {"hostnames": ["elsewhere.example.com"]}),
@@ -62,11 +59,6 @@ MADE = pytest.mark.parametrize(
     ids=["httproute", "listenerset"],
     indirect=["stage"],
 )
-"""What is made in a namespace for a Service, and an edit of its spec."""
-
-
-@pytest.mark.gate
-@MADE
 def test_what_a_service_is_given_is_restored_repaired_guarded_and_removed(
     stage: Routes, resource: Resource, annotations: dict[str, str], edit: Object
 ) -> None:
@@ -109,6 +101,7 @@ def test_a_service_is_served_once_it_is_annotated_and_no_longer_once_it_opts_out
             stage.until_answer(host, f"{asked}", lambda got: got.status == 200 if asked else got.is_the_404_page)  # noqa: B023
 
 
+TWO_PATHS = "[{path: /}, {host: api.example.com, path: /v1}]"
 EVERYTHING = {"ingress/host": "*, a.example.com", "ingress/tls-secret": "one"}
 QUIET: dict[str, tuple[dict[str, str], int, int, int]] = {
     "quiet": ({"ingress/routes": TWO_PATHS, "ingress/tls": "true", "ingress/tls-redirect": "true"}, 1, 4, 0),

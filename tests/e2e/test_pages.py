@@ -1,9 +1,10 @@
 """The tutorial and other pages: each of their commands is run on a cluster of `make cluster`, and prints what is shown.
 
-`python -m tests.e2e.test_pages` writes it.
+With $WRITE, what it prints is written to the page.
 """
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -11,27 +12,21 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import IO, cast
+from typing import cast
 
-import click
 import pytest
 
 from devcluster import gateway
+from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
-from devcluster.console import Command, end_on_signals, progress
 from devcluster.errors import DevClusterError
 from devcluster.programs import find_metacontroller
 from tests.e2e.conftest import require
 from tests.e2e.people import commands_of
 from tools import markdown
-from tools.markdown import Typed, played
 
-PAGES = {
-    REPOSITORY / "docs/tutorial.md": None,
-    REPOSITORY / "docs/admission.md": None,
-    REPOSITORY / "docs/troubleshooting.md": REPOSITORY / "docs/commands/examples/troubles.yaml",
-}
+EXAMPLES = REPOSITORY / "docs/commands/examples"
+PAGES = {"tutorial.md": None, "admission.md": None, "troubleshooting.md": EXAMPLES / "troubles.yaml"}
 """The pages, and the objects that are there when the commands of one are run."""
 
 CONSOLE = "console cluster"
@@ -42,9 +37,6 @@ READS = re.compile(r"kubectl (get|describe|events)|curl|ingress-manager (audit|s
 
 PATIENCE = 20.0
 """Seconds in which a command that looks has to see what is on the page."""
-
-SETTLED = 3.0
-"""Seconds after which it is written to the page what a command sees."""
 
 VARIES = (
     # The API server tells of the address of a Service that it hasn't yet noted, and not each time.
@@ -66,13 +58,12 @@ def masked(text: str) -> str:
     return text
 
 
-class Shell:
-    """A bash in which commands are run one after the other, as somebody types them."""
+class Program:
+    """A program whose output is read while it runs. It ends with all that it has started: so ends the context."""
 
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
-        self._bash = subprocess.Popen(
-            ["bash", "--norc"],  # noqa: S607
+    def __init__(self, *command: str) -> None:
+        self._process = subprocess.Popen(
+            command,
             cwd=REPOSITORY,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -80,32 +71,34 @@ class Shell:
             text=True,
             start_new_session=True,
         )
-        self._keyboard, self._screen = cast(IO[str], self._bash.stdin), cast(IO[str], self._bash.stdout)
 
-    def __enter__(self) -> "Shell":
+    def __enter__(self) -> "Program":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        # What runs in the background ends, too.
-        os.killpg(self._bash.pid, signal.SIGKILL)
-        self._bash.communicate()
+    def __exit__(self, *_: object) -> None:
+        # `make` passes a signal on to nobody. SIGINT would be ignored where a shell has started the tests in the
+        # background.
+        os.killpg(self._process.pid, signal.SIGTERM)
+        self._process.communicate(timeout=60)
+
+    def until(self, end: str) -> str:
+        """Return what it prints before this. Raises DevClusterError when it ends without it."""
+        printed = ""
+        for line in cast(Iterator[str], self._process.stdout):
+            printed += line
+            if end in line:
+                return printed.partition(end)[0]
+        raise DevClusterError(f"{self._process.args!r} has ended, and printed: {printed}")
 
     def run(self, command: str) -> str:
-        """Return what a command prints, on both streams. Raises DevClusterError when the shell has ended."""
+        """Return what a command prints that is typed in a shell."""
         end = "--end of the output--"
-        self._keyboard.write(f"{command}\nprintf '%s\\n' '{end}'\n")
-        self._keyboard.flush()
-        printed = ""
-        while not printed.endswith(f"{end}\n"):
-            line = self._screen.readline()
-            if not line:
-                raise DevClusterError(f"the shell has ended at: {command}")
-            printed += line
-        return printed.removesuffix(f"{end}\n")
+        print(f"{command}\nprintf '%s\\n' '{end}'", file=self._process.stdin, flush=True)
+        return self.until(end)
 
-    def see(self, each: Typed) -> str:
+    def see(self, each: markdown.Typed) -> str:
         """Return what a command prints: if it only looks, once that is what the page shows, or patience ends."""
-        until = time.monotonic() + self._patience
+        until = time.monotonic() + PATIENCE
         printed = self.run(each.command)
         while READS.match(each.command) and masked(printed) != masked(each.shown) and time.monotonic() < until:
             time.sleep(0.2)
@@ -113,95 +106,109 @@ class Shell:
         return printed
 
 
-@contextlib.contextmanager
-def cluster_shell(engine: str, patience: float = PATIENCE) -> Iterator[Shell]:
-    """Yield a shell in which is typed what `make cluster` tells to; end the cluster afterwards."""
-    cluster = subprocess.Popen(
-        ["make", "cluster", f"ENGINE={engine}"],  # noqa: S607
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        screen, welcome = cast(IO[str], cluster.stdout), ""
-        while "Ctrl-C ends it." not in welcome:
-            line = screen.readline()
-            if not line:
-                raise DevClusterError(f"`make cluster` has ended, and printed: {welcome}")
-            welcome += line
-        with Shell(patience) as shell:
-            for export in re.findall(r"^ +(export .*)$", welcome, re.MULTILINE):
-                shell.run(export)
-            yield shell
-    finally:
-        # `make` passes a signal on to nobody, so the whole group gets it.
-        # SIGINT would be ignored where a shell has started the tests in the background.
-        os.killpg(cluster.pid, signal.SIGTERM)
-        cluster.communicate(timeout=60)
-
-
-def play(path: Path, shell: Shell) -> str:
-    """Return a page with what its commands print in the shell."""
-    objects = PAGES[path]
-    if objects:
-        shell.run(f"kubectl apply --filename {objects}")
-    page = played(path.read_text(encoding="utf-8"), CONSOLE, shell.see)
-    if objects:
-        shell.run(f"kubectl delete --filename {objects}")
-    return page
-
-
 @pytest.fixture(scope="module")
-def shell() -> Iterator[Shell]:
-    """Yield a shell beside a cluster that `make cluster` has started."""
+def shell() -> Iterator[Program]:
+    """Yield a shell in which is typed what `make cluster` tells to."""
     require()
     if reason := gateway.lacking():
         pytest.skip(reason)
     if find_metacontroller() is None:
         pytest.skip("The pages show what Metacontroller says, and there is no `metacontroller` on PATH.")
-    with cluster_shell("metacontroller") as started:
-        yield started
+    with Program("make", "cluster", "ENGINE=metacontroller") as cluster:
+        welcome = cluster.until("Ctrl-C ends it.")
+        with Program("bash", "--norc") as shell:
+            for export in re.findall(r"^ +(export .*)$", welcome, re.MULTILINE):
+                shell.run(export)
+            yield shell
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_every_command_prints_what_the_page_shows(shell: Shell, path: Path) -> None:
-    page = path.read_text(encoding="utf-8")
-    assert markdown.typed(page, CONSOLE)
-    assert masked(play(path, shell)) == masked(page), "`python -m tests.e2e.test_pages` writes it"
-
-
-def test_every_command_that_is_shown_without_its_output_works(shell: Shell) -> None:
-    shell.run(f"cd {REPOSITORY / 'docs/commands/examples'} && kubectl apply --filename troubles.yaml")
-    shell.run("kubectl wait --for=create ingress/wiki --namespace team-a")
+@contextlib.contextmanager
+def applied(shell: Program, objects: Path | None) -> Iterator[None]:
+    """Have the objects of a file, if there is one."""
+    if objects:
+        shell.run(f"kubectl apply --filename {objects}")
     try:
-        for name in ("operating.md", "refusals.md", "tenants.md"):
-            commands = commands_of(f"docs/{name}")
-            assert commands
-            for command in commands:
-                printed = shell.run(f"{command}; echo exit status $?")
-                # `audit` ends with 1 when something is found, and `adopt` when an Ingress can't be adopted.
-                may_find = " audit " in command or " adopt " in command
-                ends = ("exit status 0\n", "exit status 1\n") if may_find else "exit status 0\n"
-                assert printed.endswith(ends), printed
+        yield
     finally:
-        shell.run(f"kubectl delete --filename troubles.yaml; cd {REPOSITORY}")
+        if objects:
+            shell.run(f"kubectl delete --filename {objects}")
 
 
-@click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
-    """Write into docs/tutorial.md and docs/troubleshooting.md what their commands print on a cluster of `make cluster`.
-
-    What is as it was, but for addresses and times, is left as it is.
-    """
-    with progress() as report, cluster_shell("metacontroller", SETTLED) as shell:
-        for path in PAGES:
-            report(f"running the commands of {path.relative_to(REPOSITORY)}")
-            after = play(path, shell)
-            if masked(after) != masked(path.read_text(encoding="utf-8")):
-                path.write_text(after, encoding="utf-8")
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_prints_what_the_page_shows(shell: Program, name: str) -> None:
+    path = REPOSITORY / "docs" / name
+    before = path.read_text(encoding="utf-8")
+    assert markdown.typed(before, CONSOLE)
+    with applied(shell, PAGES[name]):
+        after = markdown.played(before, CONSOLE, shell.see)
+    if masked(after) != masked(before) and os.environ.get("WRITE"):
+        path.write_text(after, encoding="utf-8")
+    assert masked(after) == masked(before), "with $WRITE, it is written"
 
 
-if __name__ == "__main__":
-    end_on_signals()
-    main(prog_name="python -m tests.e2e.test_pages")
+# Commands that are shown without their output.
+
+
+def works(shell: Program, command: str) -> None:
+    """Run a command; it has to succeed."""
+    printed = shell.run(f"{command}; echo exit status $?")
+    # `audit` ends with 1 when something is found, and `adopt` when an Ingress can't be adopted.
+    may_find = " audit " in command or " adopt " in command
+    ends = ("exit status 0\n", "exit status 1\n") if may_find else "exit status 0\n"
+    assert printed.endswith(ends), printed
+
+
+@pytest.mark.parametrize("name", ["operating", "refusals", "tenants"])
+def test_the_commands_of_a_page_work(shell: Program, name: str) -> None:
+    commands = commands_of(f"docs/{name}.md")
+    assert commands
+    with applied(shell, EXAMPLES / "troubles.yaml"):
+        shell.run("kubectl wait --for=create ingress/wiki --namespace team-a")
+        for command in commands:
+            works(shell, f"(cd {EXAMPLES}; {command})")
+
+
+def test_the_commands_of_the_page_move_an_ingress_in_and_out_again(shell: Program) -> None:
+    look = "kubectl get ingress shop --namespace team-a --output jsonpath='{.metadata.uid} {.metadata.ownerReferences}'"
+    page = commands_of("docs/commands/adopt.md")
+    out, end = page.index("ingress-manager release team-a/shop"), page.index("make uninstall")
+    try:
+        for command in (
+            "create namespace team-a",
+            "create service clusterip shop --tcp=80 --namespace team-a",
+            "create ingress shop --class ingress-manager --rule 'shop.example.com/*=shop:80' --namespace team-a",
+        ):
+            works(shell, f"kubectl {command}")
+        before = shell.run(look)
+        for command in page[:out]:
+            works(shell, command)
+        moved_in = shell.run(look)
+        assert moved_in.startswith(before)
+        assert '"kind":"Service","name":"shop"' in moved_in
+        for command in page[out:end]:
+            works(shell, command)
+        assert shell.run(look) == before
+    finally:
+        shell.run("kubectl delete namespace team-a; kubectl delete rolebinding,role ingress-mover -n ingress-manager")
+
+
+def test_the_pipeline_of_the_page_waits_until_the_sample_is_served(shell: Program) -> None:
+    apply, *pipeline = commands_of("docs/commands/status.md")[:3]
+    # What Kubernetes writes when a Pod is ready. No Pod runs on this cluster.
+    endpoints = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "hello", "namespace": "sample", "labels": {"kubernetes.io/service-name": "hello"}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["192.0.2.2"], "conditions": {"ready": True}}],
+        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
+    }
+    try:
+        works(shell, apply)
+        service = json.loads(shell.run("kubectl get service hello --namespace sample --output json"))
+        shell.run(f"(sleep 2; kubectl create --filename - <<< '{json.dumps(endpoints)}') &>/dev/null &")
+        with Backend(service):
+            for command in pipeline:
+                works(shell, command)
+    finally:
+        shell.run(apply.replace("apply", "delete"))

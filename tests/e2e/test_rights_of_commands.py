@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from devcluster.api import EVENTS, INGRESSES, SERVICE_ACCOUNTS, wait_for
+from devcluster.api import EVENTS, INGRESSES, SERVICE_ACCOUNTS, Object, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, install_crds
 from devcluster.control_plane import ControlPlane
@@ -23,12 +23,14 @@ from ingress_manager.core.kubernetes import DECORATOR
 from tests.e2e.conftest import bare_plane
 from tests.e2e.objects import CONFIG_MAPS, by_hand, create
 from tests.e2e.objects import namespace as make_namespace
-from tests.e2e.people import Ended, commands_of, grant, is_allowed, kubeconfig_of, run, sh
+from tests.e2e.people import commands_of, grant, is_allowed, kubeconfig_of, run, sh
 from tests.manifests.objects import find
 
 TEAM, HOOK = "team-a", "ingress-manager"
 READERS = "readers"
 """The namespace of those who run the commands: the audit log has all that they ask for."""
+USERS = f"system:serviceaccount:{READERS}:"
+"""What the API server calls each of them, before its name."""
 
 IN = {Where.READ: TEAM, Where.GATEWAYS: "web", Where.HOOK: HOOK, Where.ALL: None}
 ARGUMENTS = {
@@ -64,31 +66,25 @@ def plane() -> Iterator[ControlPlane]:
             running.kubectl("apply", "--server-side", f"--filename={REPOSITORY}/manifests/admission/{file}.yaml")
         configmap = find("manifests", "ConfigMap")["metadata"]["name"]
         running.api.patch(CONFIG_MAPS, configmap, {"data": {"settings.yaml": SETTINGS}}, HOOK)
-        make_namespace(running.api, TEAM)
-        make_namespace(running.api, "web")
-        make_namespace(running.api, READERS)
-        Stage(running.api, TEAM).create_service("shop", {"ingress/http": "true", "ingress/host": "shop.example.com"})
-        Stage(running.api, TEAM).create_service("plain", {"ingress/profile": "plain"})
+        for namespace in (TEAM, "web", READERS):
+            make_namespace(running.api, namespace)
+        team = Stage(running.api, TEAM)
+        team.create_service("shop", {"ingress/http": "true", "ingress/host": "shop.example.com"})
+        team.create_service("plain", {"ingress/profile": "plain"})
         running.api.create(INGRESSES, by_hand(TEAM, "theirs", "theirs.example.com", "plain", ingressClassName="nginx"))
-        serve(running)
-        fail(running)
+        serve(running, team)
+        # The hook has not answered, so `check` asks what was made since.
+        about = {"apiVersion": "v1", "kind": "Service", "namespace": TEAM, "name": "other"}
+        failed: Object = {"reason": "SyncError", "message": "sync hook failed: no answer"}
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        create(running.api, EVENTS, "other", TEAM, involvedObject=about, lastTimestamp=now, **failed)
         yield running
 
 
-def fail(plane: ControlPlane) -> None:
-    """Report that the hook has not answered, so that `check` asks what was made since."""
-    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    about = {"apiVersion": "v1", "kind": "Service", "namespace": TEAM, "name": "other"}
-    message = "sync hook failed: no answer"
-    create(
-        plane.api, EVENTS, "other", TEAM, involvedObject=about, reason="SyncError", message=message, lastTimestamp=now
-    )
-
-
-def serve(plane: ControlPlane) -> None:
+def serve(plane: ControlPlane, team: Stage) -> None:
     """Make for another Service what Metacontroller would."""
     asked = {"ingress/http": "true", "ingress/host": "blog.example.com", "ingress/tls-secret": "blog"}
-    service = Stage(plane.api, TEAM).create_service("blog", asked)
+    service = team.create_service("blog", asked)
     owner = {"apiVersion": "v1", "kind": "Service", "name": "blog", "uid": service["metadata"]["uid"]}
     rendered = run(plane, "render", "-n", TEAM, "-o", "json")
     for made in json.loads(rendered.stdout)["items"]:
@@ -104,9 +100,6 @@ class One(NamedTuple):
     verb: str
     resource: str
     namespace: str | None
-
-    def __str__(self) -> str:
-        return f"{self.verb} {self.resource} in {self.namespace or 'all namespaces'}"
 
 
 def ones(command: str) -> list[One]:
@@ -128,14 +121,9 @@ def give(plane: ControlPlane, account: str, rights: Sequence[One]) -> None:
 
     def given() -> bool:
         asked = ((each.verb, each.resource, each.namespace or "") for each in rights)
-        return all(is_allowed(plane.api, user_of(account), *each) for each in asked)
+        return all(is_allowed(plane.api, f"{USERS}{account}", *each) for each in asked)
 
     wait_for(given, 30, what=f"the rights of {account}")
-
-
-def user_of(account: str) -> str:
-    """Return what the API server calls a ServiceAccount."""
-    return f"system:serviceaccount:{READERS}:{account}"
 
 
 def used(plane: ControlPlane, user: str) -> set[One]:
@@ -151,12 +139,6 @@ def used(plane: ControlPlane, user: str) -> set[One]:
     return found
 
 
-def unseen(ended: Ended) -> list[str]:
-    """Return the lines that say what could not be looked at."""
-    lines = (ended.stdout + ended.stderr).splitlines()
-    return [line for line in lines if "could not be looked at" in line or "you lack the right" in line]
-
-
 @pytest.mark.parametrize("command", ARGUMENTS)
 def test_a_command_runs_whole_with_the_rights_of_the_table_uses_all_of_them_and_without_them_says_so(
     command: str, plane: ControlPlane, tmp_path: Path
@@ -167,18 +149,21 @@ def test_a_command_runs_whole_with_the_rights_of_the_table_uses_all_of_them_and_
     _, _, port = plane.url.rpartition(":")
     arguments = [each.format(server=f"127.0.0.1:{port},{port}") for each in ARGUMENTS[command]]
 
-    def run_it() -> Ended:
-        return run(plane, command, *arguments, kubeconfig=kubeconfig)
+    def run_it() -> tuple[int, bool, str]:
+        """Return the exit status, whether something could not be looked at, and all that is printed."""
+        ended = run(plane, command, *arguments, kubeconfig=kubeconfig)
+        printed = ended.stdout + ended.stderr
+        return ended.returncode, "could not be looked at" in printed or "you lack the right" in printed, printed
 
-    nothing = run_it()
-    assert (nothing.returncode, bool(unseen(nothing))) == (2, True), nothing
+    status, unseen, printed = run_it()
+    assert (status, unseen) == (2, True), printed
     rights = ones(command)
     give(plane, name, rights)
-    whole = run_it()
-    assert (whole.returncode in {0, 1}, unseen(whole)) == (True, []), whole
+    status, unseen, printed = run_it()
+    assert (status in {0, 1}, unseen) == (True, False), printed
     # What is asked for in a namespace may be granted in all of them.
-    granted = {each if each in rights else each._replace(namespace=None) for each in used(plane, user_of(name))}
-    assert granted == {*rights}
+    asked = used(plane, f"{USERS}{name}")
+    assert {each if each in rights else each._replace(namespace=None) for each in asked} == {*rights}
 
 
 def test_the_commands_of_the_page_bind_people_to_roles_that_are_there(plane: ControlPlane) -> None:

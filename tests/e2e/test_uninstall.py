@@ -16,7 +16,7 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import operations_to_disown
 from tests.e2e.audit import deleted, written
 from tests.e2e.conftest import SERVING_SETTINGS
-from tests.e2e.objects import CLUSTER_ROLES, POLICIES, by_hand, namespace
+from tests.e2e.objects import CLUSTER_ROLES, GATEWAYS, POLICIES, by_hand, namespace
 from tests.e2e.people import commands_of, run, sh
 from tests.e2e.test_adopt import is_ours
 
@@ -28,21 +28,20 @@ def installed(engine: str) -> Iterator[DevCluster]:
         pytest.skip(reason)
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=1, httproute=True, admission=True) as cluster:
         namespace(cluster.api, "both")
+        allowed = {"spec": {"allowedListeners": {"namespaces": {"from": "All"}}}}
+        cluster.api.patch(GATEWAYS, CLASS, allowed, GATEWAY)
         yield cluster
 
 
-def test_a_sound_installation_is_all_well(installed: DevCluster) -> None:
+@pytest.mark.parametrize("keep", [True, False], ids=["keep", "remove"])
+def test_all_is_well_and_then_every_ingress_is_left_or_none_and_nothing_of_itself(
+    installed: DevCluster, keep: bool
+) -> None:
     installed.follow()
-    allowed = '--patch={"spec": {"allowedListeners": {"namespaces": {"from": "All"}}}}'
-    gateway = f"--namespace={GATEWAY}"
-    installed.kubectl("patch", gateway, "--type=merge", allowed, "--", "gateways.gateway.networking.k8s.io", CLASS)
     ended = run(installed.control_plane, "check")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "\nAll is well: " in ended.stdout
-
-
-@pytest.mark.parametrize("keep", [True, False], ids=["keep", "remove"])
-def test_it_leaves_every_ingress_or_none_and_nothing_of_itself(installed: DevCluster, keep: bool) -> None:
+    installed.restart_hook(SERVING_SETTINGS)  # it has followed the ConfigMap
     stage = Stage(installed.api, "both", installed.gateway)
     certified = {"ingress/profile": "certified", "ingress/tls-secret": "cert", "ingress/host": "cert.example.com"}
     stage.create_service("shop", {"ingress/http": "true"})

@@ -1,22 +1,21 @@
 """The objects of the manifests as kustomize builds them, and how to find one: `kubectl apply -k` sends them."""
 
+import os
 import re
-from collections.abc import Callable
+import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from devcluster.api import Object
 from devcluster.build import REPOSITORY
+from devcluster.cluster import CRD_FILE
 from devcluster.overlay import kustomize
 from tools import markdown
 
-Object = dict[str, Any]
-
-Build = Callable[..., list[Object]]
-"""Builds a kustomization: the fixture `build`."""
-
+CRDS = "https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/manifests/production/"
+"""Where Metacontroller's own CRDs are. The tests don't reach it: they have CRDs of the same kinds."""
 
 FOLDERS = ("manifests", "manifests/sample", "metacontroller", "gateway")
 """The folders that are applied."""
@@ -33,22 +32,26 @@ def built(folder: Path) -> list[Object]:
     return list(yaml.load_all(kustomize(folder), yaml.CSafeLoader))
 
 
+def build(kustomization: Object) -> list[Object]:
+    """Return the objects of a kustomization, whose folder is as if it were beside the folders of the repository."""
+    with tempfile.TemporaryDirectory() as name:
+        own = Path(name).resolve()
+        text = yaml.safe_dump(kustomization).replace(f"{CRDS}metacontroller-crds-v1.yaml", "crds.yaml")
+        text = re.sub(r"\.\./(?:(?:\.\./)?ingress-manager/)?(?=[a-z])", f"{os.path.relpath(REPOSITORY, own)}/", text)
+        (own / "kustomization.yaml").write_text(text, encoding="utf-8")
+        (own / "crds.yaml").write_bytes(CRD_FILE.read_bytes())
+        return built(own)
+
+
 def find(folder: str, kind: str, name: str | None = None) -> Object:
     """Return the only object of a kind, and of a name if one is given, in a folder."""
-    [found] = [item for item in rendered(folder) if item["kind"] == kind and name in (None, item["metadata"]["name"])]
-    return found
+    return one(rendered(folder), kind, name)
 
 
 def one(objects: list[Object], kind: str, name: str | None = None) -> Object:
-    """Return the only object of a kind, and of a name, without the hash at its end, if one is given."""
-    [found] = [item for item in objects if item["kind"] == kind and (name is None or name == name_of(item))]
+    """Return the only object of a kind, and of a name if one is given."""
+    [found] = [item for item in objects if item["kind"] == kind and name in (None, item["metadata"]["name"])]
     return found
-
-
-def name_of(item: Object) -> str:
-    """Return the name of an object, without the hash that kustomize puts at the end of a ConfigMap's."""
-    name: str = item["metadata"]["name"]
-    return re.sub(r"-[a-z0-9]{10}$", "", name) if item["kind"] == "ConfigMap" else name
 
 
 def template(folder: str, name: str | None = None) -> Object:

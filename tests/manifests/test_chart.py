@@ -8,8 +8,8 @@ import pytest
 
 from ingress_manager.core.settings import parse
 from tests.golden import Case
-from tests.helm import cases, changes, lacking, rendered, template
-from tests.manifests.objects import Build
+from tests.helm import by_name, cases, changes, lacking, rendered, template
+from tests.manifests.objects import build
 from tools import chart
 
 pytestmark = [
@@ -18,30 +18,22 @@ pytestmark = [
 ]
 
 
-def comparable(objects: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the objects by kind and name, without labels and hashes, and with the settings that a ConfigMap states.
+def comparable(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what stands where in each object, without labels and hashes, and with what the settings say.
 
-    The Namespace is left out: whoever runs Helm names it, and makes it.
+    The Namespace is left out: whoever runs Helm names it, and makes it. Helm's users expect the label of the release.
     """
     own = [item for item in objects if item["kind"] != "Namespace"]
     text = re.sub(r"(ingress-manager-settings)-[0-9a-z]{10}", r"\1", json.dumps(own))
-    found = {}
-    for item in json.loads(text.replace(r"\n\n", r"\n")):  # kustomize leaves lines empty
-        drop_labels(item)
-        if "settings.yaml" in item.get("data", {}):
-            item["data"] = parse(item["data"]["settings.yaml"])
-        found[item["kind"], item["metadata"]["name"]] = item
-    return found
-
-
-def drop_labels(value: Any) -> None:
-    """Take the labels off all metadata, and the label of the release, which Helm's users expect, off all selectors."""
-    for inside in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        drop_labels(inside)
-    if isinstance(value, dict):
-        value.pop("app.kubernetes.io/instance", None)
-        if isinstance(value.get("metadata"), dict):
-            value["metadata"].pop("labels", None)
+    labels = re.compile(r"(^|\.)metadata\.labels\.|\.app\.kubernetes\.io/instance$")
+    return {
+        name: {
+            place: parse(value) if place == "data.settings.yaml" else value
+            for place, value in there.items()
+            if not labels.search(place)
+        }
+        for name, there in by_name(json.loads(text.replace(r"\n\n", r"\n"))).items()  # kustomize leaves lines empty
+    }
 
 
 MONITORING = {"podMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
@@ -69,7 +61,7 @@ ADMISSION = {"admission": {"enabled": True}}
     ids=["controller", "httproute", "listenerset", "monitoring and admission", "openshift"],
 )
 def test_the_chart_makes_the_objects_that_kustomize_makes(
-    values: dict[str, Any], folders: list[str], components: list[str], build: Build
+    values: dict[str, Any], folders: list[str], components: list[str]
 ) -> None:
     resources = ["../manifests", *(f"../{each}" for each in folders)]
     built = build({"resources": resources, "components": [f"../{each}" for each in components]})

@@ -6,23 +6,22 @@ import re
 from collections.abc import Iterable
 from itertools import product
 
-import msgspec
 import pytest
 import yaml
+from msgspec.structs import replace
 
+from devcluster.api import Object
 from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
 from hooks import gunicorn_conf
 from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AtGateway
 from ingress_manager.commands.reading.rights import Where, rights_of
-from ingress_manager.core.namespace_policy import in_namespace
-from ingress_manager.core.policy import BUILT_IN_DEFAULTS, Defaults, Limits, Policy, Tls
+from ingress_manager.core.policy import Defaults, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
 from ingress_manager.core.vocabulary import NGINX
 from tests.manifests.objects import (
     FOLDERS,
-    Build,
-    Object,
+    build,
     container,
     find,
     kustomizations,
@@ -32,8 +31,6 @@ from tests.manifests.objects import (
     template,
 )
 from tools.install import with_domain
-
-POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -51,29 +48,28 @@ def test_every_selector_selects_the_pods_of_one_deployment(folder: str) -> None:
 
 
 @pytest.mark.parametrize("page", ["metacontroller/README.md", "gateway/README.md"])
-def test_each_kustomization_of_a_page_builds(page: str, build: Build) -> None:
+def test_each_kustomization_of_a_page_builds(page: str) -> None:
     assert all(build(shown) for shown in kustomizations(page))
 
 
 # Metacontroller and the DecoratorController.
 
 ELSEWHERE, MOVED = kustomizations("metacontroller/README.md")
-POLICIES = [item["metadata"]["name"] for item in rendered("metacontroller/listenerset") if item["kind"] == POLICY]
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_each_policy_is_enforced_and_one_line_of_the_readme_leaves_it_out(name: str, build: Build) -> None:
+def test_every_policy_is_enforced_and_one_line_of_the_readme_leaves_one_out() -> None:
     objects = rendered("metacontroller/listenerset")
-    [binding] = [item for item in objects if item["kind"] == BINDING and item["spec"]["policyName"] == name]
-    assert binding["spec"]["validationActions"] == ["Deny"]
+    policies = [item["metadata"]["name"] for item in objects if item["kind"] == "ValidatingAdmissionPolicy"]
+    bindings = [item["spec"] for item in objects if item["kind"] == "ValidatingAdmissionPolicyBinding"]
+    enforced = {each["policyName"]: each["validationActions"] for each in bindings}
+    assert enforced == {name: ["Deny"] for name in policies}
     readme = (REPOSITORY / "metacontroller/README.md").read_text(encoding="utf-8")
     [line] = re.findall(r"^- {target: .*$", readme, re.MULTILINE)
-    patches = yaml.safe_load(line.replace("ingress-manager-size", name))
-    left = build({"resources": ["../metacontroller/listenerset"], "patches": patches})
-    assert left == [item for item in objects if item["metadata"]["name"] != name]
+    left = build({"resources": ["../metacontroller/listenerset"], "patches": yaml.safe_load(line)})
+    assert left == [item for item in objects if item["metadata"]["name"] != "ingress-manager-size"]
 
 
-def test_a_metacontroller_somewhere_else_gets_the_rights_and_may_call_the_hook(build: Build) -> None:
+def test_a_metacontroller_somewhere_else_gets_the_rights_and_may_call_the_hook() -> None:
     objects = build(ELSEWHERE)
     [subject] = one(objects, "ClusterRoleBinding", "ingress-manager")["subjects"]
     [peer] = one(objects, "NetworkPolicy", "ingress-manager")["spec"]["ingress"][0]["from"]
@@ -81,10 +77,9 @@ def test_a_metacontroller_somewhere_else_gets_the_rights_and_may_call_the_hook(b
     assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "operators"}}
 
 
-@pytest.mark.parametrize("admission", [False, True])
-def test_one_line_moves_the_hook_to_another_namespace_and_all_that_names_it(admission: bool, build: Build) -> None:
-    folders = ["../manifests/admission", "../manifests/admission/cert-manager"] if admission else []
-    own = {key: MOVED[key] for key in ("resources",)} | {"components": folders}
+def test_one_line_moves_the_hook_to_another_namespace_and_all_that_names_it() -> None:
+    components = ["../manifests/admission", "../manifests/admission/cert-manager"]
+    own = {"resources": MOVED["resources"], "components": components}
     text = yaml.safe_dump([item for item in build(own) if item["kind"] != "Namespace"])
     for there in ("namespace: {}\n", "- {}\n", "-admission.{}.svc", "inject-ca-from: {}/"):
         text = text.replace(there.format("ingress-manager"), there.format("platform"))
@@ -149,17 +144,11 @@ def test_the_settings_file_states_every_setting_or_says_beside_it_what_is_built_
 def test_the_settings_are_what_is_built_in_and_without_the_comment_signs_each_namespace_has_its_own_hosts(
     shipped: str, shared: str
 ) -> None:
-    assert parse(shipped) == Policy().whole
-    policy = parse(shared)
-    own = in_namespace(policy, "team-a")
-    assert own.default_host("shop") == "shop.team-a.apps.example.com"
-    hosts = ["shop.team-a.apps.example.com", "shop.team-b.apps.example.com", "team-a.apps.example.com", "example.com"]
-    assert [own.allows_host(host) for host in hosts] == [True, False, False, False]
-    assert [own.allows_class(name) for name in ("nginx", "internal", None)] == [True, False, False]
-    # Nothing else is different.
-    defaults = msgspec.structs.replace(policy.defaults, host=BUILT_IN_DEFAULTS.host)
-    limits = msgspec.structs.replace(policy.limits, hosts="any", classes="any")
-    assert msgspec.structs.replace(policy, defaults=defaults, limits=limits) == Policy().whole
+    built_in = Policy().whole
+    assert parse(shipped) == built_in
+    defaults = replace(built_in.defaults, host="{service}.{namespace}.apps.example.com")
+    limits = replace(built_in.limits, hosts=("*.{namespace}.apps.example.com",), classes=("nginx",))
+    assert parse(shared) == replace(built_in, defaults=defaults, limits=limits)
 
 
 # `make install DOMAIN=…`: what becomes of the settings.
@@ -264,7 +253,7 @@ def test_visitors_are_treated_alike_by_http_and_by_https_and_no_header_is_taken_
     assert "api" not in STATIC, "it shows every route"
 
 
-def test_of_the_class_nginx_what_would_be_open_is_denied_in_the_words_of_the_table(build: Build) -> None:
+def test_of_the_class_nginx_what_would_be_open_is_denied_in_the_words_of_the_table() -> None:
     objects = build({"resources": ["../gateway"], "components": ["../gateway/ingress-nginx"]})
     policy = one(objects, "ValidatingAdmissionPolicy", f"{GATEWAY}-nginx-closed")["spec"]
     opened = [(name, row) for name, row in TABLE.items() if row.gateway is AtGateway.OPEN]

@@ -1,7 +1,9 @@
 """Each way to install, on a node, from nothing: used, changed under way, and removed. Every Pod meets `restricted`."""
 
+import os
 import random
 import re
+import shlex
 import shutil
 import threading
 import time
@@ -12,21 +14,63 @@ import pytest
 import requests
 import yaml
 
+from devcluster import build
 from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICES, new_session, wait_for
-from devcluster.build import REPOSITORY, get
+from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.errors import MissingProgram
-from devcluster.node import ADDRESS, Node, require
+from devcluster.node import ADDRESS, PAUSE, Node, require
+from devcluster.processes import run
+from devcluster.programs import find_metacontroller, find_traefik
 from tests.docs.test_docs import blocks
 from tests.e2e.objects import PODS
 from tests.e2e.people import Ended, environment_of, sh
 from tests.e2e.test_install import everything, until_only
-from tests.node.images import HOOK, archives
+from tests.manifests.objects import container
 from tools.install import replacement
 
+HOOK = "localhost/ingress-manager:tested"
 HOST = "shop.example.com"
 SHOP = Path(__file__).with_name("shop.yaml")
 """A tenant's namespace and, in it, a Service with a Pod."""
+
+
+# The images that the node runs, as archives that `docker save` would write: no registry is asked for them.
+
+
+def archives(folder: Path) -> list[Path]:
+    """Write the archives of the images that a node needs into a folder, and return them.
+
+    Buildah builds the hook's from the Dockerfile, with the options of $BUILD_OPTIONS. Each of the others is named as
+    the manifests name it, and holds one program of this machine. Raises MissingProgram for a program that is neither
+    here nor can be had, and else DevClusterError.
+    """
+    metacontroller = find_metacontroller()
+    if metacontroller is None:
+        raise MissingProgram("A node needs Metacontroller, which no registry has: put `metacontroller` on PATH.")
+    programs = {
+        PAUSE: (build.get("pause", print), 'ENTRYPOINT ["/usr/bin/pause"]'),
+        "localhost/coredns:1": (build.get("coredns", print), 'ENTRYPOINT ["/usr/bin/coredns"]'),
+        container("metacontroller", "metacontroller")["image"]: (metacontroller, "USER 65532"),
+        container("gateway", "ingress-manager-gateway")["image"]: (find_traefik(), 'ENTRYPOINT ["/usr/bin/traefik"]'),
+    }
+    hook = folder / "hook.tar"
+    options = shlex.split(os.environ.get("BUILD_OPTIONS", ""))
+    run("buildah", "build", f"--tag={HOOK}", "--file=Dockerfile", *options, ".", cwd=REPOSITORY)
+    run("buildah", "push", HOOK, f"docker-archive:{hook}:{HOOK}")
+    return [hook, *(write(folder / f"{number}.tar", name, *of) for number, (name, of) in enumerate(programs.items()))]
+
+
+def write(archive: Path, name: str, program: Path, configuration: str) -> Path:
+    """Write the archive of an image of one program, and return it. Raises CommandFailed."""
+    file = archive.with_suffix(".Dockerfile")
+    lines = ("FROM scratch", f"COPY --chmod=0755 {program.name} /usr/bin/", configuration, "")
+    file.write_text("\n".join(lines), encoding="utf-8")
+    # It gets no name here, which another image may have.
+    image = run("buildah", "build", "--quiet", f"--file={file}", program.parent).strip()
+    run("buildah", "push", image, f"docker-archive:{archive}:{name}")
+    run("buildah", "rmi", image)
+    return archive
 
 
 class Site:
@@ -51,7 +95,7 @@ class Site:
         """Return what commands do, where Metacontroller's CRDs have been downloaded."""
         local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), script)
         plane = self.node.control_plane
-        path = f"{get('helm', print).parent}:{environment_of(plane)['PATH']}"
+        path = f"{build.get('helm', print).parent}:{environment_of(plane)['PATH']}"
         return sh(plane, local, folder=self.folder, environment={"PATH": path, "HOME": str(self.folder.parent)})
 
     def visit(self, host: str = HOST) -> requests.Response:
