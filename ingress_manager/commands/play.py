@@ -6,6 +6,7 @@ It is what `render` prints: the same function decides. Any text has a result.
 import gc
 import json
 import logging
+import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -61,7 +62,7 @@ def play(port: int, settings: str | None) -> None:
 
     It prints the address of the page. Only this machine can open the page, and the page asks no other. Ctrl-C ends it.
 
-    Exit status: 0 after Ctrl-C, 1 if the port is taken, 2 for wrong use.
+    Exit status: 0 after Ctrl-C, 2 for wrong use, or if the port is taken.
 
     \b
     Examples:
@@ -77,7 +78,11 @@ def play(port: int, settings: str | None) -> None:
     except ImportError as error:
         raise click.UsageError("it needs Flask: run `pip install '.[hook]'` in a clone of ingress-manager") from error
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    with make_server(ADDRESS, port, app_of(text), threaded=True) as server:
+    try:
+        listening = socket.create_server((ADDRESS, port))
+    except OSError as error:
+        raise click.UsageError(f"the port {port} can't be used: {error.strerror}") from error
+    with listening, make_server(ADDRESS, port, app_of(text), threaded=True, fd=listening.fileno()) as server:
         click.echo(f"http://{ADDRESS}:{server.port}/")
         note("Open it in a browser. Ctrl-C ends it.")
         server.serve_forever()

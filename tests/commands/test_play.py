@@ -133,7 +133,7 @@ def test_a_port_that_is_taken_and_settings_that_are_not_there_are_told(tmp_path:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         ended = run("play", "--port", str(port))
-    assert (ended.status, ended.out, f"Port {port} is in use" in ended.err) == (1, "", True)
+    assert (ended.status, ended.out, f"the port {port} can't be used" in ended.err) == (2, "", True)
     ended = run("play", "--settings", tmp_path / "nowhere.yaml")
     assert ended.status == 2
     assert "nowhere.yaml can't be read" in ended.err
