@@ -230,18 +230,16 @@ def as_json(objects: Sequence[Object], problems: Problems) -> bytes:
 
     Adds a problem when an object is larger than Metacontroller can apply, or all are too large to be sent.
     """
-    text = msgspec.json.encode(objects)
-    if 6 * len(text) <= LARGEST_OBJECT:  # Go writes one byte as at most six
-        return text
-    sizes = [size_in_go(msgspec.json.encode(each)) for each in objects]
-    if (largest := max(sizes)) > LARGEST_OBJECT:
+    texts = [msgspec.json.encode(each) for each in objects]
+    sizes = [size_in_go(text) for text in texts]
+    if (largest := max(sizes, default=0)) > LARGEST_OBJECT:
         kind = objects[sizes.index(largest)]["kind"]
         sentence = f"the {kind} would have {largest} bytes; {LARGEST_OBJECT} is the most"
         problems.add(sentence, Reason.TOO_LARGE)
     elif sum(sizes) > LARGEST_ANSWER:
         sentence = f"the {len(objects)} objects would have {sum(sizes)} bytes in all; {LARGEST_ANSWER} is the most"
         problems.add(sentence, Reason.TOO_LARGE)
-    return text
+    return b"[%b]" % b",".join(texts)
 
 
 def size_in_go(text: bytes) -> int:

@@ -20,8 +20,6 @@ ENTRANCE = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,{LONGEST_ENTRANCE - 2}}}[a-z0-9])
 RESERVED_ENTRANCES = ("redirect",)
 """What follows the Service's name in that of an HTTPRoute of another kind."""
 
-HTTP_OF_ENTRANCE = f".{HTTP.key}"
-
 
 def begin_of(entrance: str) -> str:
     """Return what stands before ingress/… in the annotations of an entrance."""
