@@ -24,7 +24,6 @@ class Route(NamedTuple):
     host: str
     path: str
     path_type: str
-    is_regex: bool
     backend: Backend
 
     def rule(self) -> str:
@@ -32,8 +31,6 @@ class Route(NamedTuple):
         host = f'Host("{self.host}") && ' if self.host else ""
         if self.path_type == "Exact":
             return f'{host}Path("{self.path}")'
-        if self.is_regex:
-            return f'{host}PathRegexp("(?i)^{self.path}")'
         path = self.path.rstrip("/")
         return f'{host}(Path("{path}") || PathPrefix("{path}/"))' if path else f'{host}PathPrefix("/")'
 
@@ -67,16 +64,13 @@ def is_by_regex(item: Item) -> bool:
 
 
 def routes_of(item: Item, spec: IngressSpec) -> list[Route]:
-    """Return the routes of an Ingress."""
-    is_regex = is_by_regex(item)
-    return [Route(host, path.path or "/", path.path_type, is_regex, path.backend) for host, path in spec.paths()]
+    """Return the routes of an Ingress; none of one whose paths are regular expressions, which aren't compared."""
+    paths = () if is_by_regex(item) else spec.paths()
+    return [Route(host, path.path or "/", path.path_type, path.backend) for host, path in paths]
 
 
 def answered_by_others(item: Item, spec: IngressSpec, beside: Iterable[Stated]) -> Iterator[tuple[Route, str, Item]]:
-    """Yield each route of an Ingress of whose requests another one answers some at the gateway, that, and its Ingress.
-
-    Routes by regular expressions aren't compared.
-    """
+    """Yield each route of an Ingress of whose requests another one answers some at the gateway, that, and its Ingress."""
     others = [(route, each) for each, its in ((item, spec), *beside) for route in routes_of(each, its)]
     for route in routes_of(item, spec):
         for other, by in others:
@@ -85,7 +79,7 @@ def answered_by_others(item: Item, spec: IngressSpec, beside: Iterable[Stated]) 
             both = any(route.matches(host, path) and other.matches(host, path) for path in (route.path, other.path))
             loses = len(route.rule()) <= len(other.rule()) and route.rank() > other.rank()
             same = by is item and route.backend == other.backend
-            if both and loses and not (route.is_regex or other.is_regex or same):
+            if both and loses and not same:
                 yield route, f"{other.path_type} {other.host}{other.path}", by
 
 
