@@ -19,11 +19,9 @@ from click.testing import CliRunner
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.audit.audit import KINDS
 from ingress_manager.commands.audit.seen import Severity
-from ingress_manager.commands.check.provided import GATEWAY_API, KUBERNETES, METACONTROLLER
 from ingress_manager.commands.leaving import judge as leaving
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS
-from ingress_manager.commands.status.states import STATES
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.policy import (
     BUILT_IN_DEFAULTS,
@@ -119,19 +117,6 @@ OF_INGRESS_NGINX = {
 }
 
 
-def compatibility() -> str:
-    """Return the list of what the tests run with, from the files that pin it."""
-    rows = (("Kubernetes", KUBERNETES), ("Metacontroller", METACONTROLLER), ("CRDs of the Gateway API", GATEWAY_API))
-    lines = [f"- {what}: {', '.join(versions.tested)}; at least {versions.least}" for what, versions in rows]
-    return "\n".join((*lines, f"- Traefik: {pinned('gateway/deployment.yaml', r'traefik:v([0-9.]+)')}"))
-
-
-def pinned(path: str, pattern: str) -> str:
-    """Return the version that a file of this repository pins. Raises ValueError unless the pattern finds one."""
-    [version] = set(re.findall(pattern, (DOCS.parent / path).read_text(encoding="utf-8")))
-    return str(version)
-
-
 def kinds() -> str:
     """Return a list of the kinds of findings, and how much each matters that isn't an error.
 
@@ -161,10 +146,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
     "copied": copied,
     "refusals": lambda: described(REASONS.items()),
-    "compatibility": compatibility,
     "ingress_nginx": of_ingress_nginx,
     "kinds": kinds,
-    "states": lambda: described(STATES.items()),
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""

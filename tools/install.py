@@ -20,7 +20,7 @@ from devcluster.build import REPOSITORY
 from devcluster.console import Command, Commands
 from devcluster.errors import CommandFailed, DevClusterError
 from ingress_manager.commands.check.cluster import State
-from ingress_manager.commands.check.provided import KUBERNETES, by_version
+from ingress_manager.commands.check.provided import by_version
 from ingress_manager.commands.reading.kubectl import message
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.errors import SettingsError
@@ -153,7 +153,7 @@ class Shell:
 def require_kubernetes(shell: Shell) -> None:
     """Say it where the cluster's version of Kubernetes can't be told. Raises CommandFailed where it is too old."""
     stated = json.loads(shell.read("kubectl", "version", "--output=json"))
-    for line in by_version("Kubernetes", stated["serverVersion"]["gitVersion"], KUBERNETES):
+    for line in by_version("Kubernetes", stated["serverVersion"]["gitVersion"]):
         if line.state is State.WRONG:
             raise CommandFailed(f"Nothing was done: {line.sentence}.")
         click.echo(f"! {line.sentence}.")

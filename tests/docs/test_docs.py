@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from devcluster.build import REPOSITORY
-from devcluster.programs import GATEWAY_API as GATEWAY_API_CRDS
+from devcluster.programs import GATEWAY_API
 from devcluster.sync_requests import body, service, sync_request
 from hooks.app import create_app
 from hooks.sync import answer
-from ingress_manager.commands.check.provided import GATEWAY_API, KUBERNETES, METACONTROLLER
+from ingress_manager.commands.check.provided import LEAST
 from ingress_manager.commands.leaving.judge import TABLE as OF_INGRESS_NGINX
 from ingress_manager.commands.main import commands
 from ingress_manager.core.policy import Policy
@@ -36,14 +36,24 @@ def test_a_page_shows_each_command(name: str) -> None:
     assert any(re.search(f"ingress-manager {name}\\b", page) for page in pages)
 
 
-def test_what_check_takes_for_known_and_the_pages_name_is_what_the_tests_run_with() -> None:
-    assert GATEWAY_API_CRDS.removeprefix("v") in GATEWAY_API.tested
-    assert docs.pinned("devcluster/controlplane/go.mod", r"k8s\.io/kubernetes v([\d.]+)") in KUBERNETES.tested
-    pinned = docs.pinned("metacontroller/install/deployment.yaml", r"metacontroller:v([\d.]+)")
-    assert pinned in METACONTROLLER.tested
-    assert docs.pinned("charts/ingress-manager/Chart.yaml", r'kubeVersion: ">=([\d.]+)\.0-0"') == KUBERNETES.least
-    for page in ("docs/httproute.md", "gateway/README.md"):
-        assert docs.pinned(page, r"gateway-api/releases/download/([^/]+)/") == GATEWAY_API_CRDS
+PINNED = [
+    ("Kubernetes", "devcluster/controlplane/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
+    ("Metacontroller", "metacontroller/install/deployment.yaml", r"metacontroller:v([\d.]+)"),
+    ("CRDs of the Gateway API", "docs/httproute.md", r"gateway-api/releases/download/v([^/]+)/"),
+    ("CRDs of the Gateway API", "gateway/README.md", r"gateway-api/releases/download/v([^/]+)/"),
+    ("Traefik", "gateway/deployment.yaml", r"traefik:v([\d.]+)"),
+]
+
+
+def test_the_page_on_installing_has_the_versions_that_are_pinned_and_the_least_ones_of_check() -> None:
+    tested = dict(re.findall("^- (.*): (.*)$", (docs.DOCS / "install.md").read_text(encoding="utf-8"), re.MULTILINE))
+    for what, path, pattern in PINNED:
+        [version] = set(re.findall(pattern, (REPOSITORY / path).read_text(encoding="utf-8")))
+        assert version in re.split("[,;] ", tested[what]), what
+        assert f"v{version}" == GATEWAY_API or "gateway-api" not in pattern
+    chart = yaml.safe_load((REPOSITORY / "charts/ingress-manager/Chart.yaml").read_text(encoding="utf-8"))
+    assert chart["kubeVersion"] == f">={LEAST['Kubernetes']}.0-0"
+    assert {name: tested[name].rpartition("; at least ")[2] for name in LEAST} == LEAST
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -1,6 +1,6 @@
 """`check`: what others provide: Kubernetes, Metacontroller with its rights, and the Gateway API.
 
-Which versions are known to work is one table. Our DecoratorController is here, too: it is Metacontroller's to read.
+Our DecoratorController is here, too: it is Metacontroller's to read. docs/install.md names the tested versions.
 """
 
 import json
@@ -24,37 +24,25 @@ PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
 """Fields of the DecoratorController without which Services don't get their Ingresses, or can't be deleted."""
 
-
-class Known(NamedTuple):
-    """The versions of a program that are known to work."""
-
-    least: str
-    """The oldest that has all that is needed."""
-
-    tested: tuple[str, ...]
-    """Those that have been tried, the oldest first."""
-
-
-KUBERNETES = Known("1.30", ("1.30.14", "1.36.3", "1.37.2"))
-METACONTROLLER = Known("4.15", ("4.15.1", "4.17.2"))
-GATEWAY_API = Known("1.0", ("1.6.3",))
+LEAST = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
+"""The oldest version of each that has all that is needed."""
 
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 
-def by_version(name: str, stated: str, known: Known) -> Iterator[Line]:
+def by_version(name: str, stated: str) -> Iterator[Line]:
     """Yield what is wrong with the major and minor version that a program states, as v1.36.3 or 4.17.2-distroless."""
-    found, least = (_VERSION.fullmatch(each) for each in (stated, known.least))
+    found, least = (_VERSION.fullmatch(each) for each in (stated, LEAST[name]))
     if not (found and least):
         yield unknown(f"the version of {name} can't be told from {stated}")
     elif [*map(int, found.groups())] < [*map(int, least.groups())]:
-        yield wrong(f"{name} {stated} is too old: it takes {known.least} or later", f"Upgrade {name}.")
+        yield wrong(f"{name} {stated} is too old: it takes {LEAST[name]} or later", f"Upgrade {name}.")
 
 
 def kubernetes(cluster: Cluster) -> Iterator[Line]:
     """Yield what is wrong with the version of Kubernetes."""
     stated = json.loads(cluster.kubectl.run("version", "--output=json"))
-    yield from by_version("Kubernetes", str(at(stated, "serverVersion", "gitVersion")), KUBERNETES)
+    yield from by_version("Kubernetes", str(at(stated, "serverVersion", "gitVersion")))
 
 
 def runs(cluster: Cluster) -> Iterator[Line]:
@@ -63,7 +51,7 @@ def runs(cluster: Cluster) -> Iterator[Line]:
     if not engines:
         yield wrong("no Deployment and no StatefulSet runs Metacontroller, so that nothing is made and nothing removed")
     for engine in engines:
-        yield from by_version("Metacontroller", engine_version(engine), METACONTROLLER)
+        yield from by_version("Metacontroller", engine_version(engine))
         yield from replicas(engine)
         yield from arguments(cluster, engine)
     if len(engines) > 1:

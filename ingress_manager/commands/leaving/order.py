@@ -70,7 +70,7 @@ def routes_of(item: Item, spec: IngressSpec) -> list[Route]:
 
 
 def answered_by_others(item: Item, spec: IngressSpec, beside: Iterable[Stated]) -> Iterator[tuple[Route, str, Item]]:
-    """Yield each route of an Ingress of whose requests another one answers some at the gateway, that, and its Ingress."""
+    """Yield each route of an Ingress of whose requests another answers some at the gateway, that, and its Ingress."""
     others = [(route, each) for each, its in ((item, spec), *beside) for route in routes_of(each, its)]
     for route in routes_of(item, spec):
         for other, by in others:

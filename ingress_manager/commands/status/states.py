@@ -32,7 +32,7 @@ from ingress_manager.core.kubernetes import Ingress, Key
 
 
 class State(StrEnum):
-    """How far something that is exposed has come."""
+    """How far something that is exposed has come; docs/commands/status.md says what each means."""
 
     SERVING = "serving"
     ACCEPTED = "accepted"
@@ -40,14 +40,6 @@ class State(StrEnum):
     REFUSED = "refused"
     UNKNOWN = "unknown"
 
-
-STATES = {
-    State.SERVING: "As asked. A controller has taken it, its address is known, and a Pod of the Service is ready.",
-    State.ACCEPTED: "As asked, and a controller has taken it. The sentence says what is missing or unknown.",
-    State.WAITING: "Not as asked, or no controller has taken it. The sentence says what is in the way.",
-    State.REFUSED: "The hook refuses the Service. Nothing new is made; what stands stays, unless it is forbidden.",
-    State.UNKNOWN: "Something could not be looked at; the sentence names it.",
-}
 
 UNDONE = ("name-taken", "missing", "drifted", "forbidden", "unwanted")
 """The kinds of findings for which an object isn't as its Service asks."""
