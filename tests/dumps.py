@@ -24,6 +24,7 @@ What stands in one item with a Service is `of` it, in its namespace, and has its
 """
 
 import json
+from collections.abc import Set
 from datetime import datetime
 from typing import Any
 
@@ -31,12 +32,13 @@ from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.audit.audit import Looked, audit_of, with_reason
 from ingress_manager.commands.reading.manifests import Item, of_kind, read
 from ingress_manager.commands.view.events import EVENTS, reports
-from ingress_manager.commands.view.look import look
-from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.commands.view.look import SETTINGS, Known, look
+from ingress_manager.commands.view.surroundings import RESOURCES, Surroundings
 from ingress_manager.core.copying import COPIED
 from tests import golden
 from tests.golden import Case
 
+AROUND = RESOURCES.keys()
 NAMESPACE = "team-a"
 CREATED, MADE, NOW = "2026-01-01T03:04:05Z", "2026-01-02T03:04:05Z", "2026-01-05T04:04:05Z"
 DELETED = "2026-01-03T03:04:05Z"
@@ -48,21 +50,20 @@ def manifests(case: Case) -> list[Item]:
     return read(json.dumps({"kind": "List", "items": objects(case.stated["objects"])})).items
 
 
-def around(found: list[Item]) -> Surroundings:
-    """Return what stands around in a case; of a kind of which there is an object, all were read."""
-    made = Surroundings(datetime.fromisoformat(NOW))
-    made.take(found)
-    made.read |= {kind for kind, _ in made.items}
-    return made
+def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = frozenset()) -> Looked:
+    """Return what a look at a case sees, if some kinds, SETTINGS among them, and namespaces may not be read.
 
-
-def looked(case: Case) -> Looked:
-    """Return what a look at a case sees."""
-    found = manifests(case)
-    view, surroundings = look(found, case.policy.without_pause()), around(found)
+    Of a kind that stands around, all were read if there is an object.
+    """
+    whole = manifests(case)
+    found = [each for each in whole if each.object["kind"] not in kinds and each.namespace not in namespaces]
+    around = Surroundings(datetime.fromisoformat(NOW), read={each.object["kind"] for each in whole} & AROUND - kinds)
+    around.take(found)
+    policy = None if SETTINGS in kinds else case.policy
+    view = look(found, policy and policy.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
     events = of_kind(found, EVENTS)
-    findings = [with_reason(each, reports(events)) for each in audit_of(view, case.policy, surroundings)]
-    return Looked(view, surroundings, findings, events, [], is_blind=False)
+    findings = [with_reason(each, reports(events)) for each in audit_of(view, policy, around)]
+    return Looked(view, around, findings, events, [], is_blind=False)
 
 
 def objects(stated: list[Object]) -> list[Object]:

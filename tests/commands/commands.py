@@ -1,6 +1,5 @@
 """Runs the commands, in this process, and answers in the place of kubectl what a test wants."""
 
-import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +8,14 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
+from ingress_manager.commands.check import command as check
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.plans import plan
 from ingress_manager.commands.printing.words import with_options
 from ingress_manager.commands.reading.kinds import LISTS, RESOURCES
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.status import command as status
+from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.kubernetes import Object
 
 INGRESSES, HTTPROUTES, LISTENERSETS = RESOURCES.values()
@@ -53,6 +55,13 @@ def by_name(words: Sequence[str]) -> Sequence[str]:
 def listing(*objects: Object) -> Object:
     """Return the objects as kubectl prints them."""
     return {"kind": "List", "apiVersion": "v1", "items": list(objects)}
+
+
+def stored(*objects: Object) -> dict[str, Any]:
+    """Return what kubectl says of a cluster that has these objects, and knows no ListenerSets, by what it is asked."""
+    kinds = {"Service": "services", "Event": "events"} | RESOURCES | AROUND
+    found = {name: listing(*(each for each in objects if each["kind"] == kind)) for kind, name in kinds.items()}
+    return {name: each for name, each in found.items() if name not in {LISTENERSETS, "secrets"}}
 
 
 def event(service: Object, message: str, **fields: Any) -> Object:
@@ -122,16 +131,23 @@ class Cluster:
         self.calls: list[str] = []
         self.asked: list[str] = []
         """The verb of each call, and the first name behind its `--`."""
+        self.naps: list[float] = []
+        """The seconds that were slept; else no time goes by."""
         # A bound method would not be told which kubectl.
         monkeypatch.setattr(Kubectl, "run", lambda kubectl, *words, stdin="": self.run(kubectl, words, stdin))
-        monkeypatch.setattr(plan, "sleep", float)
-        monkeypatch.setattr(plan, "monotonic", itertools.count().__next__)
+        for module in (plan, status, check):
+            monkeypatch.setattr(module, "sleep", self.nap)
+            monkeypatch.setattr(module, "monotonic", lambda: sum(self.naps))
 
     def says(self, answers: dict[str, Any], error: str = "Error from server: no") -> None:
         """Answer otherwise from now on, and forget what was asked."""
         self.answers, self.error = answers, error
         self.calls.clear()
         self.asked.clear()
+
+    def nap(self, seconds: float) -> None:
+        """Let time go by."""
+        self.naps.append(seconds)
 
     def run(self, kubectl: Kubectl, words: Sequence[str], stdin: str) -> str:
         """Return what kubectl prints, and note the call."""

@@ -8,26 +8,27 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 import yaml
 from hypothesis import given
+from hypothesis import strategies as st
 
 from devcluster.standin.children import updated, with_annotation
-from devcluster.sync_requests import Object, as_created, service
-from ingress_manager.commands.audit.audit import CHANGED, CREATED, KINDS, MOVED, REFUSED, audit_of, preview
+from devcluster.sync_requests import Object, as_created
+from ingress_manager.commands.audit.audit import CHANGED, CREATED, KINDS, MOVED, REFUSED, Looked, audit_of, preview
 from ingress_manager.commands.audit.command import NOT_IN_FILES, printed
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.view import certificates
 from ingress_manager.commands.view.drift import differences, merge
-from ingress_manager.commands.view.look import look
+from ingress_manager.commands.view.look import SETTINGS, look
 from ingress_manager.commands.view.managed import CONTROLLER
-from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
-from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.commands.view.surroundings import RESOURCES, Surroundings
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.vocabulary import protects
@@ -41,8 +42,10 @@ from tests.commands.commands import (
     Cluster,
     Ended,
     listing,
+    put,
     run,
     settings_on_a_cluster,
+    stored,
 )
 from tests.core import made_up
 from tests.core.test_properties import desired_for
@@ -133,10 +136,11 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
 
 # The command.
 
-GOOD = service({"ingress/http": "true", "ingress/host": "shop.example.com"})
-BAD: Object = {**GOOD, "metadata": {**GOOD["metadata"], "annotations": {"ingress/http": "`a|b<c`"}}}
-INGRESS = as_created(desired_for(GOOD, Policy())[0], GOOD)
-STRANGERS: Object = {**INGRESS, "metadata": {"name": "theirs", "namespace": "team-b"}}
+GOOD, MADE, *BESIDE, BAD = dumps.objects([
+    {"Service": {"host": "shop.example.com"}, "Ingress": {}, "EndpointSlice": {}},
+    {"IngressClass": {}},
+    {"Service": {"name": "bad", "annotations": {"ingress/http": "`a|b<c`"}}},
+])  # fmt: skip
 Settings = Callable[[str], Path]
 
 
@@ -145,19 +149,18 @@ def audited(*objects: Object, options: tuple[str | Path, ...] = ("--current-sett
 
 
 def test_a_dump_of_which_nothing_is_found_is_told_in_a_line_with_what_was_not_looked_at() -> None:
-    assert audited(GOOD, INGRESS) == (0, f"0 findings in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n", "")
+    assert audited(GOOD, MADE) == (0, f"0 findings in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n", "")
 
 
 def test_what_would_be_moved_is_told_in_a_pause_too_and_is_a_reason_for_exit_status_1(settings: Settings) -> None:
     options = ("--settings", settings("defaults: {class: internal}\npaused: true\n"))
-    ended = audited(GOOD, INGRESS, options=options)
+    ended = audited(GOOD, MADE, options=options)
     assert (ended.status, ended.out.split()[0]) == (1, "moved")
     assert ended.err == "The settings pause every namespace: nothing changes there until `paused` is false.\n"
     ended = audited(GOOD, options=options)
     assert (ended.status, ended.out.split()[0]) == (2, "0"), "whether it is created depends on Ingresses"
     settings("")
-    created = {**GOOD, "metadata": {**GOOD["metadata"], "name": "new", "uid": "2"}}
-    ended = audited(GOOD, INGRESS, created, options=options)
+    ended = audited(GOOD, MADE, put(put(GOOD, ("metadata", "name"), "new"), ("metadata", "uid"), "2"), options=options)
     assert (ended.status, "created" in ended.out) == (0, True)
 
 
@@ -168,7 +171,7 @@ def test_current_settings_are_for_an_audit_of_what_is(settings: Settings) -> Non
 
 def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of() -> None:
     where = "could not be looked at: there is none in what was read; `kubectl get {}` prints them"
-    ended = audited(INGRESS)
+    ended = audited(MADE)
     assert (ended.status, f"Services {where.format('services')}" in ended.err) == (2, True)
     ended = audited(GOOD)
     assert (ended.status, ended.err) == (2, "")
@@ -177,19 +180,20 @@ def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of(
 
 
 def test_what_is_of_an_old_version_ends_the_audit() -> None:
-    ended = audited(GOOD, {**INGRESS, "apiVersion": "networking.k8s.io/v1beta1"})
+    ended = audited(GOOD, {**MADE, "apiVersion": "networking.k8s.io/v1beta1"})
     told = 'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n'
     assert (ended.status, ended.out, told in ended.err) == (1, "", True)
 
 
 # From the cluster.
 
-SETTINGS = settings_on_a_cluster("defaults: {class: nginx}\n")
+INSTALLED = settings_on_a_cluster("defaults: {class: nginx}\n")
 WITH_SETTINGS = "With the settings of the ConfigMap ingress-manager/ingress-manager-settings-abc.\n"
+NO = "Error from server (Forbidden): no"
 
 
 def test_a_cluster_is_read_kind_by_kind(cluster: Cluster) -> None:
-    cluster.says({**SETTINGS, "services": listing(GOOD), INGRESSES: listing(INGRESS), HTTPROUTES: listing()})
+    cluster.says(INSTALLED | stored(GOOD, MADE, *BESIDE))
     ended = run("audit", "-A", "--context", "there")
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
     # The Services last: the Ingress of one that is made meanwhile isn't one whose Service is gone.
@@ -200,7 +204,8 @@ def test_a_cluster_is_read_kind_by_kind(cluster: Cluster) -> None:
 
 
 def test_a_cluster_that_does_not_know_httproutes_has_none(settings: Settings, cluster: Cluster) -> None:
-    cluster.says({**SETTINGS, "services": listing(GOOD), INGRESSES: listing(INGRESS)}, f'{UNKNOWN_KIND} "httproutes"')
+    cluster.says(INSTALLED | stored(GOOD, MADE, *BESIDE), f'{UNKNOWN_KIND} "httproutes"')
+    del cluster.answers[HTTPROUTES]
     ended = run("audit")
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
     routes = settings("defaults: {outputs: [httproute], gateway: {name: web, namespace: infrastructure}}\n")
@@ -208,33 +213,32 @@ def test_a_cluster_that_does_not_know_httproutes_has_none(settings: Settings, cl
         assert "Metacontroller doesn't look after HTTPRoutes" in run("audit", option, routes).out
     gateway = "gateway: {name: web, namespace: infrastructure, listenerSets: {port: 443}}"
     settings(f"defaults: {{outputs: [httproute], {gateway}, tls: {{enabled: true, secret: a}}}}")
-    cluster.says({"services": listing(GOOD), INGRESSES: listing(), HTTPROUTES: listing()})
+    cluster.says(stored(GOOD))
     assert "Metacontroller doesn't look after ListenerSets" in run("audit", "--current-settings", routes).out
 
 
 def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
     settings: Settings, cluster: Cluster
 ) -> None:
-    no = "Error from server (Forbidden): no"
-    cluster.says({"services": listing(BAD)}, no)
+    cluster.says({"services": listing(BAD)}, NO)
     ended = run("audit")
     assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings in 1 Service, 1 to be exposed.")
-    assert [line.partition(f": {no}")[0] for line in ended.out.splitlines()[1:]] == [
+    assert [line.partition(f": {NO}")[0] for line in ended.out.splitlines()[1:]] == [
         "Only kubectl's current namespace was looked at.",
         *(f"{what} could not be looked at" for what in ("Ingresses", "HTTPRoutes", "The settings")),
     ]
-    cluster.says({"services": listing(GOOD)}, no)
+    cluster.says({"services": listing(GOOD)}, NO)
     found = run("audit", "-o", "json").json
     assert (found["findings"], len(found["unseen"])) == ([], 4), "no Ingress is missing that nobody may look at"
     ended = run("audit", "--settings", settings("defaults: {class: internal}\n"))
     assert (ended.status, ended.out.splitlines()[0].startswith("0 changes in 1 Service")) == (2, True)
-    cluster.says({}, no)
+    cluster.says({}, NO)
     ended = run("audit")
-    assert (ended.status, ended.out, ended.err.endswith(f"Error: {no}\n")) == (2, "", True)
+    assert (ended.status, ended.out, ended.err.endswith(f"Error: {NO}\n")) == (2, "", True)
 
 
 def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
-    cluster.says({**SETTINGS, "services": listing(), INGRESSES: listing(), HTTPROUTES: listing()})
+    cluster.says(INSTALLED | stored())
     ended = run("audit", "-n", "nope")
     assert ended.status == 2
     assert "There is nothing to look at in the namespace nope, if it is there at all.\n" in ended.out
@@ -243,31 +247,21 @@ def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
 # What is around.
 
 [ANSWERING] = (case for case in AUDITS if case.name == "why-nothing-answers")
-CLASSES, SLICES = AROUND["IngressClass"], AROUND["EndpointSlice"]
-
-
-@pytest.fixture
-def around() -> dict[str, Any]:
-    """Return what kubectl prints of the case about what nothing answers; of Secrets, in lines."""
-    found: dict[str, list[Object]] = {}
-    for each in dumps.objects(ANSWERING.stated["objects"]):
-        found.setdefault(each["kind"], []).append(each)
-    resources = {"Service": "services", "Ingress": INGRESSES, "IngressClass": CLASSES, "EndpointSlice": SLICES}
-    secrets = [
-        f"team-a {each['metadata']['name']} {each['data']['tls.crt']} {','.join(each['data'])}, {each['type']}\n"
-        for each in found["Secret"]
-    ]
-    return {resource: listing(*found[kind]) for kind, resource in resources.items()} | {"secrets": "".join(secrets)}
+OBJECTS = dumps.objects(ANSWERING.stated["objects"])
+SECRETS = [
+    f"team-a {each['metadata']['name']} {each['data']['tls.crt']} {','.join(each['data'])}, {each['type']}\n"
+    for each in OBJECTS
+    if each["kind"] == "Secret"
+]
+AROUND = stored(*OBJECTS) | {"secrets": "".join(SECRETS)}
 
 
 def in_team_a(settings: Settings, *options: str) -> Ended:
     return run("audit", "--current-settings", settings(ANSWERING.settings), "-n", "team-a", *options)
 
 
-def test_what_is_around_is_asked_for_and_no_private_key_is_read(
-    settings: Settings, cluster: Cluster, around: dict[str, Any]
-) -> None:
-    cluster.says(around, UNKNOWN_KIND)
+def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: Settings, cluster: Cluster) -> None:
+    cluster.says(AROUND)
     ended = in_team_a(settings)
     assert ended == (1, ANSWERING.stated["becomes"]["audit"] + "Only the namespace team-a was looked at.\n", "")
     assert len(cluster.calls) == 7
@@ -276,20 +270,17 @@ def test_what_is_around_is_asked_for_and_no_private_key_is_read(
     assert not re.search(r"index \. [^)]*tls\.key|json", call)
 
 
-def test_what_may_be_read_is_judged_though_other_kinds_may_not(
-    settings: Settings, cluster: Cluster, around: dict[str, Any]
-) -> None:
-    no = "Error from server (Forbidden): no"
-    cluster.says({key: around[key] for key in ("services", INGRESSES, CLASSES)}, no)
+def test_what_may_be_read_is_judged_though_other_kinds_may_not(settings: Settings, cluster: Cluster) -> None:
+    cluster.says({key: AROUND[key] for key in ("services", INGRESSES, RESOURCES["IngressClass"])}, NO)
     found = in_team_a(settings, "-o", "json").json
     assert found["kinds"] == {"no-class": 1}
-    assert found["unseen"][2] == f"EndpointSlices could not be looked at: {no}"
+    assert found["unseen"][2] == f"EndpointSlices could not be looked at: {NO}"
 
 
 def test_without_the_library_no_certificate_is_judged(
-    settings: Settings, cluster: Cluster, around: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    settings: Settings, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster.says(around, UNKNOWN_KIND)
+    cluster.says(AROUND)
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "cryptography", None)
         importlib.reload(certificates)
@@ -310,3 +301,48 @@ def test_a_merge(case: Object) -> None:
     given = copy.deepcopy(case)
     assert merge(case["observed"], case["last"], case["desired"]) == case["becomes"]
     assert case == given, "what was given is not changed"
+
+
+# Whoever can look at less is never told more, nor another state: of any case, any part is taken away.
+
+READ = [SETTINGS, INGRESS, HTTPROUTE, LISTENERSET, *RESOURCES]
+NAMESPACES = ["team", "team-a", "team-b", "routes"]
+OF_SEVERAL = {"refused", "claimed-twice"}
+"""The kinds whose sentences tell less where less is known."""
+
+
+def told_by(found: Finding) -> tuple[str, ...]:
+    """Return what a person is told by a finding, as far as it is the same whoever looks."""
+    return (found.kind, str(found.item), "" if found.kind in OF_SEVERAL else found.sentence)
+
+
+@given(
+    st.sampled_from(AUDITS),
+    st.frozensets(st.sampled_from(READ), max_size=3),
+    st.frozensets(st.sampled_from(NAMESPACES), max_size=2),
+)
+def test_who_sees_less_of_a_case_is_told_no_more_and_never_to_delete_more(
+    case: Case, kinds: frozenset[str], namespaces: frozenset[str]
+) -> None:
+    whole, part = dumps.looked(case).findings, dumps.looked(case, kinds, namespaces).findings
+    assert {told_by(each) for each in part} <= {told_by(each) for each in whole}
+    deleted = {str(each.item) for each in whole if "delete" in each.command}
+    assert {str(each.item) for each in part if "delete" in each.command} <= deleted
+
+
+def states_in(seen: Looked) -> dict[tuple[str, ...], State]:
+    """Return the state of each row."""
+    return {
+        (row.namespace, row.service, *filter(None, (row.output, row.name))): row.state
+        for row in Judge(seen).rows(seen.view.services.values())
+    }
+
+
+@pytest.mark.parametrize("case", golden.cases_in(cases.STATUSES), ids=lambda case: case.name)
+def test_who_sees_less_is_told_a_state_that_is_less_and_never_another_one(case: Case) -> None:
+    before = states_in(dumps.looked(case))
+    for kind in READ:
+        for key, state in states_in(dumps.looked(case, {kind})).items():
+            # Where no Ingress is known of, there may be one row for all of a Service.
+            were = {was for other, was in before.items() if other[: len(key)] == key}
+            assert state in {State.UNKNOWN, *were, *([State.ACCEPTED] if State.SERVING in were else [])}, key

@@ -19,7 +19,7 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.check import cluster as reading
-from ingress_manager.commands.check import command, hook
+from ingress_manager.commands.check import hook
 from ingress_manager.commands.check.provided import NEVER, Right
 from ingress_manager.commands.printing.objects import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
@@ -82,15 +82,13 @@ class Installed(Cluster):
         super().__init__(monkeypatch)
         self.objects = json.loads(sound())
         self.case: dict[str, Any] = {}
-        self.naps: list[float] = []
         monkeypatch.setattr(reading, "datetime", SimpleNamespace(now=lambda _: NOW))
         self.heals_after = 0
         """The nap after which all is well."""
-        monkeypatch.setattr(command, "sleep", self.nap)
-        monkeypatch.setattr(command, "monotonic", lambda: sum(self.naps))
 
     def nap(self, seconds: float) -> None:
-        self.naps.append(seconds)
+        """Let time go by, in which all may become well."""
+        super().nap(seconds)
         if len(self.naps) == self.heals_after:
             self.objects = json.loads(sound())
 

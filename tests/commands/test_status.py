@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from devcluster.sync_requests import Object
-from ingress_manager.commands.status import command
+from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from tests import dumps, golden
 from tests import make_cases as cases
-from tests.commands.commands import HTTPROUTES, INGRESSES, Cluster, event, listing, run
+from tests.commands.commands import INGRESSES, Cluster, event, listing, put, run, stored
 from tests.golden import Case
 
 CASES = golden.cases_in(cases.STATUSES)
@@ -33,21 +32,11 @@ def test_no_sentence_is_longer_than_the_terminal_but_for_what_has_to_be_copied_w
 
 NO_SETTINGS: tuple[str | Path, ...] = ("--settings", os.devnull)
 SHOP, INGRESS, ROUTE, SLICE, GATEWAY = dumps.objects([
-    {"Service": {"host": "shop.example.com"}, "Ingress": {"address": "203.0.113.7"}, "HTTPRoute": {}},
-    {"EndpointSlice": {"of": "shop"}},
+    {"Service": {"host": "a.example.com"}, "Ingress": {"address": "203.0.113.7"}, "HTTPRoute": {}, "EndpointSlice": {}},
     {"Gateway": {"listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}},
 ])  # fmt: skip
-CLASSES, SLICES = "ingressclasses.networking.k8s.io", "endpointslices.discovery.k8s.io"
-GATEWAYS = "gateways.gateway.networking.k8s.io"
-ALL: dict[str, Object] = {
-    "services": listing(SHOP),
-    INGRESSES: listing(INGRESS),
-    HTTPROUTES: listing(),
-    CLASSES: listing(),
-    SLICES: listing(SLICE),
-    "events": listing(),
-}
-WITHOUT_INGRESS = {**ALL, INGRESSES: listing()}
+SLICES, GATEWAYS = AROUND["EndpointSlice"], AROUND["Gateway"]
+ALL, WITHOUT_INGRESS = stored(SHOP, INGRESS, SLICE), stored(SHOP)
 
 
 def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> None:
@@ -56,7 +45,7 @@ def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> Non
     assert (ended.status, ended.err) == (0, "")
     head, line = ended.out.splitlines()
     assert head.split() == ["NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "STATE"]
-    assert line.split() == ["team-a", "shop", "http://shop.example.com/", "Ingress", "nginx", "203.0.113.7", "serving"]
+    assert line.split() == ["team-a", "shop", "http://a.example.com/", "Ingress", "nginx", "203.0.113.7", "serving"]
     [row] = run("status", *NO_SETTINGS, "-o", "json").json["exposed"]
     assert row["state"] == "serving"
     assert "--namespace=team-a" not in cluster.calls[0]
@@ -95,10 +84,10 @@ ROUTES = "defaults: {outputs: [httproute], gateway: {name: web, namespace: infra
 def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, cluster: Cluster) -> None:
     (tmp_path / "settings.yaml").write_text(ROUTES)
     for options, scope in ((("-n", "team-a"), "--namespace=infrastructure"), (("-A",), "--all-namespaces")):
-        cluster.says({**WITHOUT_INGRESS, HTTPROUTES: listing(ROUTE), GATEWAYS: listing(GATEWAY)})
+        cluster.says(stored(SHOP, ROUTE, GATEWAY))
         told = run("status", "--settings", tmp_path / "settings.yaml", "-o", "json", *options).json
         assert f"get --output=json {scope} -- {GATEWAYS}" in "\n".join(cluster.calls)
-        assert [row["urls"] for row in told["exposed"]] == [["http://shop.example.com/"]]
+        assert [row["urls"] for row in told["exposed"]] == [["http://a.example.com/"]]
 
 
 @pytest.mark.parametrize("time", ["soon", "0s"])
@@ -109,7 +98,7 @@ def test_what_is_no_time_is_wrong_use(time: str) -> None:
 
 def test_one_service_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:
     denied = event(SHOP, 'Sync error: admission webhook "a.example.com" denied the request: no', count=11)
-    cluster.says(WITHOUT_INGRESS | {"events": listing(denied)})
+    cluster.says(stored(SHOP, denied))
     ended = run("status", "team-a/shop", *NO_SETTINGS, "--context", "here")
     assert ended.status == 0
     happened = '2026-01-01T04:00:00Z SyncError (11 times): Sync error: admission webhook "a.example.com" denied the'
@@ -123,47 +112,26 @@ def test_one_service_is_told_with_its_events_or_that_they_may_not_be_read(cluste
 
 # Waiting.
 
-
-class Clock:
-    """A clock that goes on only while somebody sleeps; the cluster changes meanwhile."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *later: dict[str, Object]) -> None:
-        self.now = 0.0
-        self.later = list(later)
-        self._cluster = Cluster(monkeypatch, self.later.pop(0))
-        monkeypatch.setattr(command, "monotonic", lambda: self.now)
-        monkeypatch.setattr(command, "sleep", self.sleep)
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-        if self.later:
-            self._cluster.says(self.later.pop(0))
-
-
 WAIT: tuple[str | Path, ...] = ("status", "team-a/shop", *NO_SETTINGS, "--wait=serving", "--timeout=3s")
-PENDING = {**ALL, SLICES: listing()}
 
 
-def test_waiting_ends_when_all_is_served_or_in_time_with_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch, WITHOUT_INGRESS, WITHOUT_INGRESS, PENDING, ALL)
+def test_waiting_ends_when_all_is_served_or_in_time_with_what_it_waits_for(cluster: Cluster) -> None:
+    later = {INGRESSES: [listing(), listing(), listing(INGRESS)], SLICES: [listing(), listing(SLICE)]}
+    cluster.says(ALL | later)
     ended = run(*WAIT[:-1])
-    assert (ended.status, ended.err, clock.now) == (0, "", 6.0)
+    assert (ended.status, ended.err, cluster.naps) == (0, "", [2.0, 2.0, 2.0])
     assert ended.out.splitlines()[1].endswith("  serving")
-    clock = Clock(monkeypatch, PENDING)
+    cluster.says(stored(SHOP, INGRESS))
     ended = run(*WAIT)
-    assert (ended.status, clock.now) == (1, 3.0)
-    assert "Not serving: team-a/shop Ingress shop http://shop.example.com/ accepted: " in ended.err
+    assert (ended.status, cluster.naps[3:]) == (1, [2.0, 1.0])
+    assert "Not serving: team-a/shop Ingress shop http://a.example.com/ accepted: " in ended.err
     assert run(*WAIT, "--wait=accepted").status == 0
 
 
-def test_waiting_ends_at_once_where_it_is_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong, plain = ({**SHOP, "metadata": {**SHOP["metadata"], "annotations": each}} for each in (NO, {}))
-    clock = Clock(monkeypatch, {**WITHOUT_INGRESS, "services": listing(wrong)})
-    assert (run(*WAIT).status, clock.now) == (1, 0.0)
-    Clock(monkeypatch, {**WITHOUT_INGRESS, "services": listing(plain)})
+def test_waiting_ends_at_once_where_it_is_in_vain(cluster: Cluster) -> None:
+    cluster.says(stored(put(SHOP, ("metadata", "annotations"), {"ingress/http": "no"})))
+    assert (run(*WAIT).status, cluster.naps) == (1, [])
+    cluster.says(stored(put(SHOP, ("metadata", "annotations"), {})))
     ended = run(*WAIT)
     assert (ended.status, 'nothing to wait for: no annotation ingress/http: "true"' in ended.err) == (2, True)
     assert "there is no Service nobody" in run(*WAIT[:1], "nobody", *WAIT[2:]).err
-
-
-NO = {"ingress/http": "no"}
