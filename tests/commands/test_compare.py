@@ -13,6 +13,7 @@ from werkzeug.serving import make_server
 
 from ingress_manager.commands import compare
 from ingress_manager.commands.printing.objects import as_yaml
+from tests import dumps
 from tests.commands.commands import run
 
 SILENT = 0
@@ -68,16 +69,10 @@ def controllers(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.Monke
     compare.tls.cache_clear()
 
 
-def ingress(name: str, host: str, *paths: str, **spec: Any) -> Any:
-    backend = {"service": {"name": name, "port": {"number": 80}}}
-    of_paths = [{"path": path, "pathType": "ImplementationSpecific", "backend": backend} for path in paths]
-    rule = ({"host": host} if host else {}) | ({"http": {"paths": of_paths}} if paths else {})
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        "metadata": {"name": name, "namespace": "team-a", "annotations": {}},
-        "spec": {"ingressClassName": "nginx", "rules": [rule], **spec},
-    }
+def ingress(name: str, host: str, *paths: str, **stated: Any) -> Any:
+    rules = {host: {f"ImplementationSpecific {path}": 80 for path in paths}}
+    [made] = dumps.objects([{"Ingress": {"name": name, "rules": rules} | stated}])
+    return made
 
 
 def asked_with(controllers: list[Controller], *objects: Any, options: tuple[str, ...] = ()) -> Any:
@@ -128,8 +123,8 @@ def test_the_hosts_and_paths_of_an_ingress_are_asked_for(controllers: list[Contr
     old, _ = controllers
     asked = {
         "a.example.com /x/y%20z": ingress("a", "a.example.com", "/x/y z"),
-        "any-name.b.example.com /": ingress("b", "*.b.example.com"),
-        "any-name.example.com /": ingress("c", "", defaultBackend={"service": {"name": "c"}}),
+        "any-name.b.example.com /": ingress("b", "", then={"spec": {"rules": [{"host": "*.b.example.com"}]}}),
+        "any-name.example.com /": ingress("c", "", rules={}, default=80),
         "d.example.com /api": ingress("d", "d.example.com", "/api(/|$)(.*)"),
     }
     for places, its in asked.items():
@@ -146,9 +141,9 @@ def test_a_regular_expression_is_asked_for_by_what_it_begins_with() -> None:
 
 def test_only_ingresses_of_the_class_are_asked_for(controllers: list[Controller]) -> None:
     old, _ = controllers
-    internal = ingress("a", "a.example.com", "/", ingressClassName="internal")
-    by_annotation = ingress("b", "b.example.com", "/", ingressClassName=None)
-    by_annotation["metadata"]["annotations"]["kubernetes.io/ingress.class"] = "nginx"
+    internal = ingress("a", "a.example.com", "/", **{"class": "internal"})
+    old_class = {"kubernetes.io/ingress.class": "nginx"}
+    by_annotation = ingress("b", "b.example.com", "/", **{"class": None}, annotations=old_class)
     asked_with([old, old], internal, by_annotation)
     assert {*old.asked} == {"http://b.example.com/", "https://b.example.com/"}
     old.asked.clear()

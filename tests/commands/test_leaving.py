@@ -12,7 +12,9 @@ from devcluster.programs import find_traefik
 from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AsHttpRoute, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import answered_by_others, by_host, near
 from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.vocabulary import NGINX, changes, protects
+from tests import dumps
 from tests.commands.commands import Cluster, Ended, listing, run
 from tests.e2e.estate import ESTATE, ingress, stated
 
@@ -42,17 +44,17 @@ def test_what_only_other_ingresses_show_is_not_said_without_them() -> None:
     assert {each.gateway for each in found} == {AtGateway.ALIKE}
 
 
-def plain(name: str = "plain", annotations: dict[str, str] | None = None, path: str = "/", **spec: Any) -> Any:
-    """Return the plain Ingress of the estate, but for this; `host` is that of its rule."""
-    made = ingress("plain")
-    made["metadata"] |= {
-        "name": name,
-        "annotations": {f"{NGINX}{key}": value for key, value in (annotations or {}).items()},
-    }
-    [rule] = made["spec"]["rules"]
-    rule["host"] = spec.pop("host", "shop.example.com")
-    rule["http"]["paths"][0] |= {"path": path, "pathType": "Prefix"}
-    made["spec"] |= spec
+def plain(
+    name: str = "plain",
+    annotations: dict[str, str] | None = None,
+    path: str = "/",
+    host: str = "shop.example.com",
+    of_class: str | None = "nginx",
+) -> Object:
+    """Return an Ingress with one path of one host, "*" for every one."""
+    own = {f"{NGINX}{key}": value for key, value in (annotations or {}).items()}
+    rules = {host: {f"Prefix {path}": 80}}
+    [made] = dumps.objects([{"Ingress": {"name": name, "annotations": own, "rules": rules, "class": of_class}}])
     return made
 
 
@@ -63,7 +65,7 @@ def judged(annotation: str, value: str) -> Judged:
 
 
 def test_another_may_answer_if_its_rule_is_as_long() -> None:
-    every, one = stated(plain("every", host="", path="/status")), stated(plain("one"))
+    every, one = stated(plain("every", host="*", path="/status")), stated(plain("one"))
     [[route, other, by]] = answered_by_others(*one, [every])
     assert (len(route.rule()), other, by) == (43, "Prefix /status", every[0])
 
@@ -78,7 +80,7 @@ def test_another_may_answer_if_its_rule_is_as_long() -> None:
 )
 def test_beside_an_ingress_are_all_that_may_answer_for_one_of_its_hosts(host: str, beside: set[str]) -> None:
     hosts = ["a.example.com", "b.example.com", "*.example.com", "other.example.org", ""]
-    by_name = {f"i{number}": stated(plain(f"i{number}", host=each)) for number, each in enumerate(hosts)}
+    by_name = {f"i{number}": stated(plain(f"i{number}", host=each or "*")) for number, each in enumerate(hosts)}
     around = near(by_name[f"i{hosts.index(host)}"][1], by_host(by_name.values()))
     assert {hosts[int(item.name[1:])] for item, _ in around} == beside
 
@@ -127,19 +129,19 @@ def test_below_the_rows_it_is_said_once_what_differs_and_what_to_do() -> None:
         ended.out
         == """\
 AT THE GATEWAY  AS HTTPROUTES  INGRESS        BECAUSE OF
-refused         no             estate/legacy  configuration-snippet, proxy-body-size
-differs         same           estate/upload  proxy-body-size
-alike           no             estate/closed
+refused         no             team-a/legacy  configuration-snippet, proxy-body-size
+differs         same           team-a/upload  proxy-body-size
+alike           no             team-a/closed
 
-refused: configuration-snippet "x;\\n" of estate/legacy
+refused: configuration-snippet "x;\\n" of team-a/legacy
   An Ingress with a snippet isn't served. Use annotations, or let the Pods do it.
 
-differs: proxy-body-size "50m" of estate/legacy, estate/upload
+differs: proxy-body-size "50m" of team-a/legacy, team-a/upload
   There is no limit, unless proxy-request-buffering is "on".
 
 As HTTPRoutes, no:
-  configuration-snippet of estate/legacy
-  auth-type of estate/closed
+  configuration-snippet of team-a/legacy
+  auth-type of team-a/closed
 
 3 Ingresses: 1 refused, 1 differs, 1 alike.
 """
@@ -151,7 +153,7 @@ def test_as_json_everything_is_told_with_its_place() -> None:
     first, second = found.json["ingresses"]
     [said] = first.pop("annotations")
     assert said.items() >= {"key": f"{NGINX}denylist-source-range", "value": "192.0.2.0/24", "gateway": "open"}.items()
-    place = {"namespace": "estate", "name": "b", "file": "stdin", "line": 21}
+    place = {"namespace": "team-a", "name": "b", "file": "stdin", "line": 22}
     assert first == {**place, "gateway": "open", "httproutes": "profile"}
     assert (second["gateway"], second["httproutes"]) == ("alike", "same")
     assert found.status == 1
@@ -160,7 +162,7 @@ def test_as_json_everything_is_told_with_its_place() -> None:
 def test_without_anything_open_or_refused_all_is_fine(cluster: Cluster) -> None:
     items = listing(plain("a", {"rewrite-target": "/x"}), plain("b", host="b.example.com"))
     cluster.says({"ingresses.networking.k8s.io": items})
-    ended = run("leaving", "ingress-nginx", "--namespace", "estate")
+    ended = run("leaving", "ingress-nginx", "--namespace", "team-a")
     assert ended.status == 0
     assert ended.out.endswith("2 Ingresses: 1 differs, 1 alike.\n")
     assert ended.err == (
@@ -169,10 +171,10 @@ def test_without_anything_open_or_refused_all_is_fine(cluster: Cluster) -> None:
 
 
 def test_only_the_class_nginx_is_told_of_and_an_ingress_without_one_noted() -> None:
-    ended = reported(plain("internal", ingressClassName="internal"), plain("bare", ingressClassName=None))
+    ended = reported(plain("internal", of_class="internal"), plain("bare", of_class=None))
     assert (ended.status, ended.out) == (2, "")
     assert ended.err == (
         "There is no Ingress of the class nginx in what was read.\n"
         "The gateway serves no Ingress without a class; ingress-nginx does with --watch-ingress-without-class. "
-        "Then give the class nginx to estate/bare.\n"
+        "Then give the class nginx to team-a/bare.\n"
     )
