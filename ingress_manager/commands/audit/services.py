@@ -35,6 +35,9 @@ TAKEN_OFF = {
 THOUGHT = {Reason.DUPLICATE_ROUTE, Reason.NOT_IN_HTTPROUTE, Reason.PROTECTION_LOST, Reason.TOO_LARGE} | TAKEN_OFF
 """Reasons for which another value doesn't do: a person looks at the whole Service."""
 
+NOT_OURS = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}}
+"""The change after which an object doesn't say any more that it is ours."""
+
 
 def refused(seen: Seen) -> Found:
     for service in seen.exposed:
@@ -137,7 +140,7 @@ def detached(seen: Seen) -> Found:
             yield Finding(each.item, _lacks(each, owner), _attach(each.item, asking.item), asking.item)
         else:
             # Kubernetes deletes what belongs to a Service that is gone. What is nobody's may answer: it serves on.
-            command = kubectl("delete", each.item) if each.service else _disown(each.item)
+            command = kubectl("delete", each.item) if each.service else steps.patch(each.item, NOT_OURS)
             yield Finding(each.item, _lacks(each, owner), command)
 
 
@@ -188,9 +191,3 @@ def _attach(observed: Item, service: Item) -> Command:
     # What it was when it was read may be long ago, and its controller writes its status.
     del change["resourceVersion"]
     return steps.patch(observed, {"metadata": change})
-
-
-def _disown(item: Item) -> Command:
-    """Return the command after which an object doesn't say any more that it is ours."""
-    off = {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}
-    return steps.patch(item, {"metadata": off})
