@@ -17,6 +17,7 @@ from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.status import command as status
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.kubernetes import Object
+from tests import dumps
 
 INGRESSES, HTTPROUTES, LISTENERSETS = RESOURCES.values()
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
@@ -66,17 +67,8 @@ def stored(*objects: Object) -> dict[str, Any]:
 
 def event(service: Object, message: str, **fields: Any) -> Object:
     """Return the Event by which Metacontroller tells why it didn't make what a Service asks for."""
-    name, namespace, uid = (service["metadata"][key] for key in ("name", "namespace", "uid"))
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": f"{name}.1", "namespace": namespace},
-        "involvedObject": {"kind": "Service", "name": name, "namespace": namespace, "uid": uid},
-        "reason": "SyncError",
-        "lastTimestamp": "2026-01-01T04:00:00Z",
-        "message": message,
-        **fields,
-    }
+    short = {"of": service["metadata"]["name"], "message": message, "at": "2026-01-01T04:00:00Z"}
+    return dumps.event(short, [service]) | fields
 
 
 def settings_on_a_cluster(

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
@@ -26,7 +26,7 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.view import certificates
 from ingress_manager.commands.view.drift import differences, merge
-from ingress_manager.commands.view.look import SETTINGS, look
+from ingress_manager.commands.view.look import SETTINGS, View, look
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.commands.view.surroundings import RESOURCES, Surroundings
 from ingress_manager.core.kubernetes import DECORATOR
@@ -87,32 +87,28 @@ def test_no_advice_deletes_what_serves_unless_it_is_forbidden_or_off_or_goes_wit
             )
 
 
-def items_of(*objects: Object) -> list[Item]:
-    return [Item(each) for each in objects]
+def viewed(objects: Iterable[Object], policy: Policy) -> View:
+    return look(map(Item, objects), policy.without_pause())
 
 
-def audit_in(items: list[Item], policy: Policy) -> list[Finding]:
-    return audit_of(look(items, policy.without_pause()), policy, Surroundings())
+def found_in(objects: Iterable[Object], policy: Policy) -> list[Finding]:
+    return audit_of(viewed(objects, policy), policy, Surroundings())
 
 
-def found_in(items: list[Item], policy: Policy) -> set[str]:
-    return {each.kind for each in audit_in(items, policy)}
-
-
-def changes(items: list[Item], policy: Policy) -> set[str]:
-    return {each.kind for each in preview(look(items, policy.without_pause()), policy)}
+def kinds(found: Iterable[Finding]) -> set[str]:
+    return {each.kind for each in found}
 
 
 @given(made_up.services(), made_up.policy())
 def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Object, policy: Policy) -> None:
     if made := [as_created(each, parent) for each in desired_for(parent, policy)]:
-        assert found_in(items_of(parent, *made), policy) <= WARNINGS
-        assert changes(items_of(parent, *made), policy) == set()
+        assert kinds(found_in([parent, *made], policy)) <= WARNINGS
+        assert preview(viewed([parent, *made], policy), policy) == []
 
 
 @given(made_up.services(), made_up.policy())
 def test_no_command_takes_off_what_protects(parent: Object, policy: Policy) -> None:
-    for found in audit_in(items_of(parent), policy):
+    for found in found_in([parent], policy):
         assert not any(protects(word[:-1]) for word in found.command if word.endswith("-"))
 
 
@@ -123,15 +119,15 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
     made = {each["kind"] + each["metadata"]["name"]: as_created(each, parent) for each in desired_for(parent, before)}
     if not made:
         return
-    items = items_of(parent, *made.values())
-    would, found = changes(items, after), found_in(items, after) - WARNINGS
+    objects = [parent, *made.values()]
+    would, found = kinds(preview(viewed(objects, after), after)), kinds(found_in(objects, after)) - WARNINGS
     assert ("missing" in found) <= (CREATED in would) <= bool({"missing", "forbidden"} & found)
     assert (REFUSED in would) == ("refused" in found)
     assert bool({CHANGED, MOVED} & would) <= bool({"drifted", "forbidden"} & found)
     for each in desired_for(parent, after):
         if standing := made.get(each["kind"] + each["metadata"]["name"]):
             signed = with_annotation(each, DECORATOR, CONTROLLER)
-            assert differences(items_of(updated(standing, signed))[0], each) == []
+            assert differences(Item(updated(standing, signed)), each) == []
 
 
 # The command.

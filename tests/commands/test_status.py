@@ -97,7 +97,7 @@ def test_what_is_no_time_is_wrong_use(time: str) -> None:
 
 
 def test_one_service_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:
-    denied = event(SHOP, 'Sync error: admission webhook "a.example.com" denied the request: no', count=11)
+    denied = event(SHOP, 'admission webhook "a.example.com" denied the request: no', count=11)
     cluster.says(stored(SHOP, denied))
     ended = run("status", "team-a/shop", *NO_SETTINGS, "--context", "here")
     assert ended.status == 0
