@@ -72,13 +72,7 @@ def address_in(_context: click.Context, _option: click.Parameter, value: str) ->
 
 @click.command(short_help="Ask an old and a new controller for every URL, and print what differs.")
 @click.option("--old", metavar="ADDRESS", required=True, callback=address_in, help="Where the old controller listens.")
-@click.option(
-    "--new",
-    metavar="ADDRESS",
-    required=True,
-    callback=address_in,
-    help="Where the new one does. Either may end in two ports, for http and for https: 203.0.113.20:8080,8443.",
-)
+@click.option("--new", metavar="ADDRESS", required=True, callback=address_in, help="Where the new one does.")
 @click.option("--class", "ingress_class", metavar="NAME", default="nginx", show_default=True, help="Whose Ingresses.")
 @with_source(*ALL_OBJECTS)
 @click.pass_context
@@ -87,7 +81,8 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
 
     `compare` asks by http and by https, GET alone, and compares the status, Location, the names of cookies, and the
     headers WWW-Authenticate and Strict-Transport-Security, and whether a browser would trust the certificate. It
-    follows no redirect, and asks for no host that only an annotation names, such as server-alias.
+    follows no redirect, and asks for no host that only an annotation names, such as server-alias. Behind an address,
+    there may be a port for http and one for https.
 
     Exit status: 0 if all is answered alike, 1 if something differs or can't be read, 2 for wrong use, if kubectl has
     failed, or if there was nothing to ask.
