@@ -14,6 +14,7 @@ from ingress_manager.commands.plans import plan
 from ingress_manager.commands.printing.words import with_options
 from ingress_manager.commands.reading.kinds import LISTS, RESOURCES
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.settings import RESOURCE
 from ingress_manager.commands.status import command as status
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.kubernetes import Object
@@ -75,29 +76,18 @@ def settings_on_a_cluster(
     text: str, namespace: str = "ingress-manager", name: str = "ingress-manager"
 ) -> dict[str, Object]:
     """Return what kubectl says of an installation with these settings, by what it is asked."""
-    about = {"name": name, "namespace": namespace}
-    controller: Object = {
-        "apiVersion": "metacontroller.k8s.io/v1alpha1",
-        "kind": "DecoratorController",
-        "metadata": {"name": "ingress-manager"},
-        "spec": {"hooks": {"sync": {"webhook": {"service": about}}}},
+    about, configmap = {"name": name, "namespace": namespace}, f"{name}-settings-abc"
+    hooks = {"sync": {"webhook": {"service": about}}}
+    volumes = [{"name": "tmp"}, {"name": "settings", "configMap": {"name": configmap}}]
+    controller = {"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "DecoratorController"}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": about}
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": about | {"name": configmap}}
+    installed: dict[str, Object] = {
+        RESOURCE: controller | {"metadata": {"name": "ingress-manager"}, "spec": {"hooks": hooks}},
+        f"deployment/{name}": deployment | {"spec": {"template": {"spec": {"volumes": volumes}}}},
+        f"configmap/{configmap}": settings | {"data": {"settings.yaml": text}},
     }
-    volumes = [{"name": "tmp"}, {"name": "settings", "configMap": {"name": f"{name}-settings-abc"}}]
-    return {
-        "decoratorcontrollers.metacontroller.k8s.io": listing(controller),
-        f"deployment/{name}": {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": about,
-            "spec": {"template": {"spec": {"volumes": volumes}}},
-        },
-        f"configmap/{name}-settings-abc": {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {**about, "name": f"{name}-settings-abc"},
-            "data": {"settings.yaml": text},
-        },
-    }
+    return {asked: listing(each) for asked, each in installed.items()}
 
 
 def put(value: Any, path: tuple[str | int, ...], other: Any) -> Any:

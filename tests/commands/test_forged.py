@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import Object, service
 from ingress_manager.core.text import is_seen
 from tests import dumps
-from tests.commands.commands import Cluster, event, put, run, settings_on_a_cluster
+from tests.commands.commands import Cluster, event, listing, put, run, settings_on_a_cluster
 
 EVIL = "\x1b[31m\x9b\u202eevil\nline\r\x07"
 SHOP, OURS, ROUTE, BY_HAND = dumps.objects([
     {"Service": {"host": "a.example.com"}, "Ingress": {"version": "5", "address": "::1"}, "HTTPRoute": {}},
     {"Ingress": {"host": "a.example.com", "uid": "5", "version": "5"}},
 ])  # fmt: skip
-ON_A_CLUSTER = settings_on_a_cluster("defaults: {class: nginx}\n")
-SETTINGS = {name: [each] for name, each in ON_A_CLUSTER.items()}
 ANSWERS: dict[str, list[Object]] = {
     "events": [event(SHOP, "Ingress team-a/shop isn't there yet")],
     "services": [SHOP],
@@ -28,8 +26,7 @@ ANSWERS: dict[str, list[Object]] = {
     "ingresses": [BY_HAND],
     "ingresses.networking.k8s.io": [OURS],
     "httproutes.gateway.networking.k8s.io": [ROUTE],
-    **SETTINGS,
-    "decoratorcontrollers.metacontroller.k8s.io": ON_A_CLUSTER["decoratorcontrollers.metacontroller.k8s.io"]["items"],
+    **{name: found["items"] for name, found in settings_on_a_cluster("defaults: {class: nginx}\n").items()},
     "compositecontrollers.metacontroller.k8s.io": [],
 }
 COMMANDS = (
@@ -60,7 +57,7 @@ class Forged(Cluster):
         name = words[words.index("--") + 1]
         found = self.answers.get(name, f"7 {EVIL}") if words[0] == "get" else ""
         assert stdin == ""
-        return found if isinstance(found, str) else json.dumps({"kind": "List", "apiVersion": "v1", "items": found})
+        return found if isinstance(found, str) else json.dumps(listing() | {"items": found})
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
