@@ -11,7 +11,7 @@ from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_une
 from ingress_manager.commands.audit.seen import Finding, Severity
 from ingress_manager.commands.printing.console import note, unseen_lines, waiting, width
 from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import INDENT, beside, command_lines, counted, shown, wrapped
+from ingress_manager.commands.printing.words import INDENT, command_lines, counted, shown, wrapped
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source
@@ -136,9 +136,9 @@ def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> I
     longest = max((len(one_line(str(finding.item))) for finding in findings), default=0)
     for finding in findings:
         head = f"{finding.kind.ljust(long)}  {one_line(str(finding.item)).ljust(min(longest, 60))}"
-        (begin, text), *more = beside(head, one_line(finding.sentence), width)
-        yield f"{click.style(begin[:long], fg=COLOURS[finding.severity])}{begin[long:]}{text}\n"
-        yield from (f"{begin}{text}\n" for begin, text in more)
+        first, *more = wrapped(f"{head}  {one_line(finding.sentence)}", width, hanging=INDENT)
+        yield f"{click.style(first[:long], fg=COLOURS[finding.severity])}{first[long:]}\n"
+        yield from (f"{line}\n" for line in more)
         for line in command_lines(finding.command, options, width, INDENT):
             yield f"{INDENT}{click.style(one_line(line.removeprefix(INDENT)), dim=True)}\n"
     if findings:

@@ -79,8 +79,6 @@ class Message:
 
 
 INDENT = "    "
-ROOM = 50
-"""The columns that a text needs to stand beside something; with fewer, it stands below."""
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
@@ -92,15 +90,6 @@ def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[
         return [f"{indent}{text}"]
     options = {"break_long_words": False, "break_on_hyphens": False}
     return wrap(text, width, initial_indent=indent, subsequent_indent=f"{indent}{hanging}", **options) or [""]  # type: ignore[arg-type]
-
-
-def beside(head: str, text: str, width: int) -> list[tuple[str, str]]:
-    """Return the lines of a text beside what is called `head`, or below it where there is no room: begin and rest."""
-    room = width - len(head) - 2
-    if width and room < ROOM:
-        return [(head.rstrip(), ""), *((INDENT, line) for line in wrapped(text, width - len(INDENT)))]
-    first, *more = wrapped(text, room if width else 0)
-    return [(f"{head}  ", first), *((" " * (len(head) + 2), line) for line in more)]
 
 
 def command_lines(
