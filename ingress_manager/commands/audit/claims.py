@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
+from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import at
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, class_of, places_of
@@ -25,19 +25,21 @@ ALSO_SERVED_BY = "ingress-manager/also-served-by"
 
 
 class Claim(NamedTuple):
-    """A host and a path, of those that share one class or one listener. Two equal claims get the same requests.
+    """A host and a path, or of a ListenerSet a host and a port. Two equal claims get the same requests."""
 
-    Or a host and a port of one Gateway, without a path.
-    """
+    server: tuple[str, ...]
+    """The kind and the name of what takes the requests: a class, a Gateway or a ListenerSet."""
 
-    among: tuple[str, ...]
+    listener: tuple[str, str]
+    """Its listener's name and port; each is empty for all."""
+
     host: str
     path: str
     is_exact: bool
 
     def __str__(self) -> str:
         if not self.path:
-            return f"{self.host or '*'}:{self.among[-1]}"
+            return f"{self.host or '*'}:{self.listener[1]}"
         return f"{self.host or '*'}{self.path} ({'Exact' if self.is_exact else 'Prefix'})"
 
 
@@ -50,10 +52,10 @@ def claims_of(each: ObjectView) -> Iterator[Claim]:
     elif isinstance(each.typed, ListenerSet):
         gateway = gateway_of(each.item, each.typed.spec.parent_ref)
         for one in each.typed.spec.listeners or ():
-            yield Claim((LISTENERSET, gateway, str(one.port or 0)), one.hostname or "", "", is_exact=False)
+            yield Claim((LISTENERSET, gateway), ("", str(one.port or 0)), one.hostname or "", "", is_exact=False)
     else:
-        among = (INGRESS, class_of(each.item, each.typed.spec))
-        yield from (Claim(among, *place) for place in places_of(each.typed.spec))
+        server = (INGRESS, class_of(each.item, each.typed.spec))
+        yield from (Claim(server, ("", ""), *place) for place in places_of(each.typed.spec))
 
 
 def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
@@ -61,13 +63,13 @@ def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
     matches = [match for rule in route.spec.rules or [RouteRule()] for match in rule.matches or [RouteMatch()]]
     paths = [match.path for match in matches if not (match.headers or match.query_params or match.method)]
     for parent in route.spec.parent_refs or ():
-        listener = (parent.name, parent.section_name or "", str(parent.port or ""))
-        among = (parent.kind or "Gateway", parent.namespace or namespace, *listener)
+        server = (parent.kind or "Gateway", parent.namespace or namespace, parent.name)
+        listener = (parent.section_name or "", str(parent.port or ""))
         for host, path in product(route.hosts(), paths):
             if path.type == "Exact":
-                yield Claim(among, host, path.value, is_exact=True)
+                yield Claim(server, listener, host, path.value, is_exact=True)
             elif path.type == "PathPrefix":
-                yield Claim(among, host, as_prefix(path.value), is_exact=False)
+                yield Claim(server, listener, host, as_prefix(path.value), is_exact=False)
 
 
 def claimed_twice(seen: Seen) -> Found:
@@ -110,17 +112,17 @@ def _sharing_claims(seen: Seen) -> Iterator[list[Claimant]]:
     for each in sorted(seen.view.objects.values(), key=lambda each: each.item.born):
         for claim in dict.fromkeys(claims_of(each)):
             for server in _servers_of(each, claim, controllers):
-                shared.setdefault((server, *claim[1:]), []).append((each, claim))
+                shared.setdefault((server, *claim[2:]), []).append((each, claim))
     yield from shared.values()
 
 
 def _servers_of(each: ObjectView, claim: Claim, controllers: Mapping[str, list[str]]) -> list[tuple[str, ...]]:
     """Return what takes the requests for a claim: a class and its controllers, or a Gateway."""
     if each.kind != INGRESS:
-        return [claim.among[:3]]
+        return [claim.server]
     if each.item.annotations.get(f"{NGINX}canary", "").lower() == "true":
         return []  # it has to claim what another one claims
-    return [claim.among, *(("controller", controller) for controller in controllers.get(claim.among[1], ()))]
+    return [claim.server, *(("controller", controller) for controller in controllers.get(claim.server[1], ()))]
 
 
 def _meet(one: Claimant, other: Claimant) -> bool:
@@ -130,10 +132,8 @@ def _meet(one: Claimant, other: Claimant) -> bool:
     balancers.
     """
     (first, claim), (second, claimed) = one, other
-    if first is second:
+    listeners = zip(claim.listener, claimed.listener, strict=True)
+    if first is second or not all(name == another or "" in {name, another} for name, another in listeners):
         return False
-    if first.kind == HTTPROUTE:
-        listeners = zip(claim.among[3:], claimed.among[3:], strict=True)
-        return all(name == another or "" in {name, another} for name, another in listeners)
     addresses = [{*addresses_of(each.item)} for each in (first, second) if each.kind == INGRESS]
     return not (addresses and all(addresses) and addresses[0].isdisjoint(addresses[1]))
