@@ -122,10 +122,6 @@ def test_only_what_the_page_asks_is_answered(page: FlaskClient, origin: str, bod
     assert HEADERS.items() <= dict(answered.headers).items()
 
 
-def test_no_file_beside_those_of_the_page_is_served(page: FlaskClient) -> None:
-    assert page.get("/%2e%2e/play.py").status_code == 404
-
-
 # The command.
 
 
