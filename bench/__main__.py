@@ -8,14 +8,12 @@ from bench.cluster import cluster_section
 from bench.commands import commands_section
 from bench.core import core_section
 from bench.figures import Section, run
-from bench.hook import hook_section
 from devcluster.build import Progress
 from devcluster.console import Command, end_on_signals, engine_option
 
 PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
     "core": lambda _engine, _services, report: core_section(report),
     "commands": lambda _engine, _services, report: commands_section(report),
-    "hook": lambda _engine, _services, report: hook_section(report),
     "cluster": cluster_section,
 }
 
@@ -25,7 +23,7 @@ PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
 @click.option("--services", type=click.IntRange(min=20), default=3000, show_default=True, help="Of the cluster.")
 @engine_option
 def main(parts: tuple[str, ...], services: int, engine: str) -> None:
-    """Measure what users experience: the PARTS core, commands, hook and cluster.
+    """Measure what users experience: the PARTS core, commands and cluster.
 
     Nothing else may run on the machine meanwhile. All parts take about two minutes. A figure that doesn't reach its aim
     is marked.
