@@ -1,6 +1,5 @@
 """The development cluster: a control plane with ingress-manager installed and running."""
 
-import contextlib
 import os
 import re
 import signal
@@ -19,7 +18,7 @@ from devcluster.control_plane import ControlPlane
 from devcluster.errors import DevClusterError
 from devcluster.gateway import Gateway, answers
 from devcluster.overlay import CLASS, CONTROLLER, Overlay, Rendered
-from devcluster.processes import Process, Processes, Starting
+from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs, find_traefik, gateway_api_crds
 from hooks.settings_file import load
 from ingress_manager.core.errors import SettingsError
@@ -29,19 +28,7 @@ from ingress_manager.core.settings import FILE_VARIABLE, parse
 CRD_FILE = Path(__file__).with_name("crds.yaml")
 
 
-def hook_command(port: int) -> list[str]:
-    """Return the command that serves the hook on loopback, with the committed configuration.
-
-    Its settings are in the file that its environment names.
-    """
-    return [
-        *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf"),
-        # Metacontroller keeps its connections open, and gunicorn would wait for them.
-        *("--bind", f"127.0.0.1:{port}", "--reuse-port", "--graceful-timeout=1", "hooks.app:create_app()"),
-    ]
-
-
-class DevCluster(Starting):
+class DevCluster(Processes):
     """A control plane, the manifests of this repository applied to it, the hook under gunicorn, and an engine.
 
     Use it as a context manager; inside, the engine has taken up the DecoratorController, and the API server enforces
@@ -83,6 +70,7 @@ class DevCluster(Starting):
         admission: bool = False,
         progress: Progress = lambda _line: None,
     ) -> None:
+        super().__init__()
         self._choice = engine
         self._settings = settings
         self._resync = resync
@@ -91,23 +79,21 @@ class DevCluster(Starting):
         self._admission = admission
         self._progress = progress
 
-    def _start(self, exits: contextlib.ExitStack) -> None:
+    def start(self) -> None:
         """Start all parts, in an order in which each finds what it needs; what takes long begins early."""
         programs = find_programs(self._progress)
         traefik = find_traefik() if self._gateways else None
         crds = gateway_api_crds() if self._httproute else []
         self._metacontroller = engines.find_engine(self._choice)
 
-        self.processes = exits.enter_context(Processes())
-        self.folder = self.processes.folder
         self.settings_file = self.folder / "settings.yaml"
-        self.hook = self._hook(self.processes.port())
-        plane = exits.enter_context(contextlib.closing(ControlPlane(programs, self.processes)))
+        self.hook = self._hook(self.port())
+        plane = ControlPlane(programs, self)
         self.control_plane, self.api, self.kubeconfig = plane, plane.api, plane.kubeconfig
         if traefik:
-            self.gateway = exits.enter_context(contextlib.closing(Gateway(self._gateways, traefik, self.processes)))
+            self.gateway = Gateway(self._gateways, traefik, self)
         if self._admission:
-            self.admission = Admission(self.processes, self.settings_file)
+            self.admission = Admission(self, self.settings_file)
 
         self._progress("starting etcd and the API server")
         plane.start()
@@ -134,7 +120,7 @@ class DevCluster(Starting):
         # The manifests name the hook by its Service, which no DNS knows here: it is reached by a proxy, and is its own.
         # What is on loopback is asked for directly.
         proxy = {"HTTP_PROXY": self.hook_url, "NO_PROXY": "127.0.0.1"}
-        self.engine = self.processes.add("engine", [], env=proxy, cwd=REPOSITORY)
+        self.engine = self.add("engine", [], env=proxy, cwd=REPOSITORY)
         self.engine.before_start = self._give_up_lead
         self._take_engine(manifests)
         self.engine.start()
@@ -148,8 +134,12 @@ class DevCluster(Starting):
 
     def _hook(self, port: int) -> Process:
         self.hook_url = f"http://127.0.0.1:{port}"
-        environment = {FILE_VARIABLE: str(self.settings_file)}
-        return self.processes.add("hook", hook_command(port), env=environment, cwd=REPOSITORY)
+        command = [
+            *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf"),
+            # Metacontroller keeps its connections open, and gunicorn would wait for them.
+            *("--bind", f"127.0.0.1:{port}", "--reuse-port", "--graceful-timeout=1", "hooks.app:create_app()"),
+        ]
+        return self.add("hook", command, env={FILE_VARIABLE: str(self.settings_file)}, cwd=REPOSITORY)
 
     def _render(self) -> Rendered:
         controller = "listenerset" if self._httproute else "controller"

@@ -62,8 +62,7 @@ ALONE = Site(
 class ControlPlane:
     """A control plane whose files and processes are in `processes`, which also end it.
 
-    Call `start`, `wait_ready`, `start_controllers`, and `close` at the end. All but the last raise ProcessDied, and
-    `wait_ready` NotReady.
+    Call `start`, `wait_ready`, and `start_controllers`. All raise ProcessDied, and `wait_ready` NotReady.
     """
 
     def __init__(self, programs: Programs, processes: Processes, site: Site = ALONE) -> None:
@@ -142,10 +141,6 @@ class ControlPlane:
             with self.audit_log.open() as lines:
                 # A last line without an end is still being written.
                 yield from (json.loads(line) for line in lines if line.endswith("\n"))
-
-    def close(self) -> None:
-        """Close the connections; the processes end with their folder."""
-        self.api.close()
 
     def _etcd(self) -> Process:
         # It listens on Unix sockets in our folder, which no other user can open. Their paths are relative, because the

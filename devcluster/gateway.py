@@ -165,11 +165,6 @@ class Gateway:
             body = answer.read().decode(errors="replace")
             return Answer(answer.status, {key.lower(): value for key, value in answer.getheaders()}, body)
 
-    def close(self) -> None:
-        """End Traefik at once, which would serve on for a while if it were asked to end."""
-        for process in self.traefiks:
-            process.kill()
-
 
 def give_addresses(api: Api, *addresses: str) -> None:
     """Write the addresses of the gateway's Service, as a load balancer does. Traefik writes them into each Ingress."""

@@ -24,7 +24,7 @@ from devcluster.api import Resource, is_true, wait_for
 from devcluster.control_plane import ControlPlane, Site
 from devcluster.deployments import DEPLOYMENTS
 from devcluster.errors import MissingProgram
-from devcluster.processes import Process, Processes, Starting, run
+from devcluster.processes import Process, Processes, run
 from devcluster.programs import find_programs
 
 PROGRAMS = ("containerd", "containerd-shim-runc-v2", "ctr", "kubelet", "kube-proxy", "kube-scheduler", "coredns")
@@ -110,7 +110,7 @@ def search_path() -> str:
     return os.pathsep.join((os.environ["PATH"], "/usr/sbin"))
 
 
-class Node(Starting):
+class Node(Processes):
     """A cluster of one node. Use it as a context manager; inside, the node is ready, and its DNS answers.
 
     `images` are archives that containerd is to know, that of PAUSE and CoreDNS's among them. There can be one node on a
@@ -118,24 +118,24 @@ class Node(Starting):
     """
 
     def __init__(self, images: Iterable[Path], progress: build.Progress) -> None:
+        super().__init__()
         self._images = list(images)
         self._progress = progress
 
-    def _start(self, exits: contextlib.ExitStack) -> None:
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        remove_left_over()
+
+    def start(self) -> None:
         """Start all parts, one after the other."""
         programs = find_programs(self._progress)
         if missing := [name for name in PROGRAMS if build.built(name) is None]:
             build.build(missing, self._progress)
-        exits.callback(remove_left_over)
         remove_left_over()  # of a node that was killed
-        self._processes = exits.enter_context(Processes())
-        self.folder = self._processes.folder
         self._make_namespaces()
 
         self._progress("starting etcd, the API server and containerd")
-        self.control_plane = exits.enter_context(
-            contextlib.closing(ControlPlane(programs, self._processes, self._site()))
-        )
+        self.control_plane = ControlPlane(programs, self, self._site())
         self.api = self.control_plane.api
         containerd = self._containerd()
         containerd.start()
@@ -161,7 +161,7 @@ class Node(Starting):
     def _make_namespaces(self) -> None:
         ready = self.folder / "namespaces-are-ready"
         unshare = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc"]
-        self._first = self._processes.add("namespaces", [*unshare, "sh", "-c", FIRST, "sh", str(ready)])
+        self._first = self.add("namespaces", [*unshare, "sh", "-c", FIRST, "sh", str(ready)])
         self._first.start()
         self._first.wait_ready(ready.exists)
         for command in (
@@ -183,9 +183,9 @@ class Node(Starting):
         found = f"/proc/{self._first.pid}/ns"
         enter = ["nsenter", f"--net={found}/net", f"--mount={found}/mnt", f"--pid={found}/pid_for_children"]
         folders = [*(str(build.folder(each)) for each in PROGRAMS), search_path()]
-        environment = self._processes.environment({"PATH": os.pathsep.join(folders)})
+        environment = self.environment({"PATH": os.pathsep.join(folders)})
         command = [*enter, str(build.folder(name) / name), *arguments]
-        return self._processes.add(name, command, env=environment)
+        return self.add(name, command, env=environment)
 
     def _site(self) -> Site:
         return Site(

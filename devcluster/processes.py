@@ -170,6 +170,7 @@ class Process:
 class Processes:
     """A temporary folder and the processes whose files are in it. Leaving the context ends and removes them.
 
+    A subclass says in `start` with which it begins; where one of these doesn't start, the others end.
     It holds the ports on which they listen until then.
     """
 
@@ -219,16 +220,20 @@ class Processes:
         inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
         return inherited | {"HOME": str(self.folder)} | dict(extra or {})
 
-    def __enter__(self) -> "Processes":
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
+    def start(self) -> None:
+        """Start what it is to begin with: of these, nothing."""
+
     def __exit__(self, *_: object) -> None:
-        # In reverse order, because a process needs those started before it. Each is asked before any is waited for. An
-        # API server whose etcd has ended would try for ten seconds to write to it.
-        for process in reversed(self._all):
-            process.terminate()
-        for process in reversed(self._all):
-            process.stop(timeout=2)
+        for process in reversed(self._all):  # whatever they might still write goes with the folder
+            process.kill()
         for each in self._held:
             each.close()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -242,22 +247,3 @@ def run(*command: str | Path, input: str = "", **options: Any) -> str:  # noqa: 
     if ended.returncode:
         raise CommandFailed(f"{' '.join(map(str, command))}\n{(ended.stdout + ended.stderr).strip()}")
     return str(ended.stdout)
-
-
-class Starting:
-    """Something that starts when it is entered, and ends when it is left, or when one of its parts doesn't start."""
-
-    _exits: contextlib.ExitStack
-
-    def __enter__(self) -> Self:
-        with contextlib.ExitStack() as exits:
-            self._start(exits)
-            self._exits = exits.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._exits.close()
-
-    def _start(self, exits: contextlib.ExitStack) -> None:
-        """Start all parts, one after the other; `exits` ends them."""
-        raise NotImplementedError

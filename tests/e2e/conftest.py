@@ -123,7 +123,8 @@ def nodes(api: Api) -> contextlib.AbstractContextManager[None]:
 def bare_plane() -> Iterator[ControlPlane]:
     """Yield an API server with nothing installed; skip the test where it can't be had."""
     require()
-    with Processes() as processes, contextlib.closing(ControlPlane(find_programs(print), processes)) as plane:
+    with Processes() as processes:
+        plane = ControlPlane(find_programs(print), processes)
         plane.start()
         plane.wait_ready()
         yield plane

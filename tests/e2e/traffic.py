@@ -68,7 +68,7 @@ def with_class_nginx(cluster: DevCluster, address: str, *, alone: bool = False) 
     static["providers"] |= yaml.safe_load((REPOSITORY / "gateway/ingress-nginx/provider.yaml").read_text())
     path = cluster.folder / f"traefik-{address}.yaml"
     path.write_text(yaml.safe_dump(static))
-    process = cluster.processes.add(path.stem, [first.command[0], f"--configFile={path}"], env=env)
+    process = cluster.add(path.stem, [first.command[0], f"--configFile={path}"], env=env)
     process.start()
     port = cluster.gateway.internal_ports[0]
     process.wait_ready(lambda: answers(port, "/ping", address=address))
