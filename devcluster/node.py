@@ -129,8 +129,7 @@ class Node(Processes):
     def start(self) -> None:
         """Start all parts, one after the other."""
         programs = find_programs(self._progress)
-        if missing := [name for name in PROGRAMS if build.built(name) is None]:
-            build.build(missing, self._progress)
+        build.build(PROGRAMS, self._progress)
         remove_left_over()  # of a node that was killed
         self._make_namespaces()
 

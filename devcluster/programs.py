@@ -33,18 +33,11 @@ def find_programs(progress: build.Progress) -> Programs:
     Raises MissingProgram when one can be neither found nor built, and DevClusterError.
     """
     kubectl = find_kubectl()
-    found = {name: find(name) for name in CONTROL_PLANE}
-    if missing := [name for name, path in found.items() if path is None]:
-        build.build(missing, progress)
-    etcd, apiserver, controller_manager = (found[name] or build.folder(name) / name for name in CONTROL_PLANE)
+    assets = os.environ.get("KUBEBUILDER_ASSETS", "")
+    found = {name: shutil.which(name, path=assets) for name in CONTROL_PLANE}
+    build.build([name for name, path in found.items() if path is None], progress)
+    etcd, apiserver, controller_manager = (Path(found[name] or build.folder(name) / name) for name in CONTROL_PLANE)
     return Programs(etcd, apiserver, controller_manager, kubectl)
-
-
-def find(name: str) -> Path | None:
-    """Return a program of the control plane: from $KUBEBUILDER_ASSETS, or from an earlier build."""
-    if (assets := os.environ.get("KUBEBUILDER_ASSETS")) and (path := shutil.which(name, path=assets)):
-        return Path(path)
-    return build.built(name)
 
 
 def find_kubectl() -> Path:
