@@ -1,14 +1,12 @@
 """The commands of the development cluster: `python -m devcluster --help`."""
 
 import contextlib
-import re
 import shutil
 import sys
 import time
 from pathlib import Path
 
 import click
-from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -18,12 +16,12 @@ from devcluster.build import get
 from devcluster.cluster import DevCluster
 from devcluster.console import Commands, end_on_signals, engine_option, progress
 from devcluster.errors import DevClusterError, MissingProgram
-from devcluster.gateway import LOOPBACK, give_addresses, lacking
+from devcluster.gateway import lacking
 from devcluster.programs import GATEWAY_API, find_metacontroller, find_programs, find_traefik, gateway_api
 from devcluster.story import Stage, Step, steps_for
 
-HOST = "web.apps.localhost"
-"""The host of the example: the gateway's certificate is for it, and a browser finds it without a DNS."""
+HOST = "web.localhost"
+"""The host of the example: a browser finds it without a DNS."""
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,8 +54,7 @@ def up(engine: str) -> None:
                 DevCluster(engine, gateway=gateways, admission=not lacking(), progress=report)
             )
             if cluster.gateway:
-                cluster.gateway.certify()
-                give_addresses(cluster.api, LOOPBACK)
+                cluster.gateway.give_address(cluster.api)
             cluster.follow()
         click.echo(welcome(cluster, time.monotonic() - started))
 
@@ -83,7 +80,7 @@ def welcome(cluster: DevCluster, seconds: float) -> str:
         requests = f"""\
   python3 -m http.server 8083 --bind "$(kubectl get service web --output=jsonpath={{.spec.clusterIP}})" &
   curl http://{HOST}:{gateway.http_port}/        # or in a browser
-  curl --cacert {gateway.authority} https://{HOST}:{gateway.https_port}/
+  curl --insecure https://{HOST}:{gateway.https_port}/
   curl {gateway.url}/            # nothing serves this host: the 404 page
   kubectl annotate service web ingress/tls=5  # a warning says at once what is wrong
 """
@@ -129,7 +126,7 @@ def demo(engine: str, picture: Path | None) -> None:
         out = Console(highlight=False, width=width, record=bool(picture))
         told = tell(cluster, out)
         if picture:
-            out.save_svg(str(picture), title="make demo", unique_id="demo", code_format=WITHOUT_FONTS)
+            out.save_svg(str(picture), title="make demo", unique_id="demo")
     raise SystemExit(0 if told else 1)
 
 
@@ -188,10 +185,6 @@ def tell(cluster: DevCluster, out: Console) -> bool:
                 out.print(Padding(Text(seen, style="dim"), (0, 0, 0, INDENT), expand=False))
     out.print(f"\nAll {len(steps)} steps had their effect.", style="bold green")
     return True
-
-
-WITHOUT_FONTS = re.sub(r"\s*@font-face {{.*?}}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-"""rich's picture of a terminal, which asks no other host for a font."""
 
 
 def told_line(mark: str, colour: str, number: int, step: Step, took: str) -> Text:

@@ -103,22 +103,9 @@ class Api:
         """Merge the patch (RFC 7386: null removes a field) into the object and return it as stored."""
         return self.request("PATCH", path_of(resource, namespace, name), body=patch)
 
-    def delete(
-        self,
-        resource: Resource,
-        name: str,
-        namespace: str | None = None,
-        *,
-        propagation: str = "Background",
-        uid: str | None = None,
-    ) -> bool:
-        """Delete the object, only if it has that uid when one is given; return whether there was an object.
-
-        Propagation is Background, Foreground or Orphan.
-        """
-        options: Object = {"propagationPolicy": propagation}
-        if uid is not None:
-            options["preconditions"] = {"uid": uid}
+    def delete(self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None) -> bool:
+        """Delete the object, only if it has that uid when one is given; return whether there was an object."""
+        options = {"preconditions": {"uid": uid}} if uid else None
         try:
             self.request("DELETE", path_of(resource, namespace, name), body=options)
         except ApiError as error:

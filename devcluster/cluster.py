@@ -155,7 +155,7 @@ class DevCluster(Processes):
             overlay.patch("Gateway", CLASS, ("replace", "/spec/listeners/0/port", self.gateway.http_port))
         if self.admission:
             self.admission.add_to(overlay)
-        made = overlay.render(self.folder / "overlay")
+        made = overlay.render()
         if self.gateway:  # the one line that gateway/README.md asks for
             made = Rendered(re.sub(r"^( +class:) nginx$", rf"\1 {CLASS}", made.text, flags=re.MULTILINE))
         return made

@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import trustme
 import yaml
 
 from devcluster.api import SERVICES, Api, path_of
 from devcluster.build import REPOSITORY
-from devcluster.control_plane import ControlPlane, write_private
+from devcluster.control_plane import ControlPlane
 from devcluster.overlay import Rendered
 from devcluster.processes import Process, Processes
 
@@ -31,11 +30,6 @@ USER = f"system:serviceaccount:{NAME}:{NAME}"
 """The user that the API server takes Traefik for."""
 
 LOOPBACK = "127.0.0.1"
-
-CERTIFIED = ("localhost", "*.apps.localhost", LOOPBACK)
-"""What a visitor may ask for by https, once the gateway has a certificate. Browsers take every name below localhost for
-this machine. They, and curl, take no certificate for *.localhost: a wildcard has to leave two labels.
-"""
 
 
 def lacking() -> str | None:
@@ -74,30 +68,16 @@ class Gateway:
         self.internal_ports = [processes.port() for _ in range(count)]  # where each instance answers /ping
         self.traefiks: list[Process] = []
         self.page: Process
-        self.authority = processes.folder / "gateway-ca.crt"
-        """The file with the authority that visitors by https are to trust, once there is a certificate by it."""
 
     @property
     def url(self) -> str:
         """Where visitors reach it."""
         return f"http://{LOOPBACK}:{self.http_port}"
 
-    def certify(self) -> None:
-        """Show a certificate for CERTIFIED to visitors by https, from the next moments on.
-
-        Its authority is new, and the authority's key is kept nowhere: it certifies nothing else.
-        """
-        authority = trustme.CA(organization_name="ingress-manager's development cluster")
-        certificate = authority.issue_cert(*CERTIFIED)
-        authority.cert_pem.write_to_path(self.authority)
-        chain, key = (self._processes.folder / f"gateway.{end}" for end in ("crt", "key"))
-        certificate.cert_chain_pems[0].write_to_path(chain)
-        write_private(key, certificate.private_key_pem.bytes().decode())
-        shown = {"defaultCertificate": {"certFile": str(chain), "keyFile": str(key)}}
-        for process in self.traefiks:
-            # Traefik watches the folder.
-            own = self._processes.folder / process.name / "own"
-            (own / "certificate.yaml").write_text(yaml.safe_dump({"tls": {"stores": {"default": shown}}}))
+    def give_address(self, api: Api) -> None:
+        """Write the address of the gateway's Service, as a load balancer does. Traefik writes it into each Ingress."""
+        status = {"loadBalancer": {"ingress": [{"ip": LOOPBACK}]}}
+        api.request("PATCH", f"{path_of(SERVICES, NAME, NAME)}/status", body={"status": status})
 
     def start(self, plane: ControlPlane, rendered: Rendered) -> None:
         """Start the page and Traefik, with what the manifests mount into their containers, and the same rights."""
@@ -164,12 +144,6 @@ class Gateway:
             answer = connection.getresponse()
             body = answer.read().decode(errors="replace")
             return Answer(answer.status, {key.lower(): value for key, value in answer.getheaders()}, body)
-
-
-def give_addresses(api: Api, *addresses: str) -> None:
-    """Write the addresses of the gateway's Service, as a load balancer does. Traefik writes them into each Ingress."""
-    status = {"loadBalancer": {"ingress": [{"ip": address} for address in addresses]}}
-    api.request("PATCH", f"{path_of(SERVICES, NAME, NAME)}/status", body={"status": status})
 
 
 def answers(port: int, path: str, *, address: str = LOOPBACK, host: str | None = None) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,10 +73,11 @@ class Rendered:
 
 @dataclass(frozen=True)
 class Overlay:
-    """A kustomization: folders of the repository, components of it, and patches."""
+    """A kustomization: folders of the repository, components of it, other images, and patches."""
 
-    resources: list[str] = field(default_factory=list)
+    resources: list[str]
     components: list[str] = field(default_factory=list)
+    images: list[dict[str, str]] = field(default_factory=list)
     patches: list[dict[str, Any]] = field(default_factory=list)
 
     def patch(self, kind: str, name: str, *operations: tuple[str, str, Any]) -> None:
@@ -83,17 +85,28 @@ class Overlay:
         patched = [{"op": op, "path": path, "value": value} for op, path, value in operations]
         self.patches.append({"target": {"kind": kind, "name": name}, "patch": yaml.safe_dump(patched)})
 
-    def render(self, folder: Path) -> Rendered:
-        """Return what kustomize makes of it in a folder. Raises CommandFailed."""
-        folder.mkdir(exist_ok=True)
-        resources, components = (
-            # kustomize takes no absolute path for a base.
-            [os.path.relpath(REPOSITORY / each, folder.resolve()) for each in paths]
-            for paths in (self.resources, self.components)
-        )
-        content = {"resources": resources, "components": components, "patches": self.patches}
-        (folder / "kustomization.yaml").write_text(yaml.safe_dump(content))
-        return Rendered(kustomize(folder))
+    def write(self, folder: Path) -> str:
+        """Write its kustomization.yaml into a folder that is there, and return the text."""
+
+        def paths(names: list[str]) -> list[str]:
+            # kustomize takes no absolute path. Resolved, because macOS has a link in the place of /tmp.
+            return [os.path.relpath(REPOSITORY / each, folder.resolve()) for each in names]
+
+        content = {
+            "resources": paths(self.resources),
+            "components": paths(self.components),
+            "images": self.images,
+            "patches": self.patches,
+        }
+        text = yaml.safe_dump({key: value for key, value in content.items() if value}, sort_keys=False)
+        (folder / "kustomization.yaml").write_text(text)
+        return text
+
+    def render(self) -> Rendered:
+        """Return what kustomize makes of it. Raises CommandFailed."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.write(Path(folder))
+            return Rendered(kustomize(Path(folder)))
 
 
 def kustomize(folder: Path) -> str:

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import yaml
 
 from devcluster.build import REPOSITORY, Progress, get
 from devcluster.console import Command, progress
 from devcluster.errors import DevClusterError
-from devcluster.overlay import kustomize
+from devcluster.overlay import Overlay
 from devcluster.processes import run
 from ingress_manager import __version__
 from tools.install import PUBLISHED, replacement
@@ -53,7 +52,7 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
         folder.mkdir()
         for name, folders in MANIFESTS.items():
             report(f"building {name}")
-            (folder / name).write_text(manifests(folders, replaced, Path(temporary)), encoding="utf-8")
+            (folder / name).write_text(manifests(folders, replaced), encoding="utf-8")
         report("building the wheel")
         source = copy(PACKAGED, Path(temporary) / "source")
         options = ("--no-deps", "--no-build-isolation", "--no-cache-dir", "--quiet", "--disable-pip-version-check")
@@ -70,15 +69,10 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
     return [to / path.name for path in (*made, folder / SUMS)]
 
 
-def manifests(folders: tuple[str, ...], images: list[dict[str, str]], temporary: Path) -> str:
+def manifests(folders: tuple[str, ...], images: list[dict[str, str]]) -> str:
     """Return the objects of folders of the repository as one YAML text, in their order."""
-    documents = [f"# ingress-manager {__version__}: {', '.join(folders)}\n"]
-    for folder in folders:
-        own = Path(tempfile.mkdtemp(dir=temporary))
-        base = os.path.relpath(REPOSITORY / folder, own.resolve())  # kustomize takes no absolute path for a base
-        (own / "kustomization.yaml").write_text(yaml.safe_dump({"resources": [base], "images": images}))
-        documents.append(kustomize(own))
-    return "---\n".join(documents)
+    title = f"# ingress-manager {__version__}: {', '.join(folders)}\n"
+    return "---\n".join([title, *(Overlay([folder], images=images).render().text for folder in folders)])
 
 
 def copy(names: Sequence[str], to: Path) -> Path:

@@ -11,14 +11,13 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
-import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.console import Command, Commands
 from devcluster.errors import CommandFailed, DevClusterError
+from devcluster.overlay import CONTROLLER, Overlay
 from ingress_manager.commands.check.cluster import State
 from ingress_manager.commands.check.provided import by_version
 from ingress_manager.commands.reading.kubectl import message
@@ -164,15 +163,11 @@ def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:
 
     Where it is installed, show first what would change, and ask.
     """
-    with tempfile.TemporaryDirectory(prefix="ingress-manager-") as name:
-        # Resolved, for macOS: a path relative to /tmp, which is a link there, would lead elsewhere.
-        folder = Path(name).resolve()
-        # kustomize takes no absolute path.
-        manifests = os.path.relpath(REPOSITORY / "manifests", folder)
-        content = {"resources": [manifests], **webhook(shell, manifests), "images": [replacement(image)]}
-        written = yaml.safe_dump(content, sort_keys=False)
-        (folder / "kustomization.yaml").write_text(written)
-        click.echo(f"\n# {folder}/kustomization.yaml, the manifests with your image:\n{written.rstrip()}")
+    with tempfile.TemporaryDirectory(prefix="ingress-manager-") as folder:
+        overlay = Overlay(["manifests"], images=[replacement(image)])
+        bring_webhook(shell, overlay)
+        written = overlay.write(Path(folder)).rstrip()
+        click.echo(f"\n# {folder}/kustomization.yaml, the manifests with your image:\n{written}")
         found = json.loads(shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json"))
         for each in found["items"]:
             if release := each["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"):
@@ -190,23 +185,19 @@ def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:
     shell.rollout(why, "ingress-manager")
 
 
-def webhook(shell: Shell, manifests: str) -> dict[str, list[Any]]:
-    """Return what a kustomization has beside the manifests for the admission webhook, where that is installed.
-
-    It gets its certificate as before. Raises CommandFailed.
-    """
+def bring_webhook(shell: Shell, overlay: Overlay) -> None:
+    """Add the admission webhook, where that is installed, with its certificate as before. Raises CommandFailed."""
     kind = "validatingwebhookconfiguration"
     found = shell.read("kubectl", "get", kind, "ingress-manager", "--ignore-not-found", "--output=json")
     if not found:
-        return {}
-    component = f"{manifests}/admission"
+        return
+    overlay.components.append("manifests/admission")
     configuration = json.loads(found)
     if INJECTED in configuration["metadata"].get("annotations", {}):
-        return {"components": [component, f"{component}/cert-manager"]}
-    bundle = configuration["webhooks"][0]["clientConfig"].get("caBundle")
-    add = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}]
-    patches = [{"target": {"kind": configuration["kind"]}, "patch": json.dumps(add)}] if bundle else []
-    return {"components": [component], "patches": patches}
+        overlay.components.append("manifests/admission/cert-manager")
+    elif bundle := configuration["webhooks"][0]["clientConfig"].get("caBundle"):
+        added = ("add", "/webhooks/0/clientConfig/caBundle", bundle)
+        overlay.patch(configuration["kind"], CONTROLLER, added)
 
 
 def apply_metacontroller(shell: Shell, crds: str) -> None:

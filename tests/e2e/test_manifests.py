@@ -66,7 +66,7 @@ def test_the_commands_of_the_readme_and_of_an_upgrade_can_be_run_in_their_order(
 ) -> None:
     """The file of a release installs the hook alone first, and then the rest."""
     file = tmp_path / "install.yaml"
-    file.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], [], tmp_path))
+    file.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], []))
     commands = [
         line for line in commands_of("README.md") + commands_of("docs/upgrade.md") if line.startswith("kubectl ")
     ]
