@@ -1,15 +1,19 @@
 """The command `python -m bench`."""
 
+import os
 from collections.abc import Callable
 
 import click
 
+from bench import Section
 from bench.cluster import cluster_section
 from bench.commands import commands_section
 from bench.core import core_section
-from bench.figures import Section, run
 from devcluster.build import Progress
-from devcluster.console import Command, end_on_signals, engine_option
+from devcluster.console import Command, end_on_signals, engine_option, progress
+
+BUSY = 1.5
+"""A load average above this at the start makes the figures worth nothing on a small machine."""
 
 PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
     "core": lambda _engine, _services, report: core_section(report),
@@ -28,7 +32,13 @@ def main(parts: tuple[str, ...], services: int, engine: str) -> None:
     Nothing else may run on the machine meanwhile. All parts take about two minutes. A figure that doesn't reach its aim
     is marked.
     """
-    run(lambda report: (PARTS[part](engine, services, report) for part in PARTS if not parts or part in parts))
+    if (load := os.getloadavg()[0]) > BUSY:
+        click.secho(f"THE MACHINE IS BUSY (load {load:.1f}): these figures say nothing.", fg="red", bold=True, err=True)
+    with progress() as report:
+        for part in parts or PARTS:
+            title, figures = PARTS[part](engine, services, report)
+            rows = "".join(f"| {' | '.join(figure)} |\n" for figure in figures)
+            click.echo(f"**{title}**\n\n| | measured | to reach |\n|---|---|---|\n{rows}")
 
 
 if __name__ == "__main__":

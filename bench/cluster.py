@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
-from bench.figures import Figure, Section, at_most
+from bench import Figure, Section, at_most
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, Resource, path_of, wait_for
 from devcluster.build import Progress, build, folder
 from devcluster.cluster import DevCluster
@@ -15,6 +15,9 @@ from devcluster.processes import run
 
 NUMBER, WORKERS, PATIENCE = 100, 20, 900.0
 """Namespaces; plain creates under way at once, as many as Metacontroller has workers; seconds to wait for anything."""
+
+CPU, ANSWERS = "process_cpu_seconds_total", "ingress_manager_answers_total"
+"""Metrics of the hook: seconds of CPU, and sync calls that were answered."""
 
 SYSTEM_FIELDS = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
 
@@ -39,10 +42,10 @@ def catch_up(cluster: DevCluster, count: int, progress: Progress) -> list[Figure
     cluster.engine.start()
     # Measured from the first Ingress on: the time that a start and an election take says nothing about the speed.
     present = wait_for(lambda: how_many(cluster), PATIENCE, what="the first Ingress", interval=0.02)
-    began, cpu, calls = time.monotonic(), cluster.hook.cpu_seconds(), answers(cluster)
+    began, cpu, calls = time.monotonic(), counted(cluster, CPU), counted(cluster, ANSWERS)
     wait_for(lambda: how_many(cluster) >= count, PATIENCE, what=f"{count} Ingresses", interval=0.05)
     rate = (count - present) / (time.monotonic() - began)
-    each = 1000 * (cluster.hook.cpu_seconds() - cpu) / max(answers(cluster) - calls, 1)
+    each = 1000 * (counted(cluster, CPU) - cpu) / max(counted(cluster, ANSWERS) - calls, 1)
     plain = plain_creates(cluster, progress)
     return [
         ("Ingresses a second while catching up", f"{rate:,.0f}", ""),
@@ -90,8 +93,8 @@ def how_many(cluster: DevCluster) -> int:
     return len(answer["items"]) + int(answer["metadata"].get("remainingItemCount", 0))
 
 
-def answers(cluster: DevCluster) -> float:
-    """Return how many sync calls the hook has answered so far, by its own count."""
+def counted(cluster: DevCluster, name: str) -> float:
+    """Return one of the hook's metrics, whatever its labels."""
     families = text_string_to_metric_families(requests.get(f"{cluster.hook_url}/metrics", timeout=10).text)
     samples = [sample for family in families for sample in family.samples]
-    return sum(sample.value for sample in samples if sample.name == "ingress_manager_answers_total")
+    return sum(sample.value for sample in samples if sample.name == name)

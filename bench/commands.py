@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench import Section, at_most
 from bench.cluster import service
-from bench.figures import Section, at_most
 from devcluster.build import Progress
 from devcluster.sync_requests import as_created
 from ingress_manager.commands.reading.manifests import Item

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from bench.figures import Section, at_most
+from bench import Section, at_most
 from devcluster.build import REPOSITORY, Progress
 from devcluster.sync_requests import Object, as_created, service
 from devcluster.sync_requests import sync_request as request_of

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-import psutil
-
 from devcluster.api import wait_for
 from devcluster.errors import CommandFailed, NotReady, ProcessDied
 
@@ -88,13 +86,13 @@ class Process:
         self._group = self._popen.pid
         (self._groups / str(self._group)).touch()
 
-    def stop(self, timeout: float = 10) -> None:
-        """End it and its descendants: SIGTERM, and SIGKILL for what is left when it has ended or after `timeout`."""
+    def stop(self) -> None:
+        """End it and its descendants: SIGTERM, and SIGKILL for what is left when it has ended or after ten seconds."""
         if self._popen is None:
             return
         self.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._popen.wait(timeout)
+            self._popen.wait(10)
         self.kill()
 
     def terminate(self) -> None:
@@ -156,15 +154,6 @@ class Process:
         """Return the last lines of the log, each indented and cut to a readable length."""
         text = self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
         return "\n".join(f"  {line[:300]}" for line in text.splitlines()[-lines:]) or "  (the log is empty)"
-
-    def cpu_seconds(self) -> float:
-        """Return the processor time used so far, descendants included."""
-        # user, system, and those two of the children that have ended and been waited for.
-        process, found = psutil.Process(self.pid), 0.0
-        for each in (process, *process.children(recursive=True)):
-            with contextlib.suppress(psutil.NoSuchProcess):  # a child has just gone
-                found += sum(each.cpu_times()[:4])
-        return found
 
 
 class Processes:
