@@ -5,11 +5,9 @@ would who has no cert-manager: a Secret, and the authority in the ValidatingWebh
 """
 
 import base64
-import ssl
 from pathlib import Path
 
 import trustme
-import urllib3
 
 from devcluster.api import SERVICES, Api, ApiError, Resource, path_of
 from devcluster.build import REPOSITORY
@@ -45,8 +43,6 @@ class Admission:
         self._folder.mkdir()
         environment = {FILE_VARIABLE: str(settings_file)}
         self.process = processes.add("admission", [], env=environment, cwd=REPOSITORY)
-        self.address: tuple[str, int]
-        """Where it listens: the ClusterIP of its Service, and a port of the Service."""
 
     def add_to(self, overlay: Overlay) -> None:
         """Add what is to be installed, but for the Secret."""
@@ -73,20 +69,10 @@ class Admission:
         metadata = {"name": f"{ADMISSION}-tls", "namespace": CONTROLLER}
         api.create(SECRETS, {"metadata": metadata, "type": "kubernetes.io/tls", "stringData": tls})
         service = api.get(SERVICES, ADMISSION, CONTROLLER) or {}
-        self.address = service["spec"]["clusterIP"], self._port
         files = (f"--certfile={self._folder / 'tls.crt'}", f"--keyfile={self._folder / 'tls.key'}")
-        bind = f"--bind={self.address[0]}:{self.address[1]}"
+        bind = f"--bind={service['spec']['clusterIP']}:{self._port}"
         self.process.command = rendered.command(ADMISSION, *files, bind)
         self.process.start()
-
-    def metrics(self) -> str:
-        """Return its metrics, asked for on a connection of its own. Raises urllib3's HTTPError."""
-        context = ssl.create_default_context()
-        self._authority.configure_trust(context)
-        with urllib3.HTTPSConnectionPool(
-            *self.address, ssl_context=context, server_hostname=HOST, assert_hostname=HOST
-        ) as pool:
-            return pool.request("GET", "/metrics", retries=False, timeout=5).data.decode()
 
     def wait_ready(self, api: Api) -> None:
         """Return once the API server asks it, and tells what it answers."""

@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +107,7 @@ class DevCluster(Processes):
         # The manifests need them, and the garbage collector would look for later ones only every 30 seconds.
         install_crds(self.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *crds])
         plane.start_controllers()
-        self.kubectl("apply", "--server-side", "--validate=strict", "--filename=-", input=manifests.text)
+        plane.kubectl("apply", "--server-side", "--validate=strict", "--filename=-", input=manifests.text)
         if self.gateway:
             self._progress("starting the gateway")
             self.gateway.start(plane, manifests)
@@ -236,14 +235,6 @@ class DevCluster(Processes):
             self.settings_file.write_text(yaml.safe_dump(settings))
         self.hook.start()
         self.hook.wait_ready(self.hook_ready)
-
-    def kubectl(self, *arguments: str, input: str = "") -> str:  # noqa: A002 - as subprocess.run calls it
-        """Run kubectl as admin and return what it prints; raises CommandFailed with its error message."""
-        return self.control_plane.kubectl(*arguments, input=input)
-
-    def audit_events(self) -> Iterator[dict[str, Any]]:
-        """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
-        return self.control_plane.audit_events()
 
 
 def install_crds(api: Api, crds: list[Object]) -> None:

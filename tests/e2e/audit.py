@@ -11,7 +11,7 @@ READS = {"get", "list", "watch"}
 def tried(cluster: DevCluster, user: str) -> set[tuple[str, str, str]]:
     """Return what a user has asked the API server for: verb, kind and subresource. None of it was forbidden."""
     asked = {}
-    for event in cluster.audit_events():
+    for event in cluster.control_plane.audit_events():
         if event["user"]["username"] == user:
             about = event.get("objectRef", {})
             what = (event["verb"], about.get("resource", event["requestURI"]), about.get("subresource", ""))
@@ -23,7 +23,7 @@ def tried(cluster: DevCluster, user: str) -> set[tuple[str, str, str]]:
 def write_requests(cluster: DevCluster, namespace: str, resource: str = "ingresses") -> list[tuple[str, str, int]]:
     """Return (verb, name, HTTP status) of each request to write one kind of object in a namespace, but its status."""
     found = []
-    for event in cluster.audit_events():
+    for event in cluster.control_plane.audit_events():
         about = event.get("objectRef", {})
         place = (about.get("resource"), about.get("namespace"), about.get("subresource"))
         if event["verb"] not in READS and place == (resource, namespace, None):

@@ -147,8 +147,8 @@ def estate(cluster: DevCluster) -> Iterator[Estate]:
 
         def applied(*names: str) -> None:
             files = [option for name in names for option in ("-f", f"{NGINX}/{name}.yaml")]
-            cluster.kubectl("apply", *files)
-            exits.callback(cluster.kubectl, "delete", *files)
+            cluster.control_plane.kubectl("apply", *files)
+            exits.callback(cluster.control_plane.kubectl, "delete", *files)
 
         applied("ingressclass", "rbac", "name-collisions")
         may_read = "the right to read ConfigMaps"
