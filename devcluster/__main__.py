@@ -17,7 +17,7 @@ from devcluster.cluster import DevCluster
 from devcluster.console import Commands, end_on_signals, engine_option, progress
 from devcluster.errors import DevClusterError, MissingProgram
 from devcluster.gateway import lacking
-from devcluster.programs import GATEWAY_API, find_metacontroller, find_programs, find_traefik, gateway_api
+from devcluster.programs import find_programs, find_traefik, gateway_api
 from devcluster.story import Stage, Step, steps_for
 
 HOST = "web.localhost"
@@ -146,20 +146,14 @@ def build(if_possible: bool, helm: bool) -> None:
     """  # noqa: D301 - \b keeps click from joining lines
     try:
         with progress() as report:
-            programs = [*find_programs(report), find_traefik()]
-            programs += [get("helm", report)] if helm else []
-            crds = gateway_api()
+            found = [*find_programs(report), find_traefik(), *([get("helm", report)] if helm else []), gateway_api()]
     except MissingProgram as error:
         if not if_possible:
             raise
         click.echo(str(error), err=True)
         return
-    engine = find_metacontroller()
-    for program in [*programs, *([engine] if engine else [])]:
-        click.echo(program)
-    click.echo(f"CRDs of the Gateway API {GATEWAY_API} ({crds})")
-    if not engine:
-        click.echo("metacontroller is not on PATH: the stand-in is used in its place")
+    for path in found:
+        click.echo(path)
 
 
 NAMESPACE = "demo"

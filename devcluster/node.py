@@ -134,7 +134,9 @@ class Node(Processes):
         self._make_namespaces()
 
         self._progress("starting etcd, the API server and containerd")
-        self.control_plane = ControlPlane(programs, self, self._site())
+        controllers = (*NODES_CONTROLLERS.split(), f"--cluster-cidr={PODS}")
+        site = Site(ADDRESS, tuple(NODES_APISERVER.split()), controllers, 6443, self._inside)
+        self.control_plane = ControlPlane(programs, self, site)
         self.api = self.control_plane.api
         containerd = self._containerd()
         containerd.start()
@@ -142,7 +144,8 @@ class Node(Processes):
         containerd.wait_ready((self.folder / "containerd.sock").exists)
         self._progress("loading the images")
         for image in self._images:  # before the kubelet, which needs PAUSE
-            self._ctr("images", "import", "--local", str(image))
+            socket = f"--address={self.folder / 'containerd.sock'}"
+            run(build.folder("ctr") / "ctr", socket, "--namespace=k8s.io", "images", "import", "--local", image)
         self.control_plane.wait_ready()
         self.control_plane.start_controllers()
 
@@ -185,19 +188,6 @@ class Node(Processes):
         environment = self.environment({"PATH": os.pathsep.join(folders)})
         command = [*enter, str(build.folder(name) / name), *arguments]
         return self.add(name, command, env=environment)
-
-    def _site(self) -> Site:
-        return Site(
-            ADDRESS,
-            (*NODES_APISERVER.split(),),
-            (*NODES_CONTROLLERS.split(), f"--cluster-cidr={PODS}"),
-            6443,
-            self._inside,
-        )
-
-    def _ctr(self, *arguments: str) -> str:
-        socket = f"--address={self.folder / 'containerd.sock'}"
-        return run(build.folder("ctr") / "ctr", socket, "--namespace=k8s.io", *arguments)
 
     def _containerd(self) -> Process:
         config = self.folder / "containerd.toml"

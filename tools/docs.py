@@ -1,6 +1,5 @@
 """What is made from the code or from a file: `make docs` writes it, tests/docs/test_docs.py keeps it true."""
 
-import argparse
 import contextlib
 import os
 import re
@@ -204,6 +203,5 @@ def made(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(prog="python -m tools.docs", description=__doc__).parse_args()
     for each in paths():
         each.write_text(made(each), encoding="utf-8")
