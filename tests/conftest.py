@@ -4,7 +4,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Generator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -58,20 +57,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Let nothing be measured where nothing is to be: in xdist's processes, pytest-cov leaves a second tracer there."""
-    with untraced() if item.get_closest_marker("no_cover") else nullcontext():
-        return (yield)
-
-
-@contextmanager
-def untraced() -> Generator[None]:
-    """Measure nothing while in the context."""
     tracer = sys.gettrace()
-    if tracer is None:
-        yield
-        return
+    if not tracer or not item.get_closest_marker("no_cover"):
+        return (yield)
     sys.settrace(None)
     try:
-        yield
+        return (yield)
     finally:
         sys.settrace(tracer)
 
