@@ -108,32 +108,24 @@ class Case:
         return parse(self.settings) if self.settings else Policy()
 
     @property
-    def answered(self) -> tuple[int, str]:
-        """The status and the text of the hook's answer. Raises SettingsError when it doesn't start."""
-        answered = answer(body(sync_request(self.service)), self.policy)
-        return answered.status, answered.body.decode()
-
-    @property
     def objects(self) -> list[Object]:
-        """What the Service becomes; nothing where it is refused, or the settings are."""
-        try:
-            status, text = self.answered
-        except SettingsError:
-            return []
-        made: list[Object] = json.loads(text)["attachments"] if status == 200 else []
-        return made
+        """What the Service becomes, as the case says it, whole; nothing where it is refused, or the settings are."""
+        becomes, of = self.stated["becomes"], self.service["metadata"]
+        stated = [each for made in becomes for each in made.items()] if isinstance(becomes, list) else []
+        return [whole(kind, short, of) for kind, short in stated]
 
     @property
     def becomes(self) -> Any:
-        """The same as a case says it, or what is said of the refusal. Raises ValueError for what no case can say."""
+        """What the Service becomes, as a case says it. Raises ValueError for what no case can say."""
+        asking = self.service
         try:
-            status, text = self.answered
+            answered = answer(body(sync_request(asking)), self.policy)
         except SettingsError as error:
             return {"settings refused": [str(error)]}
-        if status != 200:
-            return {f"refused {status}": text.removesuffix("\n").split(" · ")}
-        of = self.service["metadata"]
-        return [{made["kind"]: short(made, of)} for made in self.objects] or "nothing"
+        if answered.status != 200:
+            return {f"refused {answered.status}": answered.body.decode().removesuffix("\n").split(" · ")}
+        made = json.loads(answered.body)["attachments"]
+        return [{each["kind"]: short(each, asking["metadata"])} for each in made] or "nothing"
 
 
 @cache

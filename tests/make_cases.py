@@ -5,7 +5,6 @@ below tests/commands. In tests/chart.yaml, what the values of each case change i
 `ingress-manager play`, and are written into the package.
 """
 
-import argparse
 import difflib
 import json
 import re
@@ -202,8 +201,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(prog="python -m tests.make_cases", description=__doc__).parse_args()
-    try:
-        main()
-    except ValueError as error:
-        sys.exit(f"Error: {error}")
+    main()
