@@ -105,9 +105,9 @@ def test_what_is_outdated_is_mended_in_place_while_its_service_is_right(case: Ob
 
 @pytest.mark.parametrize("case", ALLOWED)
 def test_what_is_not_forbidden_stays_until_an_answer_can_be_given(case: Object) -> None:
-    standing, now = standing_in(case), case.get("now", {})
-    assert answered(service(ON | OOPS), now, standing).status == 422
-    repaired = answered(service(ON), now, standing)
+    standing, now, asks = standing_in(case), case.get("now", {}), ON | case.get("asks", {})
+    assert answered(service(asks | OOPS), now, standing).status == 422
+    repaired = answered(service(asks), now, standing)
     assert (repaired.status, repaired.forbidden) == (200, None)
 
 
@@ -128,20 +128,6 @@ def test_an_httproute_to_which_somebody_has_added_a_listener_is_made_anew() -> N
     now = answered(service(ON), BOTH, ingress, route)
     assert [each["kind"] for each in attachments(now)] == ["Ingress"]
     assert now.forbidden is not None
-
-
-@pytest.mark.parametrize("asks", [{}, {"ingress/profile": "slow"}, {"ingress/profile": "fast"}])
-def test_a_service_that_takes_another_profile_keeps_its_ingress_which_is_changed_in_place(asks: dict[str, str]) -> None:
-    """What it has copied was not forbidden, though the other profile states the same key."""
-    timeout = "nginx.ingress.kubernetes.io/proxy-read-timeout"
-    profiles = {"slow": {"annotations": {timeout: "600"}, "labels": {"team": "slow"}}, "fast": {}}
-    settings = {"profiles": profiles}
-    standing = made({timeout: "60"} | ({} if asks else {"ingress/profile": "fast"}), settings)
-    parent = service(ON | {timeout: "60"} | asks)
-    answer = answered(parent, settings, *standing)
-    assert (answer.forbidden, len(attachments(answer))) == (None, 1)
-    parent["metadata"]["annotations"] |= OOPS
-    assert answered(parent, settings, *standing).status == 422
 
 
 def test_the_ingress_of_a_service_that_became_an_external_name_is_removed() -> None:
