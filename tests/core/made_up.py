@@ -93,18 +93,14 @@ LARGE = st.sampled_from(["&" * 15_000, "\u2028" * 15_000, "x" * 90_000, "\0" * 1
 HTTP = st.sampled_from(["true", "true", "true", "true", "false"])
 MOSTLY_RIGHT = {key: st.one_of(values, values, values, NASTY, st.text(max_size=20)) for key, values in WORDS.items()}
 ANNOTATIONS = st.fixed_dictionaries({"ingress/http": HTTP | st.just("yes")}, optional=MOSTLY_RIGHT)
-LITTLE = ["ingress/host", "ingress/profile", "ingress/tls-secret"]
-LITTLE_STATED = st.fixed_dictionaries({"ingress/http": HTTP}, optional={key: WORDS[key] for key in LITTLE})
-VALID = ["ingress/host", "ingress/class", "ingress/tls-secret"]
-VALID_ANNOTATIONS = st.fixed_dictionaries(
-    {"ingress/http": st.just("true")},
-    optional={key: WORDS[key] for key in VALID}
-    | {
-        "ingress/path": PATHS,
-        "ingress/path-type": st.sampled_from(["Prefix", "Exact"]),
-        "ingress/tls": st.just("true"),
-    },
-)
+ON = st.fixed_dictionaries({"ingress/http": st.just("true")})
+LITTLE = {key: WORDS[key] for key in ("ingress/host", "ingress/profile", "ingress/tls-secret")}
+LITTLE_STATED = st.fixed_dictionaries({"ingress/http": HTTP}, optional=LITTLE)
+VALID = {key: WORDS[key] for key in ("ingress/host", "ingress/class", "ingress/tls-secret")} | {
+    "ingress/path": PATHS,
+    "ingress/path-type": st.sampled_from(["Prefix", "Exact"]),
+    "ingress/tls": st.just("true"),
+}
 OTHERS = st.dictionaries(CONTROLLER_KEYS, st.text(max_size=20) | st.text(max_size=20) | LARGE, max_size=3)
 UNKNOWN = st.dictionaries(st.from_regex(r"ingress/[a-z]{1,8}", fullmatch=True), st.text(max_size=9), max_size=1)
 ENTRANCE_NAMES = ["internal", "b-2", "a" * 30]
@@ -138,24 +134,19 @@ def services() -> st.SearchStrategy[Object]:
 
 def valid_services() -> st.SearchStrategy[Object]:
     """Return Services that are given an Ingress, where the policy allows it."""
-    return placed(VALID_ANNOTATIONS, RIGHT)
+    return placed(ON, st.fixed_dictionaries({}, optional=VALID), RIGHT)
 
 
-def protected_services() -> st.SearchStrategy[Object]:
-    """Return Services that state annotations that protect, and nothing that is wrong by itself."""
-    protection = st.dictionaries(PROTECTING_KEYS, st.sampled_from(["1", "2"]), min_size=1, max_size=2)
-    return placed(st.fixed_dictionaries({"ingress/http": st.just("true")}), WITH_PROFILE | st.just({}), protection)
+WITH_ENTRANCES = placed(LITTLE_STATED, of_entrances(ENTRANCE_NAMES, LITTLE_STATED))
+"""Services with other entrances. Each states little, so that settings often allow them all."""
 
+PROFILES = st.fixed_dictionaries({"ingress/profile": PROFILE_NAMES})
+PROTECTION = st.dictionaries(PROTECTING_KEYS, st.sampled_from(["1", "2"]), min_size=1, max_size=2)
+PROTECTED = placed(ON, PROFILES | st.just({}), PROTECTION)
+"""Services that state annotations that protect, and nothing that is wrong by itself."""
 
-def services_with_entrances() -> st.SearchStrategy[Object]:
-    """Return Services with other entrances. Each states little, so that settings often allow them all."""
-    return placed(LITTLE_STATED, of_entrances(ENTRANCE_NAMES, LITTLE_STATED))
-
-
-WITH_PROFILE = st.fixed_dictionaries({"ingress/profile": PROFILE_NAMES})
-ANY_SERVICES = st.one_of(
-    services(), valid_services(), placed(VALID_ANNOTATIONS, RIGHT, WITH_PROFILE), services_with_entrances()
-)
+WITH_PROFILE = placed(ON, st.fixed_dictionaries({}, optional=VALID), RIGHT, PROFILES)
+ANY_SERVICES = st.one_of(services(), valid_services(), WITH_PROFILE, WITH_ENTRANCES)
 
 # Settings: as plain values, which are read.
 
@@ -191,23 +182,23 @@ ONLY_HTTPROUTES = {"filters": st.lists(st.sampled_from(FILTERS), max_size=2), "t
 LIMITS = {
     "hosts": limit(PATTERNS),
     "classes": limit(CLASSES),
-    "pathTypes": st.sampled_from(
-        [["Prefix"], ["Prefix", "Exact"], *[["Prefix", "Exact", "ImplementationSpecific"]] * 3]
-    ),
+    "pathTypes": st.lists(PATH_TYPES, min_size=1, unique=True) | st.just(["Prefix", "Exact", "ImplementationSpecific"]),
     "copyAnnotations": st.fixed_dictionaries({}, optional={key: limit(values) for key, values in COPIED.items()}),
     "acceptedLosses": LOSSES,
 }
 PROFILE = st.fixed_dictionaries({}, optional=STATED | ONLY_HTTPROUTES | {"acceptedLosses": LOSSES})
 
 
-@st.composite
-def defaults(draw: st.DrawFn, /, names: list[str], **needed: st.SearchStrategy[Any]) -> Object:
-    """Draw defaults, where there are profiles of these names; perhaps with a class that an annotation names."""
+def defaults(names: list[str], **needed: st.SearchStrategy[Any]) -> st.SearchStrategy[Object]:
+    """Return defaults, where there are profiles of these names; one in three has a class that an annotation names."""
     optional = STATED | {"profile": st.sampled_from([None, *names])}
-    made = draw(st.fixed_dictionaries(needed, optional={key: optional[key] for key in optional if key not in needed}))
-    if draw(st.integers(0, 3)):
-        return made
-    return made | {"class": None, "annotations": made.get("annotations", {}) | {OLD_CLASS: draw(CLASSES)}}
+    made = st.fixed_dictionaries(needed, optional={key: optional[key] for key in optional if key not in needed})
+    classed = st.builds(
+        lambda each, name: each | {"class": None, "annotations": each.get("annotations", {}) | {OLD_CLASS: name}},
+        made,
+        CLASSES,
+    )
+    return made | made | classed
 
 
 @st.composite

@@ -91,7 +91,7 @@ def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent
             assert sorted(of_tls) == sorted(of_rules)
 
 
-@given(made_up.protected_services(), made_up.policy(), *[st.sets(made_up.PROTECTING_KEYS)] * 2)
+@given(made_up.PROTECTED, made_up.policy(), *[st.sets(made_up.PROTECTING_KEYS)] * 2)
 def test_what_protects_is_on_all_that_is_made_or_its_loss_is_accepted(
     parent: Object, policy: Policy, copied: set[str], accepted: set[str]
 ) -> None:

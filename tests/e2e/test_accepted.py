@@ -31,7 +31,7 @@ def test_a_golden_object_comes_back_as_it_was_sent(sent: Object, empty_cluster: 
     assert {key: stored["metadata"][key] for key in sent["metadata"]} == sent["metadata"]
 
 
-@given(made_up.valid_services() | made_up.services_with_entrances(), made_up.policy())
+@given(made_up.valid_services() | made_up.WITH_ENTRANCES, made_up.policy())
 def test_what_is_made_up_at_random_is_accepted(empty_cluster: ControlPlane, parent: Object, policy: Policy) -> None:
     for made in desired_for(parent, policy) or desired_for(parent, Policy()):
         accepted(empty_cluster, made)
