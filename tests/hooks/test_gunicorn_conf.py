@@ -1,10 +1,15 @@
-"""How gunicorn is configured: where it listens, and what it checks before it starts."""
+"""How gunicorn is configured: where it listens, what it checks before it starts, and that all it prints is JSON."""
 
 import json
+import logging
 import socket
+import sys
+import warnings
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
+from gunicorn.config import Config
 
 from hooks import gunicorn_conf, logs
 from ingress_manager.core.settings import FILE_VARIABLE
@@ -39,3 +44,38 @@ def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
 def test_after_each_request_others_have_their_turn() -> None:
     """What that is for is shown in test_server.py."""
     gunicorn_conf.post_request(None, None, None, None)
+
+
+def test_what_python_and_gunicorn_print_is_json_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (None, "gunicorn.error", "gunicorn.access"):
+        monkeypatch.setattr(logging.getLogger(name), "handlers", [])
+    for hook in ("excepthook", "unraisablehook"):
+        monkeypatch.setattr(sys, hook, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logger = logs.Logger(Config())
+        logs.log_everything()
+        logger.info("Booting worker with pid: %s", 7)
+        try:
+            raise ZeroDivisionError
+        except ZeroDivisionError:
+            logger.exception("Exception in worker process")
+        warnings.warn("something is old", stacklevel=1)
+        logging.captureWarnings(capture=False)
+    logging.getLogger("another.library").error("two\nlines")
+    removed = OSError("while it was removed")
+    sys.unraisablehook(SimpleNamespace(exc_type=OSError, exc_value=removed, exc_traceback=None))
+    sys.excepthook(KeyError, KeyError("nobody catches it"), None)
+    printed, lines = capsys.readouterr()
+    booted, failed, warned, other, unraisable, uncaught = map(json.loads, lines.splitlines())
+    assert printed == ""
+    assert (booted["event"], booted["level"]) == ("Booting worker with pid: 7", "info")
+    assert (failed["event"], failed["level"]) == ("Exception in worker process", "error")
+    assert "ZeroDivisionError" in failed["exception"]
+    assert "something is old" in warned["event"]
+    assert other["event"] == "two\nlines"
+    assert unraisable["exception"] == "OSError: while it was removed"
+    assert (uncaught["event"], uncaught["level"]) == ("uncaught exception", "error")
+    assert uncaught["exception"] == "KeyError: 'nobody catches it'"
