@@ -74,26 +74,20 @@ def test_sync_answers_with_the_desired_attachments_as_json_whatever_the_type_of_
         assert [ingress["metadata"]["name"] for ingress in response.json["attachments"]] == ["shop"]
 
 
-def test_the_log_tells_the_version_and_the_settings_and_no_answer_of_200(capsys: pytest.CaptureFixture[str]) -> None:
-    policy = Policy(
-        limits=Limits(hosts=("example.com",)), namespaces={"team-b": NamespaceSettings(limits=Limits(hosts="any"))}
-    )
-    client_of(policy).post("/sync", data=OPTED_IN)
-    (started,) = log_lines(capsys)
-    assert (started["event"], started["level"]) == ("started", "info")
-    assert started["version"] == version("ingress-manager")
-    assert started["settings"] == json.loads(msgspec.json.encode(policy))
-    assert started["settings_sha256"] == "0" * 64
-
-
-def test_the_log_warns_once_that_every_host_may_be_claimed_whatever_single_namespaces_may(
+def test_the_log_begins_with_version_and_settings_and_warns_if_every_host_may_be_claimed_and_tells_no_answer_of_200(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    limited = NamespaceSettings(limits=Limits(hosts=("example.com",)))
-    client_of(Policy(namespaces={"team-a": limited})).post("/sync", data=OPTED_IN)
-    _, warned = log_lines(capsys)
-    assert (warned["event"], warned["level"]) == ("unlimited hosts", "warning")
-    assert warned["sentence"].startswith("limits.hosts is any: every namespace may claim every host")
+    """Whatever single namespaces may claim."""
+    any_host, limited = Limits(hosts="any"), Limits(hosts=("example.com",))
+    for general, own, warnings in ((limited, any_host, []), (any_host, limited, ["warning"])):
+        policy = Policy(limits=general, namespaces={"team-b": NamespaceSettings(limits=own)})
+        client_of(policy).post("/sync", data=OPTED_IN)
+        started, *warned = log_lines(capsys)
+        settings = json.loads(msgspec.json.encode(policy))
+        told = {"version": version("ingress-manager"), "settings": settings, "settings_sha256": "0" * 64}
+        assert started == told | {"event": "started", "level": "info"}
+        assert [line["level"] for line in warned] == warnings
+    assert warned[0]["sentence"].startswith("limits.hosts is any: every namespace may claim every host")
 
 
 WRONG = service({"ingress/http": "true", "ingress/host": "A", "ingress/port": "x"})
