@@ -29,6 +29,8 @@ class Server(NamedTuple):
 
     process: Process
     port: int
+    probes: int
+    """Another port, which is PROBES in its options."""
 
     @property
     def url(self) -> str:
@@ -60,13 +62,6 @@ class Server(NamedTuple):
         assert "bug" not in self.events()
 
 
-def free_port() -> int:
-    """Return a port on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def is_ready(server: Server) -> bool:
     """Return whether the hook answers that it is ready."""
     return answers(server.port, "/readyz")
@@ -78,9 +73,10 @@ def serving(
 ) -> Iterator[Server]:
     """Start gunicorn on a free port, and yield it when it is ready; it ends with the context."""
     with Processes() as processes:
-        port = free_port()
-        command = [sys.executable, "-m", "gunicorn", f"--bind={host}:{port}", *options]
-        server = Server(processes.add("server", command, cwd=REPOSITORY), port)
+        port, probes = processes.port(), processes.port()
+        own = [option.replace("PROBES", str(probes)) for option in options]
+        command = [sys.executable, "-m", "gunicorn", f"--bind={host}:{port}", "--reuse-port", *own]
+        server = Server(processes.add("server", command, cwd=REPOSITORY), port, probes)
         server.process.start()
         server.process.wait_ready(lambda: is_ready(server))
         yield server
