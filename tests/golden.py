@@ -144,9 +144,14 @@ def read(file: Path) -> list[Case]:
 
 
 def whole(kind: str, short: Object, of: Object) -> Object:
-    """Return the object of which a case says this; `of` is the Service's metadata."""
-    makers = {"Ingress": ingress, "HTTPRoute": httproute, "ListenerSet": listenerset}
-    return makers[kind](USUAL[kind] | short, of)
+    """Return the object of which a case says this; `of` is the Service's metadata. Its name is that, unless stated."""
+    specs = {"Ingress": ingress, "HTTPRoute": httproute, "ListenerSet": listenerset}
+    own = {"name": short.get("name", of["name"]), "namespace": of["namespace"]}
+    own |= {"labels": MANAGED | short.get("labels", {})}
+    own |= {"annotations": short["annotations"]} if "annotations" in short else {}
+    spec = specs[kind](USUAL[kind] | short | {"service": of["name"]})
+    group = "networking.k8s.io" if kind == "Ingress" else GATEWAY_API
+    return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": own, "spec": spec}
 
 
 def short(made: Object, of: Object) -> Object:
@@ -157,25 +162,16 @@ def short(made: Object, of: Object) -> Object:
     kind, own = made["kind"], made["metadata"]
     shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute, "ListenerSet": short_listenerset}
     labels = {key: value for key, value in own["labels"].items() if key not in MANAGED}
-    stated = {"labels": labels, "annotations": own.get("annotations")}
-    found = {"name": own["name"]} if own["name"] != of["name"] else {}
-    found |= {key: value for key, value in stated.items() if value} | shorts[kind](made["spec"])
-    usual = USUAL[kind]
+    found = {"name": own["name"], "labels": labels, "annotations": own.get("annotations")} | shorts[kind](made["spec"])
+    usual = USUAL[kind] | {"name": of["name"], "labels": {}, "annotations": None}
     found = {key: value for key, value in found.items() if key not in usual or usual[key] != value}
     if whole(kind, found, of) != made:
         raise ValueError(f"tests/golden.py has no words for this: {made}")
     return found
 
 
-def metadata(short: Object, of: Object) -> Object:
-    """Return the metadata of an object that is made for the Service `of`: its name is the Service's, unless stated."""
-    labels = MANAGED | short.get("labels", {})
-    made = {"name": short.get("name", of["name"]), "namespace": of["namespace"], "labels": labels}
-    return made | {key: short[key] for key in ("annotations",) if key in short}
-
-
-def ingress(short: Object, of: Object) -> Object:
-    """Return an Ingress: `tls` has each Secret's hosts, `rules` each path's port.
+def ingress(short: Object) -> Object:
+    """Return the spec of an Ingress: `tls` has each Secret's hosts, `rules` each path's port.
 
     `no Secret` is the controller's own certificate. The port is one of the Service's, by its number or name, or
     `SERVICE:PORT`. The host "*" is none: every host.
@@ -184,11 +180,11 @@ def ingress(short: Object, of: Object) -> Object:
     def backend(port: int | str) -> Object:
         name, _, stated = str(port).rpartition(":")
         number_or_name = {"number": int(stated)} if stated.isdecimal() else {"name": stated}
-        return {"service": {"name": name or of["name"], "port": number_or_name}}
+        return {"service": {"name": name or short["service"], "port": number_or_name}}
 
-    def paths(ports: Object) -> list[Object]:
-        split = ([*path.split(" ", 1), port] for path, port in ports.items())
-        return [{"path": path, "pathType": path_type, "backend": backend(port)} for path_type, path, port in split]
+    def path(stated: str, port: int | str) -> Object:
+        path_type, path = stated.split(" ", 1)
+        return {"path": path, "pathType": path_type, "backend": backend(port)}
 
     spec: Object = {"ingressClassName": short["class"]}
     spec["defaultBackend"] = backend(short["default"]) if "default" in short else None
@@ -198,11 +194,10 @@ def ingress(short: Object, of: Object) -> Object:
         for secret, hosts in entry.items()
     ]
     spec["rules"] = [
-        ({} if host == "*" else {"host": host}) | {"http": {"paths": paths(ports)}}
+        ({} if host == "*" else {"host": host}) | {"http": {"paths": [*itertools.starmap(path, ports.items())]}}
         for host, ports in short["rules"].items()
     ]
-    stated = {key: value for key, value in spec.items() if value}
-    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata(short, of), "spec": stated}
+    return {key: value for key, value in spec.items() if value}
 
 
 def short_ingress(spec: Object) -> Object:
@@ -220,8 +215,8 @@ def short_ingress(spec: Object) -> Object:
     return found
 
 
-def httproute(short: Object, of: Object) -> Object:
-    """Return an HTTPRoute: `to` is a Gateway's namespace, name and listener, or the first two of a ListenerSet.
+def httproute(short: Object) -> Object:
+    """Return the spec of an HTTPRoute: `to` is a Gateway's namespace, name and listener, or a ListenerSet's first two.
 
     The rest of a rule is the API's own.
     """
@@ -231,7 +226,7 @@ def httproute(short: Object, of: Object) -> Object:
         return {"path": {"type": path_type, "value": value}}
 
     def rule(paths: list[str], port: int | None = None, **stated: Any) -> Object:
-        target = {"group": "", "kind": "Service", "name": of["name"], "port": port, "weight": 1}
+        target = {"group": "", "kind": "Service", "name": short["service"], "port": port, "weight": 1}
         return {"matches": [match(path) for path in paths]} | ({"backendRefs": [target]} if port else {}) | stated
 
     def parent(listener: str) -> Object:
@@ -241,8 +236,7 @@ def httproute(short: Object, of: Object) -> Object:
 
     spec: Object = {"parentRefs": [parent(each) for each in short["to"].split(", ")]}
     spec |= {"hostnames": short["hosts"]} if short["hosts"] else {}
-    spec["rules"] = [rule(**each) for each in short["rules"]]
-    return {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute", "metadata": metadata(short, of), "spec": spec}
+    return spec | {"rules": [rule(**each) for each in short["rules"]]}
 
 
 def short_httproute(spec: Object) -> Object:
@@ -260,8 +254,8 @@ def short_httproute(spec: Object) -> Object:
     return {"to": ", ".join(parents), "hosts": spec.get("hostnames", []), "rules": rules}
 
 
-def listenerset(short: Object, of: Object) -> Object:
-    """Return a ListenerSet: `at` is the namespace, name and port of its Gateway."""
+def listenerset(short: Object) -> Object:
+    """Return the spec of a ListenerSet: `at` is the namespace, name and port of its Gateway."""
     namespace, gateway, port = short["at"].split("/")
     certificate = {"group": "", "kind": "Secret", "name": short["secret"]}
     listener = {
@@ -273,8 +267,7 @@ def listenerset(short: Object, of: Object) -> Object:
     }
     listener |= {"hostname": short["host"]} if "host" in short else {}
     parent = {"group": GATEWAY_API, "kind": "Gateway", "namespace": namespace, "name": gateway}
-    spec = {"parentRef": parent, "listeners": [listener]}
-    return {"apiVersion": f"{GATEWAY_API}/v1", "kind": "ListenerSet", "metadata": metadata(short, of), "spec": spec}
+    return {"parentRef": parent, "listeners": [listener]}
 
 
 def short_listenerset(spec: Object) -> Object:
