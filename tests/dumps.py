@@ -176,11 +176,13 @@ def as_made(desired: Object, short: Object, own: Object, services: list[Object])
 
 
 def status(kind: str, short: Object, spec: Object) -> Object:
-    """Return the status that its controller has written."""
+    """Return the status that its controller has written: an address, or conditions, true but for what it says."""
     if kind == "Ingress":
         return {"status": {"loadBalancer": {"ingress": [{"ip": short["address"]}]}}}
-    said = short["controller"]
-    judged = conditions("Accepted", "ResolvedRefs", "Programmed", **said)
+    judged, said = [], short["controller"]
+    for each in ("Accepted", "ResolvedRefs", "Programmed"):
+        reason, _, message = said.get(each, each).partition(": ")
+        judged.append({"type": each, "status": str(each not in said), "reason": reason, "message": message})
     if kind == "ListenerSet":
         own = [each for each in judged if each["type"] != "ResolvedRefs"]
         return {"status": {"conditions": own, "listeners": [{"name": "https", "conditions": judged}]}}
@@ -189,15 +191,6 @@ def status(kind: str, short: Object, spec: Object) -> Object:
         for parent in spec["parentRefs"]
     ]
     return {"status": {"parents": parents}}
-
-
-def conditions(*types: str, **wrong: str) -> list[Object]:
-    """Return conditions that are true, but for what is wrong: a reason and a message."""
-    found = []
-    for each in types:
-        reason, _, message = wrong.get(each, each).partition(": ")
-        found.append({"type": each, "status": str(each not in wrong), "reason": reason, "message": message})
-    return found
 
 
 def event(short: Object, services: list[Object]) -> Object:
