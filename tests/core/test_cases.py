@@ -7,15 +7,18 @@ those that are sequences of steps are in tests/e2e/attacks.yaml.
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.view.drift import merge
+from ingress_manager.core.annotations import HTTP, KEYS, Stated, parse
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import quoted
 from tests import golden
+from tests.core import made_up
 from tests.words import ours
 
 CASES = golden.cases_in(golden.CASES)
@@ -59,3 +62,23 @@ def test_the_value_is_refused_as_the_table_says(key: str) -> None:
             answered = answer(body(sync_request(service({"ingress/http": "true", key: value}))), Policy())
             said = f"{key}: {sentence.replace('VALUE', quoted(value))} [invalid-value]\n"
             assert (answered.status, ours(answered.body.decode())) == (422, said)
+
+
+def test_every_annotation_is_tried_in_cases_and_in_what_is_made_up() -> None:
+    in_cases = {key for case in CASES for key in case.service["metadata"].get("annotations") or ()}
+    assert {*KEYS} - {HTTP.key} <= made_up.WORDS.keys() & in_cases
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_problem_names_its_annotation_whose_value_counts_as_none(key: str) -> None:
+    stated = parse({key: ""})
+    assert [problem.annotation for problem in stated.problems.kept] == [key]
+    assert msgspec.structs.replace(stated, problems=Stated().problems) == Stated()
+
+
+@pytest.mark.parametrize(
+    ("count", "says"), [(999, "lists 999 routes; 100 is the most"), (1000, "holds more than 1000 keys and values")]
+)
+def test_a_list_of_more_than_1000_keys_and_values_is_not_read(count: int, says: str) -> None:
+    [problem] = parse({"ingress/routes": f"[{'a, ' * count}]"}).problems.kept
+    assert problem.sentence == f"ingress/routes: {says}"

@@ -72,16 +72,13 @@ def test_a_file_that_is_not_there_or_no_text_is_named(held: bytes | None, says: 
         load(path)
 
 
-def test_the_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_the_file_else_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, text = tmp_path / "settings.yaml", "defaults: {class: traefik}"
     path.write_text(text)
     monkeypatch.setenv(FILE_VARIABLE, str(path))
     # As `sha256sum` prints it, so that an operator can compare.
     expected = Policy(Defaults(ingress_class="traefik")).whole, hashlib.sha256(text.encode()).hexdigest()
     assert from_environment() == expected
-
-
-@pytest.mark.parametrize("environment", [{}, {FILE_VARIABLE: ""}])
-def test_without_a_file_the_defaults_hold(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.environ", environment)
-    assert from_environment().policy == Policy().whole
+    for environment in ({}, {FILE_VARIABLE: ""}):
+        monkeypatch.setattr("os.environ", environment)
+        assert from_environment().policy == Policy().whole
