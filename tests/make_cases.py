@@ -30,8 +30,9 @@ from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall import steps
 from ingress_manager.commands.view.look import look
 from ingress_manager.core.settings import parse
-from tests import adoptions, dumps, golden, helm
+from tests import adoptions, dumps, golden
 from tests.golden import Case
+from tests.manifests import test_chart
 
 TESTS = golden.TESTS
 RELEASES = TESTS / "commands/release"
@@ -193,10 +194,10 @@ def main() -> None:
         for table in sorted(folder.glob("*.yaml")):
             sys.stdout.writelines(update(table, becomes))
     sys.stdout.writelines(update(adoptions.TABLE, adoptions.becomes))
-    if reason := helm.lacking():
+    if reason := test_chart.lacking():
         print(reason)  # noqa: T201
     else:
-        sys.stdout.writelines(update(helm.CASES, helm.changes))
+        sys.stdout.writelines(update(test_chart.CASES, test_chart.changes))
     EXAMPLES_FILE.write_text(examples(), encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ from tests.docs.test_docs import blocks
 from tests.e2e import people
 from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS
 from tests.e2e.people import environment_of, sh
-from tests.helm import lacking
+from tests.manifests.test_chart import lacking
 
 ELSEWHERE = ("make image ", "docker push ", "kind ")
 """What the commands begin with that aren't run: here is no builder and no registry. tests/node has buildah build it."""

@@ -1,21 +1,87 @@
-"""The Helm chart makes what kustomize makes, and each value does what it says. On a cluster: tests/e2e."""
+"""The Helm chart makes what kustomize makes, and each value does what it says. On a cluster: tests/e2e.
+
+chart.yaml has cases, of which `make cases` writes what their values change.
+"""
 
 import json
 import re
+import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
+from devcluster.build import REPOSITORY, built, folder
+from devcluster.errors import CommandFailed
 from ingress_manager.core.settings import parse
+from tests import golden
 from tests.golden import Case
-from tests.helm import by_name, cases, changes, lacking, rendered, template
 from tests.manifests.objects import build
-from tools import chart
+from tools.chart import CHART, LABELS, comments
+
+CASES = REPOSITORY / "tests/chart.yaml"
+STATED = {case.name: case for case in golden.read(CASES)}
+"""The cases by their names."""
+
+
+def lacking() -> str | None:
+    """Return why the chart can't be tried, or None."""
+    return None if built("helm") else "NOT CHECKED WITH HELM: `python -m devcluster build --helm` builds it."
+
 
 pytestmark = [
     pytest.mark.thorough,
     pytest.mark.skipif(lacking() is not None, reason=lacking() or ""),
 ]
+
+
+def template(values: Any) -> subprocess.CompletedProcess[str]:
+    """Render the chart with values, whatever becomes of it."""
+    return subprocess.run(
+        [folder("helm") / "helm", "template", "ingress-manager", CHART, "--namespace=ingress-manager", "--values=-"],
+        input=yaml.safe_dump(values),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def rendered(values: Any) -> list[dict[str, Any]]:
+    """Return the objects that the chart makes with values."""
+    done = template(values)
+    if done.returncode:
+        raise CommandFailed(done.stderr)
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def by_name(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return each object by its kind and name, as what stands at each place."""
+    return {f"{item['kind']} {item['metadata']['name']}": dict(places(item)) for item in objects}
+
+
+def places(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each place in an object, and the text, the number or the list of these that stands there."""
+    inside: Any = ()
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        inside = enumerate(value)
+    for key, each in inside:
+        yield from places(each, f"{place}.{key}" if place else str(key))
+    if not inside:
+        yield place, value
+
+
+def changes(case: Case) -> str:
+    """Return how the objects with the values of a case differ from those without any, line by line."""
+    before, after = by_name(rendered({})), by_name(rendered(case.stated["values"]))
+    lines = [f"- {name}" for name in before.keys() - after] + [f"+ {name}" for name in after.keys() - before]
+    for name in before.keys() & after:
+        old, new = before[name], after[name]
+        lines += [f"{name} {place}: {json.dumps(value)}" for place, value in new.items() if old.get(place, "") != value]
+        lines += [f"{name} {place} is gone" for place in old.keys() - new]
+    return "".join(f"{line}\n" for line in sorted(lines))
 
 
 def comparable(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -70,12 +136,12 @@ def test_the_chart_makes_the_objects_that_kustomize_makes(
     assert comparable(rendered(values)) == comparable(own)
 
 
-@pytest.mark.parametrize("case", cases().values(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", STATED.values(), ids=lambda case: case.name)
 def test_values_change_what_their_case_says_and_nothing_else(case: Case) -> None:
     assert changes(case) == case.stated["becomes"], "`make cases` writes it"
 
 
-OWN = cases()["admission-with-a-certificate-of-ones-own"].stated["values"]["admission"]
+OWN = STATED["admission-with-a-certificate-of-ones-own"].stated["values"]["admission"]
 HTTPROUTE = {"defaults": {"outputs": ["httproute"]}}
 LISTENERSET = {"defaults": {"gateway": {"name": "web", "namespace": "edge", "listenerSets": {"port": 443}}}}
 
@@ -115,7 +181,7 @@ def test_values_that_are_wrong_or_would_not_work_together_are_refused(values: di
 
 def test_a_label_that_helm_would_leave_out_is_refused() -> None:
     """With all labels, and with what selects by them. A NetworkPolicy would then let in every pod."""
-    labels = [path for path in chart.comments() if chart.LABELS.search(path[-1])]
+    labels = [path for path in comments() if LABELS.search(path[-1])]
     values: dict[str, Any] = {}
     for *above, name in labels:
         (values.setdefault(above[0], {}) if above else values)[name] = {"x" * 318: "x"}
