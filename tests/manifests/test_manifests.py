@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable
 from itertools import product
+from pathlib import Path
 
 import pytest
 import yaml
@@ -13,7 +14,9 @@ from msgspec.structs import replace
 from devcluster.api import Object
 from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
-from hooks import gunicorn_conf
+from hooks import admission_conf, gunicorn_conf
+from hooks.app import create_webhook
+from hooks.settings_file import SettingsFile
 from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AtGateway
 from ingress_manager.commands.reading.rights import Where, rights_of
 from ingress_manager.core.policy import Defaults, Limits, Policy, Tls
@@ -47,14 +50,15 @@ def test_every_selector_selects_the_pods_of_one_deployment(folder: str) -> None:
                 assert len([labels for labels in pods if selector.items() <= labels.items()]) == 1
 
 
-@pytest.mark.parametrize("page", ["metacontroller/README.md", "gateway/README.md"])
-def test_each_kustomization_of_a_page_builds(page: str) -> None:
-    assert all(build(shown) for shown in kustomizations(page))
+def test_each_kustomization_of_the_gateways_page_builds() -> None:
+    assert all(build(shown) for shown in kustomizations("gateway/README.md"))
 
 
 # Metacontroller and the DecoratorController.
 
 ELSEWHERE, MOVED = kustomizations("metacontroller/README.md")
+ADMISSION = ["../manifests/admission", "../manifests/admission/cert-manager"]
+"""The components of the webhook."""
 
 
 def test_every_policy_is_enforced_and_one_line_of_the_readme_leaves_one_out() -> None:
@@ -78,8 +82,7 @@ def test_a_metacontroller_somewhere_else_gets_the_rights_and_may_call_the_hook()
 
 
 def test_one_line_moves_the_hook_to_another_namespace_and_all_that_names_it() -> None:
-    components = ["../manifests/admission", "../manifests/admission/cert-manager"]
-    own = {"resources": MOVED["resources"], "components": components}
+    own = {"resources": MOVED["resources"], "components": ADMISSION}
     text = yaml.safe_dump([item for item in build(own) if item["kind"] != "Namespace"])
     for there in ("namespace: {}\n", "- {}\n", "-admission.{}.svc", "inject-ca-from: {}/"):
         text = text.replace(there.format("ingress-manager"), there.format("platform"))
@@ -110,6 +113,41 @@ def test_only_metacontroller_may_ask_the_hook_and_the_hook_has_no_credentials_an
 def test_a_pod_has_time_to_finish_what_is_under_way(folder: str, name: str) -> None:
     pause = container(folder, name)["lifecycle"]["preStop"]["sleep"]["seconds"]
     assert template(folder, name)["spec"]["terminationGracePeriodSeconds"] > pause + gunicorn_conf.graceful_timeout
+
+
+# The component that answers at `kubectl apply`: which changes it is asked about is in tests/e2e/test_admission.py.
+
+
+def test_the_webhook_listens_where_it_is_asked_and_answers_the_probes() -> None:
+    """That the command serves what the API server asks for is seen on a cluster."""
+    hook = container("manifests/admission")
+    [(port, number)] = ports("manifests/admission").items()
+    assert {int(each.rpartition(":")[2]) for each in admission_conf.bind} == {number}
+    [settings, tls] = hook["volumeMounts"]
+    assert {str(Path(each).parent) for each in (admission_conf.certfile, admission_conf.keyfile)} == {tls["mountPath"]}
+    [variable] = hook["env"]
+    assert str(Path(variable["value"]).parent) == settings["mountPath"]
+    served = create_webhook(SettingsFile(Policy(), "")).test_client()
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert hook[probe]["httpGet"]["port"] == port
+        assert served.get(hook[probe]["httpGet"]["path"]).status_code == 200
+    [named] = find("manifests/admission", "Service")["spec"]["ports"]
+    assert (named["port"], named["targetPort"]) == (443, port), "443 is the API server's default"
+
+
+def test_cert_manager_makes_a_certificate_for_the_name_that_is_asked_and_its_authority_is_trusted() -> None:
+    name = "ingress-manager-admission"
+    objects = build({"resources": ["../manifests"], "components": ADMISSION})
+    own, authority = (one(objects, "Certificate", each)["spec"] for each in (name, f"{name}-ca"))
+    configuration = one(objects, "ValidatingWebhookConfiguration")
+    asked = configuration["webhooks"][0]["clientConfig"]["service"]
+    assert own["dnsNames"][0] == f"{asked['name']}.{asked['namespace']}.svc"
+    [_, volume] = one(objects, "Deployment", name)["spec"]["template"]["spec"]["volumes"]
+    assert own["secretName"] == volume["secret"]["secretName"]
+    injected = {"cert-manager.io/inject-ca-from": f"{asked['namespace']}/{name}"}
+    assert configuration["metadata"]["annotations"] == injected
+    issuer = one(objects, "Issuer", own["issuerRef"]["name"])["spec"]
+    assert issuer == {"ca": {"secretName": authority["secretName"]}}
 
 
 SETTINGS = (REPOSITORY / "manifests/settings.yaml").read_text(encoding="utf-8")
