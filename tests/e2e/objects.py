@@ -3,7 +3,7 @@
 from typing import Any
 
 from devcluster import deployments
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, wait_for
+from devcluster.api import INGRESSES, SERVICES, Api, Object, Resource
 from devcluster.story import Stage
 
 _ADMISSION, _GATEWAYS, _RBAC = (
@@ -22,7 +22,6 @@ POLICY_BINDINGS = Resource(
     _ADMISSION, "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", namespaced=False
 )
 PODS = Resource("v1", "pods", "Pod")
-REVIEWS = Resource("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
 ROLES = Resource(_RBAC, "roles", "Role")
 ROLE_BINDINGS = Resource(_RBAC, "rolebindings", "RoleBinding")
 SECRETS = Resource("v1", "secrets", "Secret")
@@ -53,18 +52,6 @@ def create(
 ) -> Object:
     """Create an object, and return it as it is stored. Raises ApiError."""
     return api.create(resource, new(resource, name, namespace, metadata, **content))
-
-
-def namespace(api: Api, name: str) -> None:
-    """Make a namespace, unless it is there. One that another test has deleted goes first."""
-
-    def is_going() -> bool:
-        found = api.get(NAMESPACES, name)
-        return found is not None and "deletionTimestamp" in found["metadata"]
-
-    wait_for(lambda: not is_going(), 60, what=f"the end of the old namespace {name}")
-    if api.get(NAMESPACES, name) is None:
-        create(api, NAMESPACES, name)
 
 
 def service(namespace: str, name: str, *, spec: Object | None = None, **metadata: Any) -> Object:

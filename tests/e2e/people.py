@@ -15,7 +15,7 @@ import yaml
 from devcluster.api import SERVICE_ACCOUNTS, SERVICES, Api, ApiError, Object, Resource, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
-from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, REVIEWS, ROLE_BINDINGS, ROLES, create
+from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, create
 from tools import markdown
 
 RIGHTS = REPOSITORY / "docs/commands/examples/mover.yaml"
@@ -29,17 +29,6 @@ def grant(api: Api, account: tuple[str, str], role: str, rules: list[Object], na
     subject = {"kind": "ServiceAccount", "namespace": account[0], "name": account[1]}
     of = {"apiGroup": "rbac.authorization.k8s.io", "kind": roles.kind, "name": role}
     create(api, bindings, role, namespace, roleRef=of, subjects=[subject])
-
-
-def is_allowed(api: Api, user: str, verb: str, kind: str, namespace: str) -> bool:
-    """Return whether the API server's authorizer lets a ServiceAccount do this; "": in all namespaces."""
-    name, _, group = kind.partition(".")
-    plural, _, subresource = name.partition("/")
-    asked = {"verb": verb, "group": group, "resource": plural, "subresource": subresource, "namespace": namespace}
-    of = user.split(":")[2]
-    groups = ["system:serviceaccounts", f"system:serviceaccounts:{of}", "system:authenticated"]
-    answer = create(api, REVIEWS, "", spec={"user": user, "groups": groups, "resourceAttributes": asked})
-    return bool(answer["status"]["allowed"])
 
 
 def kubeconfig_of(plane: ControlPlane, namespace: str, name: str, folder: Path) -> Path:

@@ -26,7 +26,7 @@ from devcluster.gateway import USER, Gateway, lacking
 from ingress_manager.commands.leaving.judge import FIELDS, AtGateway, judge
 from tests.e2e.estate import ESTATE, KEY, NAMESPACE, PORT, Request, ingress, stated
 from tests.e2e.objects import CONFIG_MAPS, SECRETS, create, new
-from tests.e2e.people import is_allowed, said
+from tests.e2e.people import said, sh
 from tests.e2e.traffic import with_class_nginx
 
 NGINX = REPOSITORY / "gateway/ingress-nginx"
@@ -151,8 +151,8 @@ def estate(cluster: DevCluster) -> Iterator[Estate]:
             exits.callback(cluster.control_plane.kubectl, "delete", *files)
 
         applied("ingressclass", "rbac", "name-collisions")
-        may_read = "the right to read ConfigMaps"
-        wait_for(lambda: is_allowed(api, USER, "watch", "configmaps", ""), 30, what=may_read)
+        may_read = f"kubectl auth can-i watch configmaps --all-namespaces --as={USER}"
+        sh(cluster.control_plane, f"until {may_read}; do sleep 0.1; done")
         exits.enter_context(with_class_nginx(cluster, ADDRESS))
         create(api, NAMESPACES, NAMESPACE)
         exits.callback(api.delete, NAMESPACES, NAMESPACE)

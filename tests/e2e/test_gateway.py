@@ -1,24 +1,24 @@
 """The gateway as it is shipped: nobody takes another's requests, and what becomes of a request."""
 
-import itertools
 import json
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, path_of
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import LOOPBACK, Gateway, lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
-from tests.e2e.objects import by_hand, create
+from tests.e2e.objects import backend, by_hand, create, published
 from tests.e2e.people import said, tenant_of
 
 PORT = 8085
@@ -103,18 +103,13 @@ def test_somebody_who_may_write_ingresses_takes_none_of_anothers_requests_either
 def test_an_ingress_from_before_the_namespace_can_lose_its_finalizers_and_ask_for_nothing_new(
     stage: Stage, host: str
 ) -> None:
-    stage.create_service("a-b-shop", {"ingress/http": "true", "ingress/host": host}, PORT)
-    stage.until_ingress("a-b-shop", "the Ingress", lambda _: True)
+    published(stage, "a-b-shop", {"ingress/host": host})
     later = f"{stage.namespace}-a-b"
     stage.api.patch(INGRESSES, "a-b-shop", {"metadata": {"finalizers": ["example.com/held"]}}, stage.namespace)
     create(stage.api, NAMESPACES, later)
-    ports = itertools.count(1)
-
-    def denied() -> bool:
-        change = {"spec": by_hand(stage.namespace, "a-b-shop", host, "a-b-shop", next(ports))["spec"]}
-        return said(lambda: stage.api.patch(INGRESSES, "a-b-shop", change, stage.namespace)) is not None
-
-    stage.until("the policy to know the namespace", denied)
+    path, change = path_of(INGRESSES, stage.namespace, "a-b-shop"), {"spec": {"defaultBackend": backend("x", 80)}}
+    denied = partial(stage.api.request, "PATCH", path, params={"dryRun": "All"}, body=change)
+    stage.until("the policy to know the namespace", lambda: said(denied))
     stage.api.delete(SERVICES, "a-b-shop", stage.namespace)
     stage.api.patch(INGRESSES, "a-b-shop", {"metadata": {"finalizers": None}}, stage.namespace)
     stage.until("no Ingress", lambda: stage.ingress("a-b-shop") is None)

@@ -16,7 +16,7 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import operations_to_disown
 from tests.e2e.audit import deleted, written
 from tests.e2e.conftest import SERVING_SETTINGS
-from tests.e2e.objects import CLUSTER_ROLES, GATEWAYS, POLICIES, by_hand, namespace
+from tests.e2e.objects import CLUSTER_ROLES, GATEWAYS, POLICIES, by_hand, create
 from tests.e2e.people import commands_of, run, sh
 from tests.e2e.test_adopt import is_ours
 
@@ -27,7 +27,7 @@ def installed(engine: str) -> Iterator[DevCluster]:
     if reason := gateway.lacking():
         pytest.skip(reason)
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=1, httproute=True, admission=True) as cluster:
-        namespace(cluster.api, "both")
+        create(cluster.api, NAMESPACES, "both")
         allowed = {"spec": {"allowedListeners": {"namespaces": {"from": "All"}}}}
         cluster.api.patch(GATEWAYS, CLASS, allowed, GATEWAY)
         yield cluster
