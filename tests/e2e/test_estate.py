@@ -10,14 +10,15 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import create_connection, socket
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import trustme
+import werkzeug
+from werkzeug.serving import make_server
 
 from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of, wait_for
 from devcluster.build import REPOSITORY
@@ -99,38 +100,22 @@ class Estate(NamedTuple):
         return context.wrap_socket(stream, server_hostname=request.name or host)
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Answers as the query of a request says, and tells what arrived. The Service `auth` lets a header in."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    name = ""
-
-    def do_GET(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        asked = dict(parse_qsl(urlsplit(self.path).query))
-        time.sleep(float(asked.get("sleep", 0)))
-        status, told = int(asked.get("status", 200)), {}
-        if self.name == "auth":
-            told = {"X-User": "ann", "Set-Cookie": "of-auth"}
-            status = {None: 401, "refuse": 403}.get(self.headers.get("X-Pass"), 200)
-        if "location" in asked:
-            told["Location"] = asked["location"]
-        if "cookie" in asked:
-            told["Set-Cookie"] = f"{asked['cookie']}; Path=/inside"
-        body = json.dumps({"name": self.name, "path": self.path, "headers": dict(self.headers)}).encode()
-        body = b"x" * int(asked["size"]) if "size" in asked else body
-        self.send_response(status)
-        told |= {"X-By": self.name} | ({} if "size" in asked else {"Content-Type": TOLD})
-        for key, value in {**told, "Content-Length": str(len(body))}.items():
-            self.send_header(key, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_POST = do_OPTIONS = do_GET  # noqa: N815 - as its base calls them
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as its base calls it
-        pass
+def shop(name: str, request: werkzeug.Request) -> werkzeug.Response:
+    """Answer as the query of a request says, and tell what arrived. The Service `auth` lets a header in."""
+    asked = request.args
+    time.sleep(asked.get("sleep", 0.0, float))
+    status, told = asked.get("status", 200, int), {"X-By": name}
+    if name == "auth":
+        told |= {"X-User": "ann", "Set-Cookie": "of-auth"}
+        status = {None: 401, "refuse": 403}.get(request.headers.get("X-Pass"), 200)
+    if "location" in asked:
+        told["Location"] = asked["location"]
+    if "cookie" in asked:
+        told["Set-Cookie"] = f"{asked['cookie']}; Path=/inside"
+    if "size" in asked:
+        return werkzeug.Response(b"x" * int(asked["size"]), status, told)
+    arrived = {"name": name, "path": request.environ["RAW_URI"], "headers": dict(request.headers)}
+    return werkzeug.Response(json.dumps(arrived), status, told, content_type=TOLD)
 
 
 @pytest.fixture(scope="module")
@@ -177,15 +162,15 @@ def answering(api: Api, name: str, authority: trustme.CA) -> Iterator[str]:
     """Have a Service, and what answers for it; yield its URL."""
     service = create(api, SERVICES, name, NAMESPACE, spec={"ports": [{"port": PORT}]})
     address = service["spec"]["clusterIP"]
-    server = ThreadingHTTPServer((address, PORT), type(name, (Handler,), {"name": name}))
+    context = None
     if name == "safe":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         authority.issue_cert(name).configure_cert(context)
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    yield f"http://{address}:{PORT}"
-    server.shutdown()
-    server.server_close()
+    app = werkzeug.Request.application(partial(shop, name))
+    with make_server(address, PORT, app, threaded=True, ssl_context=context) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://{address}:{PORT}"
+        server.shutdown()
 
 
 @pytest.mark.parametrize("title", ESTATE)
