@@ -1,24 +1,20 @@
-"""The pages on installing, also by Helm, and uninstalling: their commands are run, on a cluster without nodes."""
+"""The pages on installing and uninstalling: their commands are run, on a cluster without nodes. By Helm: tests/node."""
 
 import contextlib
 import os
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
-from devcluster import build
 from devcluster.api import SERVICE_ACCOUNTS, WEBHOOKS, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import NotReady
-from tests.docs.test_docs import blocks
 from tests.e2e import people
-from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS
-from tests.e2e.people import environment_of, sh
-from tests.manifests.test_chart import lacking
+from tests.e2e.objects import DEPLOYMENTS
+from tests.e2e.people import sh
 
 ELSEWHERE = ("make image ", "docker push ", "kind ")
 """What the commands begin with that aren't run: here is no builder and no registry. tests/node has buildah build it."""
@@ -123,41 +119,3 @@ def test_a_metacontroller_that_was_there_before_is_left_as_it_is(plane: ControlP
     until_only(plane, before)
     plane.kubectl("delete", "--filename", str(CRD_FILE))
     until_only(plane, empty)
-
-
-def test_the_commands_of_the_charts_page_can_be_run_in_their_order_and_leave_nothing_behind(
-    plane: ControlPlane, tmp_path: Path
-) -> None:
-    if reason := lacking():
-        pytest.skip(reason)
-    metacontroller, _, take_over, upgrade, roll_back, uninstall, without_metacontroller = blocks("helm.md", "sh")
-    for name in ("charts", "manifests", "metacontroller"):
-        (tmp_path / name).symlink_to(REPOSITORY / name)
-    path = f"{build.folder('helm')}:{environment_of(plane)['PATH']}"
-
-    def run(block: str, ingress_class: str = "traefik") -> str:
-        """Run the commands of a block; return the class in the settings that the hook's Deployment mounts then."""
-        values = yaml.safe_load(blocks("helm.md", "yaml")[0])
-        values["settings"] = {"defaults": {"class": ingress_class}}
-        (tmp_path / "my-values.yaml").write_text(yaml.safe_dump(values))
-        # Metacontroller's own CRDs are on the Internet; CRD_FILE holds CRDs of the same kinds.
-        local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), block)
-        sh(plane, local, folder=tmp_path, environment={"PATH": path, "HOME": str(tmp_path)})
-        deployment = plane.api.get(DEPLOYMENTS, "ingress-manager", "ingress-manager")
-        if deployment is None:
-            return ""
-        [volume] = deployment["spec"]["template"]["spec"]["volumes"]
-        mounted = plane.api.get(CONFIG_MAPS, volume["configMap"]["name"], "ingress-manager")
-        assert mounted is not None
-        return str(yaml.safe_load(mounted["data"]["settings.yaml"])["defaults"]["class"])
-
-    before = everything(plane)
-    assert run(metacontroller) == ""
-    only_metacontroller = everything(plane)
-    by_kustomize = "kubectl apply -k manifests/\nkubectl apply -k metacontroller/controller/"
-    assert [run(by_kustomize), run(take_over)] == ["nginx", "traefik"]
-    assert [run(upgrade, "haproxy"), run(roll_back)] == ["haproxy", "traefik"]
-    assert run(uninstall) == ""
-    until_only(plane, only_metacontroller)
-    run(without_metacontroller)
-    until_only(plane, before)

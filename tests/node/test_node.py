@@ -144,8 +144,11 @@ def remove(site: Site, way: str) -> None:
     site.run(metacontroller)
 
 
-@pytest.mark.parametrize("way", ["make", "helm"])
-def test_a_service_is_served_once_it_is_annotated_and_nothing_is_left_of_an_installation(site: Site, way: str) -> None:
+@pytest.mark.parametrize(("way", "end"), [("make", "make"), ("helm", "helm"), ("make", "helm")])
+def test_a_service_is_served_once_it_is_annotated_and_nothing_is_left_of_an_installation(
+    site: Site, way: str, end: str
+) -> None:
+    """Who has installed by `make` and removes by Helm lets Helm take it over, upgrade it and roll it back."""
     node, plane = site.node, site.node.control_plane
     before = everything(plane)
     install(site, way)
@@ -159,9 +162,13 @@ def test_a_service_is_served_once_it_is_annotated_and_nothing_is_left_of_an_inst
     assert set(plane.kubectl("get", "ns", "-l", restricted, "-o", "name").split()) >= {
         f"namespace/{n}" for n in namespaces
     }
-    if way == "make":
+    if way != end:
+        _, _, *take_over_upgrade_and_roll_back, _, _ = blocks("helm.md", "sh")
+        site.run("".join(take_over_upgrade_and_roll_back))
+        assert "ingress-manager/" in site.visit().text
+    elif way == "make":
         no_change_is_lost_by_a_rollout_of_the_hook(site)
-    remove(site, way)
+    remove(site, end)
     wait_for(lambda: site.visit().status_code == 404, 60, what="the end of the shop")
     plane.kubectl("annotate", "service", "shop", "--namespace=team-a", "ingress/http-", "ingress/host-")
     until_only(plane, before)
