@@ -1,4 +1,4 @@
-"""Somebody with some rights and no others: a tenant, a reader, or whoever moves Ingresses in and out.
+"""Somebody with some rights and no others, such as a tenant.
 
 Commands are run as by a person who has this kubectl and `ingress-manager` on the PATH.
 """
@@ -10,16 +10,11 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import yaml
-
 from devcluster.api import SERVICE_ACCOUNTS, SERVICES, Api, ApiError, Object, Resource, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
+from tests.docs.test_docs import blocks
 from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, create
-from tools import markdown
-
-RIGHTS = REPOSITORY / "docs/commands/examples/mover.yaml"
-"""The rights of whoever moves Ingresses in and out."""
 
 
 def grant(api: Api, account: tuple[str, str], role: str, rules: list[Object], namespace: str | None) -> None:
@@ -49,15 +44,6 @@ def tenant_of(plane: ControlPlane, namespace: str, *, rights: Sequence[Resource]
     api = Api(plane.url, plane.api.service_account_token(namespace, "tenant"), plane.ca_file)
     wait_for(lambda: said(lambda: api.list(rights[0], namespace)) is None, 30, what="the tenant's rights")
     return api
-
-
-def mover(plane: ControlPlane, namespace: str, folder: Path) -> Path:
-    """Return the kubeconfig of somebody who has RIGHTS in a namespace."""
-    create(plane.api, SERVICE_ACCOUNTS, "mover", namespace)
-    for role in yaml.safe_load_all(RIGHTS.read_text(encoding="utf-8")):
-        there = namespace if role["metadata"]["namespace"] == "team-a" else role["metadata"]["namespace"]
-        grant(plane.api, (namespace, "mover"), f"mover-of-{namespace}", role["rules"], there)
-    return kubeconfig_of(plane, namespace, "mover", folder)
 
 
 def said(write: Callable[[], object]) -> str | None:
@@ -111,11 +97,6 @@ def sh(
     return ended
 
 
-def fences(page: str) -> list[markdown.Fence]:
-    """Return the blocks of code of a page, by its path in the repository."""
-    return markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
-
-
 def commands_of(page: str) -> list[str]:
-    """Return the commands that a page shows."""
-    return [line for fence in fences(page) if fence.info == "sh" for line in fence.text.splitlines()]
+    """Return the commands that a page shows, by its path in the repository."""
+    return [line for block in blocks(f"../{page}", "sh") for line in block.splitlines()]

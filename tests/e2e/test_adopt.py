@@ -5,19 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from devcluster.api import INGRESSES, SERVICES, Object
+from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, SERVICES, Object
 from devcluster.backend import Backend
+from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
+from devcluster.control_plane import ControlPlane
 from devcluster.gateway import lacking
 from devcluster.overlay import CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.core.kubernetes import DECORATOR
 from tests.e2e.audit import deleted, written
-from tests.e2e.objects import backend, by_hand
-from tests.e2e.people import environment_of, mover, run
+from tests.e2e.objects import backend, by_hand, create
+from tests.e2e.people import commands_of, environment_of, kubeconfig_of, run, sh
 from tests.e2e.traffic import asking
 
 PORT = 8086
+MOVER = "docs/commands/examples/mover.yaml"
 
 
 def is_ours(ingress: Object) -> bool:
@@ -43,8 +46,18 @@ def settle(stage: Stage) -> None:
     stage.until("the garbage collector", lambda: stage.ingress("canary") is None)
 
 
-def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluster: DevCluster, stage: Stage) -> None:
+def commands(namespace: str, word: str) -> list[str]:
+    """Return the commands of the page that have a word, for a namespace."""
+    return [each.replace("team-a", namespace) for each in commands_of("docs/commands/adopt.md") if word in each]
+
+
+def test_by_the_pages_commands_nothing_is_given_away_before_metacontroller_has_seen_the_service(
+    cluster: DevCluster, stage: Stage
+) -> None:
     """Metacontroller sees Services and Ingresses by two watches. It would delete the Ingress of an older Service."""
+    plane = cluster.control_plane
+    *plans, adopt, owner = commands(stage.namespace, " adopt ") + commands(stage.namespace, "get ingress")
+    releases = commands(stage.namespace, " release ")
     stage.create_service("shop", {})
     host = f"shop.{stage.namespace}.example.com"
     before = stage.api.create(INGRESSES, by_hand(stage.namespace, "shop", host, "shop", ingressClassName="nginx"))
@@ -52,14 +65,9 @@ def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluste
     def annotated() -> bool:
         return bool((stage.api.get(SERVICES, "shop", stage.namespace) or {})["metadata"].get("annotations"))
 
-    arguments = ("adopt", f"{stage.namespace}/shop", f"--settings={cluster.settings_file}")
+    sh(plane, "\n".join(plans))
     with cluster.engine.paused():
-        adopting = subprocess.Popen(
-            [str(cluster.control_plane.programs.kubectl), "ingress-manager", *arguments, "--apply"],
-            env=environment_of(cluster.control_plane),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        adopting = subprocess.Popen(adopt.split(), env=environment_of(plane), stdout=subprocess.PIPE, text=True)
         stage.until("the annotation", annotated)
         with pytest.raises(subprocess.TimeoutExpired):
             adopting.wait(3)
@@ -67,9 +75,28 @@ def test_nothing_is_given_away_before_metacontroller_has_seen_the_service(cluste
     out, _ = adopting.communicate(timeout=100)
     assert adopting.returncode == 0
     assert out.splitlines()[-1] == f"{stage.namespace}/shop is ingress-manager's: {stage.namespace}/shop."
-    now = stage.ingress("shop")
-    assert now is not None
-    assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+    assert sh(plane, owner).stdout == "shop"
+    adopted = stage.ingress("shop")
+    sh(plane, "\n".join(releases))
+    released = stage.ingress("shop")
+    assert adopted
+    assert released
+    assert (is_ours(adopted), is_ours(released)) == (True, False)
+    for now in (adopted, released):
+        assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+
+
+def mover(plane: ControlPlane, namespace: str, folder: Path) -> Path:
+    """Return the kubeconfig of somebody to whom the page's commands give rights in a namespace."""
+    create(plane.api, SERVICE_ACCOUNTS, "mover", namespace)
+    apply, *bindings = commands(namespace, "mover")
+    file = folder / "mover.yaml"
+    file.write_text((REPOSITORY / MOVER).read_text(encoding="utf-8").replace("team-a", namespace))
+    sh(plane, apply.replace(MOVER, str(file)))
+    for binding in bindings:
+        own = binding.replace("rolebinding ingress-mover", f"rolebinding {namespace}")
+        sh(plane, own.replace("--user jane", f"--serviceaccount {namespace}:mover"))
+    return kubeconfig_of(plane, namespace, "mover", folder)
 
 
 HELD = {"annotations": {"kubernetes.io/ingress.class": CLASS}, "finalizers": ["example.com/held"]}

@@ -168,30 +168,6 @@ def test_the_commands_of_a_page_work(shell: Program, name: str) -> None:
             works(shell, f"(cd {EXAMPLES}; {command})")
 
 
-def test_the_commands_of_the_page_move_an_ingress_in_and_out_again(shell: Program) -> None:
-    look = "kubectl get ingress shop --namespace team-a --output jsonpath='{.metadata.uid} {.metadata.ownerReferences}'"
-    page = commands_of("docs/commands/adopt.md")
-    out, end = page.index("ingress-manager release team-a/shop"), page.index("make uninstall")
-    try:
-        for command in (
-            "create namespace team-a",
-            "create service clusterip shop --tcp=80 --namespace team-a",
-            "create ingress shop --class ingress-manager --rule 'shop.example.com/*=shop:80' --namespace team-a",
-        ):
-            works(shell, f"kubectl {command}")
-        before = shell.run(look)
-        for command in page[:out]:
-            works(shell, command)
-        moved_in = shell.run(look)
-        assert moved_in.startswith(before)
-        assert '"kind":"Service","name":"shop"' in moved_in
-        for command in page[out:end]:
-            works(shell, command)
-        assert shell.run(look) == before
-    finally:
-        shell.run("kubectl delete namespace team-a; kubectl delete rolebinding,role ingress-mover -n ingress-manager")
-
-
 def test_the_pipeline_of_the_page_waits_until_the_sample_is_served(shell: Program) -> None:
     apply, *pipeline = commands_of("docs/commands/status.md")[:3]
     # What Kubernetes writes when a Pod is ready. No Pod runs on this cluster.

@@ -22,8 +22,9 @@ from devcluster.overlay import CLASS
 from devcluster.story import Stage
 from tests.e2e.conftest import SERVING_SETTINGS, nodes
 from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, INGRESS_CLASSES, SECRETS, create
-from tests.e2e.people import fences, sh
+from tests.e2e.people import sh
 from tests.e2e.traffic import IN_A_ROW, asking, with_class_nginx
+from tools import markdown
 
 OLD, COMPONENT = "127.0.0.11", "127.0.0.10"
 """Where two more Traefiks are, which have the ports of the cluster's. One plays ingress-nginx, which no registry
@@ -61,8 +62,8 @@ class Operator:
         self.cluster, self._folder = cluster, folder
         self._gateway = cluster.gateway
         self._dns = {OLD}
-        pages = ("docs/leaving-ingress-nginx.md", "docs/switching.md")
-        self.blocks = [fence for page in pages for fence in fences(page) if fence.info in {"sh", "yaml"}]
+        pages = ((REPOSITORY / "docs" / name).read_text() for name in ("leaving-ingress-nginx.md", "switching.md"))
+        self.blocks = [each for page in pages for each in markdown.fences(page) if each.info in {"sh", "yaml"}]
         for name in ("manifests", "metacontroller", "gateway"):
             shutil.copytree(REPOSITORY / name, folder / name)
 
