@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from devcluster.api import EVENTS, INGRESSES, SERVICES, Api, Object, T, wait_for
+from devcluster.api import EVENTS, INGRESSES, SERVICES, Api, Object, Resource, T, wait_for
 from devcluster.backend import Backend
 from devcluster.errors import DevClusterError
 from devcluster.gateway import Answer, Gateway
@@ -64,7 +64,16 @@ class Stage:
 
     def until_ingress(self, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
         """Return the Ingress once it is as wanted."""
-        return self.until(what, lambda: found if (found := self.ingress(name)) and wanted(found) else None)
+        return self.until_one(INGRESSES, name, what, wanted)
+
+    def until_one(self, resource: Resource, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
+        """Return an object of any kind once it is as wanted."""
+
+        def check() -> Object | None:
+            found = self.api.get(resource, name, self.namespace)
+            return found if found is not None and wanted(found) else None
+
+        return self.until(what, check)
 
     def until_event(self, name: str, text: str) -> str:
         """Return the message of the Event on the Service that holds `text`."""

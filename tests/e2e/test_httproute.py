@@ -1,6 +1,6 @@
 """HTTPRoutes and ListenerSets on a real API server: made, kept, restored and removed as Ingresses are."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,41 +9,24 @@ from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.audit import writes
-from tests.e2e.objects import create
+from tests.e2e.objects import ON, create
 
-ON = {"ingress/http": "true"}
+KINDS = (INGRESSES, HTTPROUTES, LISTENERSETS)
 
 
-class Routes(Stage):
-    """A stage that sees HTTPRoutes and ListenerSets."""
-
-    def until_one(self, resource: Resource, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
-        """Return an object once it is as wanted."""
-
-        def check() -> Object | None:
-            found = self.api.get(resource, name, self.namespace)
-            return found if found is not None and wanted(found) else None
-
-        return self.until(what, check)
-
-    def names(self, resource: Resource) -> list[str]:
-        """Return the names of all objects of a kind."""
-        return sorted(found["metadata"]["name"] for found in self.api.list(resource, self.namespace))
+def names(stage: Stage, resource: Resource) -> list[str]:
+    """Return the names of all objects of a kind."""
+    return sorted(found["metadata"]["name"] for found in stage.api.list(resource, stage.namespace))
 
 
 @pytest.fixture
-def stage(serving: DevCluster, request: pytest.FixtureRequest) -> Iterator[Routes]:
+def stage(serving: DevCluster, request: pytest.FixtureRequest) -> Iterator[Stage]:
     """Yield the namespace whose name says what a Service is given there."""
-    stage = Routes(serving.api, request.param, serving.gateway)
+    stage = Stage(serving.api, request.param, serving.gateway)
     yield stage
     for service in stage.api.list(SERVICES, stage.namespace):
         stage.api.delete(SERVICES, service["metadata"]["name"], stage.namespace)
-    stage.until("an empty namespace", lambda: not any(map(stage.names, (HTTPROUTES, INGRESSES, LISTENERSETS))))
-
-
-def in_namespace(name: str) -> pytest.MarkDecorator:
-    """Return what lets a test have that namespace."""
-    return pytest.mark.parametrize("stage", [name], indirect=True)
+    stage.until("an empty namespace", lambda: not any(names(stage, kind) for kind in KINDS))
 
 
 CERTIFIED = {**ON, "ingress/host": "shop.example.com", "ingress/tls-secret": "shop-tls"}
@@ -60,7 +43,7 @@ CERTIFIED = {**ON, "ingress/host": "shop.example.com", "ingress/tls-secret": "sh
     indirect=["stage"],
 )
 def test_what_a_service_is_given_is_restored_repaired_guarded_and_removed(
-    stage: Routes, resource: Resource, annotations: dict[str, str], edit: Object
+    stage: Stage, resource: Resource, annotations: dict[str, str], edit: Object
 ) -> None:
     stage.create_service("shop", annotations)
     made = stage.until_one(resource, "shop", f"the {resource.kind}", lambda _: True)
@@ -77,12 +60,12 @@ def test_what_a_service_is_given_is_restored_repaired_guarded_and_removed(
         stage.api.patch(resource, "shop", {"metadata": {"ownerReferences": None}}, stage.namespace)
 
     stage.annotate("shop", None)
-    stage.until("neither", lambda: not stage.names(resource) and not stage.names(HTTPROUTES))
+    stage.until("neither", lambda: not names(stage, resource) and not names(stage, HTTPROUTES))
 
 
 @pytest.mark.gate
-@in_namespace("httproute")
-def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(stage: Routes) -> None:
+@pytest.mark.parametrize("stage", ["httproute"], indirect=True)
+def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(stage: Stage) -> None:
     stranger = create(stage.api, HTTPROUTES, "blog", stage.namespace, spec={"hostnames": ["blog.example.com"]})
     stage.create_service("blog", ON)
     stage.until_event("blog", "HTTPRoute httproute/blog isn't there yet")
@@ -92,8 +75,8 @@ def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(s
 
 
 @pytest.mark.gate
-@in_namespace("httproute")
-def test_a_service_is_served_once_it_is_annotated_and_no_longer_once_it_opts_out(stage: Routes) -> None:
+@pytest.mark.parametrize("stage", ["httproute"], indirect=True)
+def test_a_service_is_served_once_it_is_annotated_and_no_longer_once_it_opts_out(stage: Stage) -> None:
     host = "visited.example.com"
     with Backend(stage.create_service("visited", {"ingress/host": host})):
         for asked in (None, "true", None):
@@ -113,20 +96,19 @@ QUIET: dict[str, tuple[dict[str, str], int, int, int]] = {
 """The annotations of Services, and how many Ingresses, HTTPRoutes and ListenerSets each is given."""
 
 
-@in_namespace("both")
-def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, stage: Routes) -> None:
+@pytest.mark.parametrize("stage", ["both"], indirect=True)
+def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, stage: Stage) -> None:
     """The API server fills in defaults inside of lists. If the hook left one out, it would be written for ever."""
     for name, (more, *_) in QUIET.items():
         stage.create_service(name, {**ON, "ingress/host": f"{name}.example.com", **more})
-    kinds = (INGRESSES, HTTPROUTES, LISTENERSETS)
     counts = [sum(some) for some in zip(*(made for _, *made in QUIET.values()), strict=True)]
-    stage.until("all of them", lambda: [len(stage.names(kind)) for kind in kinds] == counts)
+    stage.until("all of them", lambda: [len(names(stage, kind)) for kind in KINDS] == counts)
     for label in ("a", "b"):
         # Each makes Metacontroller compare what is there with what is desired, before it sees what is created later.
         for name in QUIET:
             stage.api.patch(SERVICES, name, {"metadata": {"labels": {"touched": label}}}, stage.namespace)
         stage.create_service(f"later-{label}", {**ON, "ingress/host": f"{label}.example.com"})
         stage.until_one(HTTPROUTES, f"later-{label}", "the HTTPRoute of a Service created later", lambda _: True)
-    for kind, count in zip(kinds, counts, strict=True):
+    for kind, count in zip(KINDS, counts, strict=True):
         made = [verb for verb, name in writes(serving, stage.namespace, kind.plural) if name.startswith("quiet")]
         assert made == ["create"] * count
