@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from devcluster.sync_requests import Object
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.plans.plan import Step, listed
-from ingress_manager.commands.printing.words import Command, shown
+from ingress_manager.commands.printing import Command, shown
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.manifests import Item, of_kind, read
 from ingress_manager.core.kubernetes import DECORATOR

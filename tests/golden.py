@@ -32,7 +32,7 @@ import yaml
 from devcluster.build import REPOSITORY
 from devcluster.sync_requests import Object, body, service, sync_request
 from hooks.sync import answer
-from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing import as_yaml
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse

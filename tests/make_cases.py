@@ -21,7 +21,7 @@ from devcluster.build import REPOSITORY
 from ingress_manager.commands.audit.audit import preview
 from ingress_manager.commands.audit.command import printed as printed_audit
 from ingress_manager.commands.plans.plan import listed
-from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import of_kind
 from ingress_manager.commands.release import release_of

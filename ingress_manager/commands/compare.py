@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 import click
 
-from ingress_manager.commands.printing.console import note
-from ingress_manager.commands.printing.words import counted
+from ingress_manager.commands.printing import counted, note
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
 from ingress_manager.commands.view.objects import class_of, ingresses_in

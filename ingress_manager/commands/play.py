@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ingress_manager.commands.printing.console import note
-from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.printing.words import Message, counted
+from ingress_manager.commands.printing import Message, as_yaml, counted, note
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import of_kind, read
 from ingress_manager.commands.reading.options import settings_option

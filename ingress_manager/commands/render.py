@@ -5,9 +5,7 @@ from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.printing.console import note, show, waiting
-from ingress_manager.commands.printing.objects import as_json, as_yaml
-from ingress_manager.commands.printing.words import Message
+from ingress_manager.commands.printing import Message, as_json, as_yaml, note, show, waiting
 from ingress_manager.commands.reading.kinds import SERVICES
 from ingress_manager.commands.reading.manifests import Item, Unreadable, about, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source

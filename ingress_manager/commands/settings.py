@@ -2,8 +2,7 @@
 
 import click
 
-from ingress_manager.commands.printing.console import note, show
-from ingress_manager.commands.printing.words import Message, counted
+from ingress_manager.commands.printing import Message, counted, note, show
 from ingress_manager.commands.reading.settings import SettingsText, settings_of_file
 from ingress_manager.core.copying import ANY
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from ingress_manager.commands.check import command as check
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.plans import plan
-from ingress_manager.commands.printing.words import with_options
+from ingress_manager.commands.printing import with_options
 from ingress_manager.commands.reading.kinds import LISTS, RESOURCES
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.settings import RESOURCE

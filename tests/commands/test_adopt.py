@@ -15,7 +15,7 @@ from devcluster.sync_requests import as_created
 from ingress_manager.commands.adopt.adoption import Adoption, adopt
 from ingress_manager.commands.adopt.command import NEEDED
 from ingress_manager.commands.adopt.needed import entries, find_needs
-from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, of_kind

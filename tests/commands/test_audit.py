@@ -20,7 +20,7 @@ from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.audit.audit import CHANGED, CREATED, KINDS, MOVED, REFUSED, Looked, audit_of, preview
 from ingress_manager.commands.audit.command import NOT_IN_FILES, printed
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.status.states import Judge, State

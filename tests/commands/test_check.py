@@ -21,7 +21,7 @@ from devcluster.build import REPOSITORY
 from ingress_manager.commands.check import cluster as reading
 from ingress_manager.commands.check import hook
 from ingress_manager.commands.check.provided import NEVER, Right
-from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.rights import Where, rights_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED

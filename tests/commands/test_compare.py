@@ -12,7 +12,7 @@ import trustme
 from werkzeug.serving import make_server
 
 from ingress_manager.commands import compare
-from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing import as_yaml
 from tests import dumps
 from tests.commands.commands import run
 

@@ -11,7 +11,7 @@ from devcluster.build import REPOSITORY
 from devcluster.programs import find_traefik
 from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AsHttpRoute, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import answered_by_others, by_host, near
-from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing import as_yaml
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.vocabulary import NGINX, changes, protects
 from tests import dumps

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object
-from ingress_manager.commands.printing.objects import as_json, as_yaml
+from ingress_manager.commands.printing import as_json, as_yaml
 from ingress_manager.commands.reading.documents import DEEPEST
 from ingress_manager.commands.reading.manifests import Read, Unreadable, read
 from ingress_manager.commands.render import rendered

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import service
 from ingress_manager.commands.play import HEADERS, LARGEST_BODY, app_of, result_of
-from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.render import rendered

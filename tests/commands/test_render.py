@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from devcluster.sync_requests import service
-from ingress_manager.commands.printing.objects import as_yaml
+from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.reading.settings import RESOURCE
 from ingress_manager.commands.render import rendered

@@ -13,7 +13,7 @@ from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.plans.plan import Step, listed
-from ingress_manager.commands.printing.words import Command, shown, with_options
+from ingress_manager.commands.printing import Command, shown, with_options
 from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
 from ingress_manager.commands.reading.manifests import Item, Unreadable, of_kind, read
 from ingress_manager.commands.release import release_of

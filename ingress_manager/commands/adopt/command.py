@@ -8,9 +8,7 @@ from ingress_manager.commands.adopt.adoption import Adoption
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
 from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.plans.plan import apply_option, perform
-from ingress_manager.commands.printing.console import note
-from ingress_manager.commands.printing.objects import as_yaml
-from ingress_manager.commands.printing.words import comment
+from ingress_manager.commands.printing import as_yaml, comment, note
 from ingress_manager.commands.reading.kinds import INGRESS, INGRESSES, RESOURCES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, of_kind

@@ -9,9 +9,18 @@ from click.core import ParameterSource
 
 from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_unexplained, preview, with_reason
 from ingress_manager.commands.audit.seen import Finding, Severity
-from ingress_manager.commands.printing.console import note, unseen_lines, waiting, width
-from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import INDENT, command_lines, counted, shown, wrapped
+from ingress_manager.commands.printing import (
+    INDENT,
+    as_json,
+    command_lines,
+    counted,
+    note,
+    shown,
+    unseen_lines,
+    waiting,
+    width,
+    wrapped,
+)
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source

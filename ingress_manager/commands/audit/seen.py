@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.printing import Command
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.look import ServiceView, View
 from ingress_manager.commands.view.objects import ObjectView, is_being_deleted

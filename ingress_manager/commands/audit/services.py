@@ -9,7 +9,7 @@ In a command, a word in capitals is for a person to fill in.
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.printing.words import Command
+from ingress_manager.commands.printing import Command
 from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view import managed

@@ -11,7 +11,7 @@ from datetime import timedelta
 from ingress_manager import __version__
 from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, Line, containers, unknown, warning, wrong
 from ingress_manager.commands.check.provided import replicas
-from ingress_manager.commands.printing.words import Message
+from ingress_manager.commands.printing import Message
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at, mappings

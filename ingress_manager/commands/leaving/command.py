@@ -8,9 +8,7 @@ import click
 
 from ingress_manager.commands.leaving.judge import CLASS, AsHttpRoute, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import by_host, near
-from ingress_manager.commands.printing.console import note, width
-from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import counted, wrapped
+from ingress_manager.commands.printing import as_json, counted, note, width, wrapped
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source

@@ -12,8 +12,7 @@ from time import monotonic, sleep
 
 import click
 
-from ingress_manager.commands.printing.console import note, show
-from ingress_manager.commands.printing.words import Command, Message, comment, shown, word
+from ingress_manager.commands.printing import Command, Message, comment, note, show, shown, word
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 

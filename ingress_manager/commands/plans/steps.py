@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
-from ingress_manager.commands.printing.words import Command, Message
+from ingress_manager.commands.printing import Command, Message
 from ingress_manager.commands.reading.manifests import Item, about
 from ingress_manager.commands.view.events import SYNC_ERROR, report_of
 from ingress_manager.commands.view.managed import operations_to_disown

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ingress_manager.commands.printing.words import Message
+from ingress_manager.commands.printing import Message
 from ingress_manager.core.strict_yaml import TOO_DEEP, FieldPath, Places, YamlError, load_typed
 
 DEEPEST = 200

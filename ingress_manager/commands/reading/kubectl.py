@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from ingress_manager.commands.printing.console import waiting
-from ingress_manager.commands.printing.words import with_options
+from ingress_manager.commands.printing import waiting, with_options
 from ingress_manager.commands.reading.kinds import LISTS
 from ingress_manager.commands.reading.manifests import Item, read
 from ingress_manager.core.text import one_line, quoted

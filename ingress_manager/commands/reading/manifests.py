@@ -15,8 +15,7 @@ from typing import IO, Any, NamedTuple
 
 import click
 
-from ingress_manager.commands.printing.console import show
-from ingress_manager.commands.printing.words import Message
+from ingress_manager.commands.printing import Message, show
 from ingress_manager.commands.reading.documents import Document, documents
 from ingress_manager.commands.reading.kinds import VERSIONS
 from ingress_manager.core.kubernetes import Object

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ingress_manager.commands.printing.console import note
+from ingress_manager.commands.printing import note
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, of_kind, read_files
 from ingress_manager.commands.reading.settings import policy_of, settings_of_cluster, settings_of_file

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.printing.words import Message
+from ingress_manager.commands.printing import Message
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, at, mappings, of_kind, read, text_of_file
 from ingress_manager.core import settings

@@ -10,9 +10,7 @@ from click import style
 from ingress_manager.commands.audit.audit import KINDS, Looked
 from ingress_manager.commands.audit.command import COULD_NOT_LOOK, look_at
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing.console import unseen_lines, width
-from ingress_manager.commands.printing.objects import as_json
-from ingress_manager.commands.printing.words import INDENT, command_lines, wrapped
+from ingress_manager.commands.printing import INDENT, as_json, command_lines, unseen_lines, width, wrapped
 from ingress_manager.commands.reading.kinds import SERVICE, SERVICES
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source

@@ -12,7 +12,7 @@ import msgspec
 
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing.words import plural
+from ingress_manager.commands.printing import plural
 from ingress_manager.commands.reading.kinds import LISTENERSET
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.look import ServiceView

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import click
 
-from ingress_manager.commands.printing.words import plural
+from ingress_manager.commands.printing import plural
 from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES, SERVICE, VERSIONS
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item

@@ -1,1 +1,0 @@
-"""Printing: objects, commands and messages, as text that a terminal and a shell obey nothing of."""
