@@ -257,7 +257,7 @@ def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> N
     if parse(SETTINGS.read_text(encoding="utf-8")).limits.hosts == ANY:
         click.echo(f"\n{UNLIMITED_HOSTS}")
     # What is wrong doesn't undo the installation.
-    shell.run("Is it well installed?", "ingress-manager", "check", "--wait", "--timeout=30s", fails=(1, 2))
+    shell.run("Is it well installed?", "ingress-manager", "check", "--wait", "--timeout=30", fails=(1, 2))
 
 
 def folder_of(shell: Shell) -> str:

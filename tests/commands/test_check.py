@@ -174,7 +174,7 @@ def test_it_waits_until_nothing_is_wrong_and_no_longer_than_it_is_told(
 ) -> None:
     cluster.heals_after = heals_after
     changed(cluster.objects, "DecoratorController ingress-manager")
-    ended = run("check", "--wait", "--timeout", "5s")
+    ended = run("check", "--wait", "--timeout", "5")
     assert (ended.status, cluster.naps) == (status, [2.0, 2.0, 2.0])
     assert ended.err.startswith("… waiting until nothing is wrong: DecoratorController: the DecoratorController ingr")
 

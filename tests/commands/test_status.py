@@ -90,12 +90,6 @@ def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, clus
         assert [row["urls"] for row in told["exposed"]] == [["http://a.example.com/"]]
 
 
-@pytest.mark.parametrize("time", ["soon", "0s"])
-def test_what_is_no_time_is_wrong_use(time: str) -> None:
-    ended = run("status", "shop", "--wait=serving", f"--timeout={time}")
-    assert (ended.status, f'"{time}" is no time such as 90s or 2m' in ended.err) == (2, True)
-
-
 def test_one_service_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:
     denied = event(SHOP, 'admission webhook "a.example.com" denied the request: no', count=11)
     cluster.says(stored(SHOP, denied))
@@ -112,7 +106,7 @@ def test_one_service_is_told_with_its_events_or_that_they_may_not_be_read(cluste
 
 # Waiting.
 
-WAIT: tuple[str | Path, ...] = ("status", "team-a/shop", *NO_SETTINGS, "--wait=serving", "--timeout=3s")
+WAIT: tuple[str | Path, ...] = ("status", "team-a/shop", *NO_SETTINGS, "--wait=serving", "--timeout=3")
 
 
 def test_waiting_ends_when_all_is_served_or_in_time_with_what_it_waits_for(cluster: Cluster) -> None:

@@ -85,7 +85,7 @@ def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: Contr
         assert applied.index("--kustomize=metacontroller/install") < applied.index(
             "--kustomize=metacontroller/controller"
         )
-        checked = text.partition("\ningress-manager check --wait --timeout=30s\n")[2]
+        checked = text.partition("\ningress-manager check --wait --timeout=30\n")[2]
         assert "✓ Kubernetes: its version has all that is needed\n" in checked
 
     assert plane.api.get(DEPLOYMENTS, "metacontroller", "metacontroller") is not None

@@ -72,7 +72,7 @@ def looked_at(cluster: Cluster) -> Iterator[Line]:
 @click.command(short_help="Check the installation, part by part.")
 @with_source(*CLUSTER)
 @click.option("--wait", is_flag=True, help="Check again until nothing is wrong, at most for --timeout.")
-@timeout_option("2m", "How long to wait with --wait")
+@timeout_option(120, "How long to wait with --wait")
 @click.pass_context
 def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -> None:
     """Check the installation, part by part, and say how to fix what is wrong.
@@ -85,7 +85,7 @@ def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -
     \b
     Examples:
       ingress-manager check
-      ingress-manager check --wait --timeout 5m
+      ingress-manager check --wait --timeout 300
     """  # noqa: D301 - \b keeps click from joining lines
     until, told = monotonic() + seconds, ""
     while True:

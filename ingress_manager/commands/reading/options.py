@@ -1,6 +1,5 @@
 """The options that several commands have, and what they stand for: where the objects and the settings come from."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -14,7 +13,6 @@ from ingress_manager.commands.reading.manifests import Item, of_kind, read_files
 from ingress_manager.commands.reading.settings import policy_of, settings_of_cluster, settings_of_file
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import FILE_VARIABLE
-from ingress_manager.core.text import quoted
 
 Options = tuple[Callable[[Any], Any], ...]
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -138,23 +136,11 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
     return decorate
 
 
-def _seconds_in(_context: click.Context, _option: click.Parameter, value: str) -> int:
-    found = re.fullmatch(r"([1-9][0-9]*)([sm]?)", value)
-    if found is None:
-        raise click.BadParameter(f"{quoted(value)} is no time such as 90s or 2m")
-    return int(found[1]) * (60 if found[2] == "m" else 1)
-
-
-def timeout_option(default: str, of: str) -> Callable[[Decorated], Decorated]:
+def timeout_option(default: int, of: str) -> Callable[[Decorated], Decorated]:
     """Return the option that says how long something is waited for; the command takes the `seconds`."""
+    seconds = click.IntRange(min=1)
     return click.option(
-        "--timeout",
-        "seconds",
-        metavar="TIME",
-        default=default,
-        show_default=True,
-        callback=_seconds_in,
-        help=f"{of}: 90s or 2m.",
+        "--timeout", "seconds", metavar="SECONDS", type=seconds, default=default, show_default=True, help=f"{of}."
     )
 
 

@@ -43,7 +43,7 @@ MOST_EVENTS = 5
     type=click.Choice([State.SERVING.value, State.ACCEPTED.value]),
     help="Wait until all that is listed has this state.",
 )
-@timeout_option("60s", "How long --wait waits")
+@timeout_option(60, "How long --wait waits")
 @click.pass_context
 def status(  # noqa: PLR0913, PLR0917 - each is an option
     context: click.Context, source: Source, name: str | None, output: str, wanted: str | None, seconds: int
@@ -65,7 +65,7 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
       ingress-manager status --all-namespaces
       ingress-manager status -n team-a -o json
       ingress-manager status team-a/shop
-      ingress-manager status team-a/shop --wait=serving --timeout=2m
+      ingress-manager status team-a/shop --wait=serving --timeout=120
     """  # noqa: D301 - \b keeps click from joining lines
     if name and "/" in name:
         source = replace(source, namespace=name.partition("/")[0])
