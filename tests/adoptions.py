@@ -25,8 +25,7 @@ from devcluster.sync_requests import Object
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.printing import Command, shown
-from ingress_manager.commands.reading.kinds import INGRESSES
-from ingress_manager.commands.reading.manifests import Item, of_kind, read
+from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind, read
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse
@@ -86,7 +85,7 @@ def adoptable(case: Case) -> tuple[list[Item], list[Item], Policy, list[str]]:
     for number, item in enumerate(items, start=1):
         item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
     policy = parse(case.settings or SETTINGS.read_text(encoding="utf-8"))
-    return items, of_kind(items, INGRESSES)[-1:], policy, case.stated.get("accept", [])
+    return items, of_kind(items, INGRESS)[-1:], policy, case.stated.get("accept", [])
 
 
 def becomes(case: Case) -> Object:

@@ -31,7 +31,7 @@ from typing import Any
 from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.audit.audit import Looked, audit_of, with_reason
 from ingress_manager.commands.reading.manifests import Item, of_kind, read
-from ingress_manager.commands.view.events import EVENTS, reports
+from ingress_manager.commands.view.events import EVENT, reports
 from ingress_manager.commands.view.look import SETTINGS, Known, look
 from ingress_manager.commands.view.surroundings import RESOURCES, Surroundings
 from ingress_manager.core.copying import COPIED
@@ -61,7 +61,7 @@ def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = fro
     around.take(found)
     policy = None if SETTINGS in kinds else case.policy
     view = look(found, policy and policy.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
-    events = of_kind(found, EVENTS)
+    events = of_kind(found, EVENT)
     findings = [with_reason(each, reports(events)) for each in audit_of(view, policy, around)]
     return Looked(view, around, findings, events, [], is_blind=False)
 

@@ -22,8 +22,7 @@ from ingress_manager.commands.audit.audit import preview
 from ingress_manager.commands.audit.command import printed as printed_audit
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing import as_yaml
-from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import of_kind
+from ingress_manager.commands.reading.manifests import SERVICE, of_kind
 from ingress_manager.commands.release import release_of
 from ingress_manager.commands.status.command import printed, told
 from ingress_manager.commands.status.states import Judge
@@ -52,7 +51,7 @@ FIELDS = ["why", "settings", "new", "forms", "objects", "becomes"]
 def released(case: Case) -> dict[str, str]:
     """Return how the Service of a case is released, or why it isn't, and the notes."""
     items = dumps.manifests(case)
-    [service] = of_kind(items, SERVICES)
+    [service] = of_kind(items, SERVICE)
     plan = release_of(service, items)
     found = {"steps": listed(plan.steps), "told": map(str, (*plan.messages, *plan.notes))}
     texts = {name: "".join(f"{line}\n" for line in lines) for name, lines in found.items()}

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ingress_manager.commands.printing import Message, as_yaml, counted, note
-from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import of_kind, read
+from ingress_manager.commands.reading.manifests import SERVICE, of_kind, read
 from ingress_manager.commands.reading.options import settings_option
 from ingress_manager.commands.reading.settings import settings_of_file
 from ingress_manager.commands.reasons import REASONS
@@ -142,7 +141,7 @@ def result_of(service: str, settings: str) -> dict[str, Any]:
     elif made:
         state, headline = "fine", f"Fine: it becomes {made}."
     else:
-        lacking = "has the annotation ingress/http" if of_kind(manifests.items, SERVICES) else "is here"
+        lacking = "has the annotation ingress/http" if of_kind(manifests.items, SERVICE) else "is here"
         state, headline = "nothing", f"Nothing wanted: no Service {lacking}."
     if policy.pauses:
         headline += f" The settings pause {policy.pauses}: nothing changes there until paused is false."

@@ -12,8 +12,8 @@ import click
 from ingress_manager.commands.plans.deployers import about_service
 from ingress_manager.commands.plans.plan import Plan, apply_option, perform
 from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, remains, touch, unseen
-from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
-from ingress_manager.commands.reading.manifests import Item, about, of_kind
+from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
+from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, about, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, named, read_named, with_source
 from ingress_manager.commands.view.managed import copied_from, is_made_for, keys_of
 from ingress_manager.core.annotations import is_on
@@ -49,13 +49,13 @@ def release(
     """  # noqa: D301 - \b keeps click from joining lines
     # No Service's name has a dot.
     asked = [name.partition(".")[::2] for name in names]
-    items, services = read_named(source, SERVICES, [service for service, _ in asked])
+    items, services = read_named(source, SERVICE, [service for service, _ in asked])
     for namespace in sorted({item.namespace for item in services}):
         # Whoever can't see them must not release their Service: they would be deleted.
         for resource in OF_GATEWAY_API:
             items += source.kubectl.get_if_known(resource, f"--namespace={namespace}")
     plans = [
-        release_of(named(items, SERVICES, service, source.namespace), items, entrance or None, events=not without_event)
+        release_of(named(items, SERVICE, service, source.namespace), items, entrance or None, events=not without_event)
         for service, entrance in dict.fromkeys(asked)
     ]
     context.exit(1 if perform(source.kubectl, plans, apply=apply) else 0)
@@ -68,7 +68,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
     on = [each for each in entrances if is_on(described.get(each, {}))]
     names = {f"{service.namespace}/{ingress_of(each, service.name)}" for each in on}
     kept, waited_for = list[Item](), list[Item]()
-    for item in of_kind(items, INGRESSES, HTTPROUTES, LISTENERSETS):
+    for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET):
         of = entrance_of(service.name, item.name)
         if is_made_for(item, service) and entrance in {None, of}:
             kept.append(item)
@@ -86,7 +86,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
     if plan.messages:
         return plan
 
-    ingresses = [item.full_name for item in kept if item.kind == INGRESSES]
+    ingresses = [item.full_name for item in kept if item.kind == INGRESS]
     back = ("ingress-manager", "adopt", *ingresses, "--apply") if ingresses else ()
     plan.steps = [replace(step, undo=back) for step in disowning(kept)]
     if waited_for:

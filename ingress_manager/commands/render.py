@@ -6,8 +6,7 @@ from typing import NamedTuple
 import click
 
 from ingress_manager.commands.printing import Message, as_json, as_yaml, note, show, waiting
-from ingress_manager.commands.reading.kinds import SERVICES
-from ingress_manager.commands.reading.manifests import Item, Unreadable, about, of_kind
+from ingress_manager.commands.reading.manifests import SERVICE, Item, Unreadable, about, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.objects import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
@@ -54,7 +53,7 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
     elif not check:
         click.echo(as_yaml(*becomes.objects), nl=False)
     wrong = show(becomes.messages)
-    is_empty = not wrong and not of_kind(items, SERVICES)
+    is_empty = not wrong and not of_kind(items, SERVICE)
     if is_empty:
         note("There is no Service in what was read.")
     context.exit(1 if wrong else NO_SERVICE if is_empty and not allow_empty else 0)
@@ -73,7 +72,7 @@ def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
     Nothing stands yet. So a `policy` that is paused refuses every Service that wants an Ingress.
     """
     found = Rendered([], [])
-    for item in of_kind(items, SERVICES):
+    for item in of_kind(items, SERVICE):
         try:
             service = as_service(item)
         except Unreadable as unreadable:

@@ -10,8 +10,8 @@ import click
 
 from ingress_manager.commands.plans.plan import Step, apply_option, carry_out, listed
 from ingress_manager.commands.plans.steps import disowning, each_of
-from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, OF_GATEWAY_API, SERVICES
-from ingress_manager.commands.reading.manifests import Item, of_kind
+from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
+from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, Source, with_source
 from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, named_by
 from ingress_manager.commands.release import taken_off
@@ -73,9 +73,9 @@ def steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = Fals
     With `keep`, every object stays as it is; without, all are removed that ingress-manager has made. Metacontroller
     stays with `keep_metacontroller`, or where it works for other controllers.
     """
-    managed = [item for item in of_kind(items, INGRESSES, HTTPROUTES, LISTENERSETS) if is_managed(item)]
-    controllers = [each for each in items if each.kind.startswith("metacontroller.k8s.io/")]
-    own = [each for each in controllers if each.name == CONTROLLER and each.kind.endswith("/DecoratorController")]
+    managed = [item for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET) if is_managed(item)]
+    controllers = of_kind(items, "DecoratorController", "CompositeController")
+    own = [each for each in controllers if each.name == CONTROLLER and each.kind == "DecoratorController"]
     namespace, hook = named_by(own) or DEFAULT
     # After a run that was broken off, the cluster may not even know the kind.
     stop = [delete("decoratorcontroller", CONTROLLER)] if own else []
@@ -88,13 +88,13 @@ def steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = Fals
         head = f"Remove what it has made, {len(managed)} in all: from here on, nothing serves the Services."
         yield from titled(head, [each_of("delete", managed, GOING)] if managed else [])
     head = "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
-    yield from titled(head, taking_off(of_kind(items, SERVICES), managed if keep else ()))
+    yield from titled(head, taking_off(of_kind(items, SERVICE), managed if keep else ()))
     yield from titled("Remove webhook, admission policies and rights.", [delete(CLUSTER_WIDE, options=[OURS])])
     if namespace == DEFAULT.namespace:
         yield from titled("Remove the hook's namespace.", [delete("namespace", namespace)])
     else:
         yield Step(notes=[f"The namespace {namespace} stays: `helm uninstall` removes what is Helm's."])
-    others = ", ".join(f"{each.kind.rpartition('/')[2]} {each.name}" for each in controllers if each not in own)
+    others = ", ".join(f"{each.kind} {each.name}" for each in controllers if each not in own)
     if others or keep_metacontroller:
         why = f"it also works for {others}" if others else "--keep-metacontroller asks for that"
         yield Step(notes=[f"Metacontroller stays: {why}."])

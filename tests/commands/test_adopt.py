@@ -16,9 +16,8 @@ from ingress_manager.commands.adopt.adoption import Adoption, adopt
 from ingress_manager.commands.adopt.command import NEEDED
 from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.printing import as_yaml
-from ingress_manager.commands.reading.kinds import INGRESSES
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, of_kind
+from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind
 from ingress_manager.commands.view.managed import keys_of
 from ingress_manager.core.annotations import PATH_TYPES, PROFILE
 from ingress_manager.core.copying import DEFAULT_COPIED, MANAGED_BY_LABEL, wrong_copied_key
@@ -61,7 +60,7 @@ def test_a_plan_that_is_made_again_in_the_middle_gives_no_service_another_entran
     [first] = adopt(manifests, ingresses, policy, accepted)
     changed = {part.service.name: part.changed for part in first.parts if part.annotations}
     assert len(changed) == len(first.becomes)
-    [again] = adopt([*of_kind(manifests, INGRESSES), *changed.values()], ingresses, policy, accepted)
+    [again] = adopt([*of_kind(manifests, INGRESS), *changed.values()], ingresses, policy, accepted)
     assert again.becomes == first.becomes
     assert not any(part.annotations for part in again.parts)
 
@@ -262,12 +261,12 @@ def test_what_other_namespaces_answer_keeps_an_ingress_from_being_replaced(path:
 
 # With --apply, on a kubectl that only answers; tests/e2e/test_adopt.py has a real one.
 
-SERVICE, INGRESS = objects()["items"]
+SHOP, BY_HAND = objects()["items"]
 
 
 def events(*said: str) -> dict[str, Any]:
     """Return Metacontroller's Events on the Service hosts."""
-    found = [event(SERVICE, each) for each in said]
+    found = [event(SHOP, each) for each in said]
     return listing(*(each | {"metadata": {**each["metadata"], "resourceVersion": "7"}} for each in found))
 
 
@@ -287,7 +286,7 @@ def apply(cluster: Cluster, path: Path) -> Apply:
     """Return what runs `adopt --apply` on a cluster that has these Events, one after the other."""
 
     def applied(*arguments: str, events: Sequence[Any] = (NONE,)) -> Ended:
-        seen = INGRESS | {"metadata": INGRESS["metadata"] | {"annotations": {LAST_APPLIED: "{}"}}}
+        seen = BY_HAND | {"metadata": BY_HAND["metadata"] | {"annotations": {LAST_APPLIED: "{}"}}}
         cluster.says({"services,ingresses": objects(), "ingress": seen, **cluster.answers, "events": [*events]})
         return run("adopt", "team-a/hosts", "--apply", "--context", "there", "--settings", path, *arguments)
 
@@ -318,7 +317,7 @@ def test_without_a_new_event_it_stops_and_says_how_to_go_back(said: Any, apply: 
 
 
 def test_an_ingress_that_is_not_as_planned_is_told(apply: Apply, cluster: Cluster) -> None:
-    cluster.answers["ingress"] = INGRESS
+    cluster.answers["ingress"] = BY_HAND
     ended = apply(events=[NONE, TAKEN])
     assert (ended.status, "Ingress team-a/hosts is as planned and has the record of" in ended.err) == (2, True)
 

@@ -21,8 +21,7 @@ from ingress_manager.commands.audit.audit import CHANGED, CREATED, KINDS, MOVED,
 from ingress_manager.commands.audit.command import NOT_IN_FILES, printed
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing import as_yaml
-from ingress_manager.commands.reading.kinds import HTTPROUTE, INGRESS, LISTENERSET
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, Item
 from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.view import certificates
 from ingress_manager.commands.view.drift import differences, merge

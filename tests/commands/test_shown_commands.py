@@ -14,8 +14,7 @@ from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.printing import Command, shown, with_options
-from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
-from ingress_manager.commands.reading.manifests import Item, Unreadable, of_kind, read
+from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, Unreadable, of_kind, read
 from ingress_manager.commands.release import release_of
 from ingress_manager.commands.uninstall import steps
 from ingress_manager.commands.view.look import look
@@ -51,9 +50,9 @@ def objects(draw: st.DrawFn) -> list[Object]:
 
 def plans(items: list[Item]) -> Iterator[Iterable[Step]]:
     """Yield the steps of every command that plans."""
-    yield from (release_of(each, items).steps for each in of_kind(items, SERVICES))
+    yield from (release_of(each, items).steps for each in of_kind(items, SERVICE))
     with suppress(Unreadable):
-        yield from (each.steps for each in adopt(items, of_kind(items, INGRESSES), LENIENT))
+        yield from (each.steps for each in adopt(items, of_kind(items, INGRESS), LENIENT))
     yield from (steps(items, keep=keep) for keep in (True, False))
 
 

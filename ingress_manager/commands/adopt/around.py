@@ -10,8 +10,7 @@ import msgspec
 
 from ingress_manager.commands.adopt.asked import Asked, asked_for
 from ingress_manager.commands.adopt.changes import CLASS
-from ingress_manager.commands.reading.kinds import INGRESSES, SERVICES
-from ingress_manager.commands.reading.manifests import Item, of_kind
+from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, of_kind
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.commands.view.objects import Place, as_spec, class_of, covers, places_of
 from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
@@ -28,11 +27,11 @@ class Around:
     def __init__(self, items: Sequence[Item], policy: Policy, accepted: Container[str]) -> None:
         """Take what is there, and the fields that may change, such as spec.defaultBackend. Raise Unreadable."""
         self.policy, self.accepted = policy, accepted
-        self.services = {item.full_name: item for item in of_kind(items, SERVICES)}
+        self.services = {item.full_name: item for item in of_kind(items, SERVICE)}
         # Of each Ingress, whether it is ingress-manager's; and which answer a place, each with its class.
         self.ingresses: dict[str, bool] = {}
         self.claims: dict[Place, list[tuple[Item, str]]] = {}
-        for item in of_kind(items, INGRESSES):
+        for item in of_kind(items, INGRESS):
             self.add(item, is_ours=is_managed(item))
 
     def add(self, item: Item, *, is_ours: bool) -> None:

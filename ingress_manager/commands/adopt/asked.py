@@ -7,8 +7,7 @@ from functools import cached_property
 import yaml
 
 from ingress_manager.commands.adopt.changes import Change, changes
-from ingress_manager.commands.reading.kinds import INGRESS
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import INGRESS, Item
 from ingress_manager.commands.view.objects import as_service, certificates_of, class_of
 from ingress_manager.core.annotations import HTTP, KEYS, PATH_TYPES, PREFIX, PROFILE, is_on
 from ingress_manager.core.copying import not_allowed

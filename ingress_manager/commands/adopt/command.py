@@ -9,9 +9,8 @@ from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
 from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.plans.plan import apply_option, perform
 from ingress_manager.commands.printing import as_yaml, comment, note
-from ingress_manager.commands.reading.kinds import INGRESS, INGRESSES, RESOURCES
-from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, of_kind
+from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
+from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, read_named, with_source
 from ingress_manager.commands.reading.options import RESOURCES as BOTH
 from ingress_manager.commands.view.managed import is_managed
@@ -76,9 +75,9 @@ def adopt(  # noqa: PLR0913 - each is an option
         raise click.UsageError("name Ingresses, or say --all")
     if everything:
         items = source.read(BOTH, "--show-managed-fields")
-        ingresses = [item for item in of_kind(items, INGRESSES) if not is_managed(item)]
+        ingresses = [item for item in of_kind(items, INGRESS) if not is_managed(item)]
     else:
-        items, ingresses = read_named(source, INGRESSES, names)
+        items, ingresses = read_named(source, INGRESS, names)
     policy = source.policy()
 
     def plan(policy: Policy) -> list[Adoption]:
@@ -106,7 +105,7 @@ def elsewhere(source: Source, items: Sequence[Item]) -> list[Item]:
     except KubectlFailed as failed:
         note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
         return []
-    known = {item.full_name for item in of_kind(items, INGRESSES)}
+    known = {item.full_name for item in of_kind(items, INGRESS)}
     return [item for item in found if item.full_name not in known]
 
 

@@ -9,8 +9,7 @@ from datetime import timedelta
 
 from ingress_manager.commands.audit.seen import Finder, Finding
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET
-from ingress_manager.commands.reading.manifests import at, mappings
+from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.view.certificates import can_be_read, wrong_with
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, backends_of, class_of, secrets_of

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.reading.kinds import INGRESS, LISTENERSET
-from ingress_manager.commands.reading.manifests import at
+from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, class_of, places_of
 from ingress_manager.commands.view.surroundings import CLASS, addresses_of, gateway_of

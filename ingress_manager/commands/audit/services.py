@@ -10,8 +10,7 @@ from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.printing import Command
-from ingress_manager.commands.reading.kinds import INGRESS, SERVICE
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item
 from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.look import ServiceView

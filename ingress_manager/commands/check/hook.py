@@ -12,9 +12,8 @@ from ingress_manager import __version__
 from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, Line, containers, unknown, warning, wrong
 from ingress_manager.commands.check.provided import replicas
 from ingress_manager.commands.printing import Message
-from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
-from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, at, mappings
+from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
+from ingress_manager.commands.reading.manifests import INGRESS, Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, wrong_with
 from ingress_manager.commands.view.events import OF_SERVICES, report_of

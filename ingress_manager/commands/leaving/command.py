@@ -9,8 +9,8 @@ import click
 from ingress_manager.commands.leaving.judge import CLASS, AsHttpRoute, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import by_host, near
 from ingress_manager.commands.printing import as_json, counted, note, width, wrapped
-from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.kubectl import RESOURCES
+from ingress_manager.commands.reading.manifests import INGRESS, Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
 from ingress_manager.commands.view.objects import class_of, ingresses_in
 from ingress_manager.core.text import listed, one_line, quoted

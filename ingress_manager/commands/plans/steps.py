@@ -6,7 +6,7 @@ from typing import Any
 
 from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
 from ingress_manager.commands.printing import Command, Message
-from ingress_manager.commands.reading.manifests import Item, about
+from ingress_manager.commands.reading.manifests import VERSIONS, Item, about
 from ingress_manager.commands.view.events import SYNC_ERROR, report_of
 from ingress_manager.commands.view.managed import operations_to_disown
 from ingress_manager.core.decide import ABSENT, LONGEST_ABSENT
@@ -26,9 +26,9 @@ Annotations = Mapping[str, str | None]
 
 def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Iterable[str] = ()) -> Command:
     """Return the command that does something to objects of one kind in one namespace."""
-    kind = items[0].kind.rpartition("/")[2].lower()
+    kind, namespace = items[0].kind.lower(), items[0].namespace
     names = (item.name for item in items)
-    return ("kubectl", verb, f"--namespace={items[0].namespace}", *options, "--", kind, *names, *changes)
+    return ("kubectl", verb, f"--namespace={namespace}", *options, "--", kind, *names, *changes)
 
 
 def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
@@ -39,9 +39,8 @@ def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), chang
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
-        {"apiVersion": version, "kind": kind, "metadata": {"namespace": item.namespace, "name": item.name}}
-        for item in items
-        for version, _, kind in [item.kind.rpartition("/")]
+        {"apiVersion": VERSIONS[kind], "kind": kind, "metadata": {"namespace": item.namespace, "name": item.name}}
+        for kind, item in ((item.kind, item) for item in items)
     ]
     command = ("kubectl", verb, "--filename=-", *options, *(["--", *changes] if changes else []))
     return Step(command, stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": named}))

@@ -2,7 +2,6 @@
 
 Data moves one way, each module knows only those above it:
 
-    kinds        the kinds that commands go by
     rights       the rights that each command needs on a cluster
     documents    text → values and the lines of their fields, or why they can't be read
     manifests    documents → items: objects that know their file and line, and messages about them

@@ -9,9 +9,26 @@ from dataclasses import dataclass
 import click
 
 from ingress_manager.commands.printing import waiting, with_options
-from ingress_manager.commands.reading.kinds import LISTS
-from ingress_manager.commands.reading.manifests import Item, read
+from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, Item, read
 from ingress_manager.core.text import one_line, quoted
+
+RESOURCES = {
+    INGRESS: "ingresses.networking.k8s.io",
+    HTTPROUTE: "httproutes.gateway.networking.k8s.io",
+    LISTENERSET: "listenersets.gateway.networking.k8s.io",
+}
+"""What is made for Services, in the order in which `Observed` has it, as kubectl is asked for it. It may know others of
+the same names, too."""
+
+OF_GATEWAY_API = (RESOURCES[HTTPROUTE], RESOURCES[LISTENERSET])
+"""What may be made, and a cluster may not know."""
+
+LISTS = {
+    "services": "/api/v1/services",
+    RESOURCES[INGRESS]: "/apis/networking.k8s.io/v1/ingresses",
+    "endpointslices.discovery.k8s.io": "/apis/discovery.k8s.io/v1/endpointslices",
+}
+"""Of what there may be ten thousand: where the API server lists those of all namespaces."""
 
 _LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
 """How the lines begin that kubectl's libraries log beside its own message."""

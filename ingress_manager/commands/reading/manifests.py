@@ -17,11 +17,15 @@ import click
 
 from ingress_manager.commands.printing import Message, show
 from ingress_manager.commands.reading.documents import Document, documents
-from ingress_manager.commands.reading.kinds import VERSIONS
-from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.kubernetes import API_VERSIONS, Object
 from ingress_manager.core.strict_yaml import FieldPath
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_name
 from ingress_manager.core.text import one_line, quoted
+
+SERVICE, INGRESS, HTTPROUTE, LISTENERSET = "Service", "Ingress", "HTTPRoute", "ListenerSet"
+
+VERSIONS = {SERVICE: "v1", **API_VERSIONS}
+"""The kinds whose objects commands read and kubectl is told to change, each with the one version that is read."""
 
 _ID = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*")
 
@@ -53,10 +57,14 @@ class Item:
     path: FieldPath = ()
     """Where it is within its document: () or, in a List, ("items", number)."""
 
+    @property
+    def version(self) -> str:
+        """Return its apiVersion."""
+        return str(self.object.get("apiVersion", ""))
+
     @cached_property
     def kind(self) -> str:
-        """Return the apiVersion and the kind, as in v1/Service."""
-        return f"{self.object.get('apiVersion', '')}/{self.object.get('kind', '')}"
+        return str(self.object.get("kind") or "")
 
     @cached_property
     def metadata(self) -> Object:
@@ -85,7 +93,7 @@ class Item:
 
     def __str__(self) -> str:
         """Return what a person calls the object, as in Service team-a/shop."""
-        return f"{self.object.get('kind', '')} {self.full_name}"
+        return f"{self.kind} {self.full_name}"
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -116,7 +124,7 @@ class Read(NamedTuple):
 
 
 def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
-    """Return the items of these kinds, written as v1/Service."""
+    """Return the items of these kinds."""
     return [item for item in items if item.kind in kinds]
 
 
@@ -147,6 +155,8 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
             continue
         for value, path in _opened(document.value):
             item = Item(value, file, namespace, document, path)
+            if _is_of_another_api(item):
+                continue
             if wrong := _wrong_with(item):
                 found.unreadable.append(wrong)
             else:
@@ -154,17 +164,19 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
     return found
 
 
+def _is_of_another_api(item: Item) -> bool:
+    """Return whether only the kind has the name of one of VERSIONS: a Service of Knative's is another thing."""
+    right = VERSIONS.get(item.kind, item.version)
+    return item.version.rpartition("/")[0] not in {right.rpartition("/")[0], "extensions"}
+
+
 def _wrong_with(item: Item) -> Message | None:
     """Return why an object of one of VERSIONS isn't read, None if it is: its version, or what names it in commands."""
-    version, _, kind = item.kind.rpartition("/")
-    if kind not in VERSIONS:
-        return None
-    right = VERSIONS[kind].rpartition("/")[0]
-    if version != right:
-        is_old = version.rpartition("/")[0] in {right.rpartition("/")[0], "extensions"}
-        return about(item, f"has the version {quoted(version)}, which isn't read; {right} is") if is_old else None
-    for end, *path in _wrong_names(item):
-        return about(item, f"is no valid {kind}: metadata{end}", "metadata", *path)
+    right = VERSIONS.get(item.kind, item.version)
+    if item.version != right:
+        return about(item, f"has the version {quoted(item.version)}, which isn't read; {right} is")
+    for end, *path in _wrong_names(item) if item.kind in VERSIONS else ():
+        return about(item, f"is no valid {item.kind}: metadata{end}", "metadata", *path)
     return None
 
 

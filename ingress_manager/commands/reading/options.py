@@ -161,7 +161,7 @@ def named(items: Iterable[Item], kind: str, name: str, namespace: str | None) ->
     alike = {item.full_name: item for item in of_kind(items, kind) if item.name == own}
     found = [each for each in alike.values() if (where or namespace or each.namespace) == each.namespace]
     if not found:
-        raise click.UsageError(f"there is no {kind.rpartition('/')[2]} {name}")
+        raise click.UsageError(f"there is no {kind} {name}")
     if found[1:]:
         raise click.UsageError(f"there are several of the name {name}: write NAMESPACE/{own}")
     return found[0]

@@ -74,7 +74,7 @@ def settings_of_file(path: str) -> SettingsText:
     text, name = text_of_file(path)
     found = SettingsText(text, name)
     # To read it as manifests, too, would take longer than the rest.
-    for item in of_kind(read(text, name).items, "v1/ConfigMap") if "ConfigMap" in text else ():
+    for item in of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else ():
         if (inside := text_of(item)) is not None:
             found = SettingsText(inside, name, item.line("data", KEY))
     return found

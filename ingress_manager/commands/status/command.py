@@ -11,8 +11,7 @@ from ingress_manager.commands.audit.audit import KINDS, Looked
 from ingress_manager.commands.audit.command import COULD_NOT_LOOK, look_at
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing import INDENT, as_json, command_lines, unseen_lines, width, wrapped
-from ingress_manager.commands.reading.kinds import SERVICE, SERVICES
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import SERVICE, Item
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.status.states import KINDS_OF_STATES, Judge, Row, State
@@ -93,7 +92,7 @@ def wait_for(
         seen = look_at(source, policy, KINDS if name else KINDS_OF_STATES, events=bool(name))
         services = [*seen.view.services.values()]
         if name:
-            found = named([each.item for each in services], SERVICES, name, source.namespace)
+            found = named([each.item for each in services], SERVICE, name, source.namespace)
             services = [seen.view.services[found.full_name]]
         rows = list(Judge(seen).rows(services))
         if wanted and not rows:

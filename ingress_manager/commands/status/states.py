@@ -13,8 +13,7 @@ import msgspec
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing import plural
-from ingress_manager.commands.reading.kinds import LISTENERSET
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import LISTENERSET, Item
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, as_object, backends_of, class_of, deletion_of
 from ingress_manager.commands.view.surroundings import (

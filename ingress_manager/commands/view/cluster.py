@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 import click
 
 from ingress_manager.commands.printing import plural
-from ingress_manager.commands.reading.kinds import INGRESS, RESOURCES, SERVICE, VERSIONS
-from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
+from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, VERSIONS, Item
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.view.look import Known, View
@@ -25,7 +24,7 @@ def read_objects(source: Source) -> tuple[list[Item], Known]:
     if source.files:
         items = source.read("")
         there = {item.kind for item in items}
-        for kind in (kind for kind, version in VERSIONS.items() if version not in there):
+        for kind in (kind for kind in VERSIONS if kind not in there):
             prints = f"`kubectl get {plural(kind).lower()}` prints them"
             known.unread[kind] = f"{plural(kind)} could not be looked at: there is none in what was read; {prints}"
         if SERVICE in known.unread:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ingress_manager.commands.reading.manifests import Item, at
 from ingress_manager.core.decide import ABSENT
 
-EVENTS = "v1/Event"
+EVENT = "Event"
 SYNC_ERROR = "SyncError"
 """The reason of Metacontroller's Events."""
 
@@ -38,7 +38,7 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
     has denied it.
     """
     newest: dict[str, Report] = {}
-    of_ours = (item for item in items if item.kind == EVENTS and item.object.get("reason") == SYNC_ERROR)
+    of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
     for report, uid in sorted((report_of(item), about_whom(item)) for item in of_ours):
         is_denied = uid in newest and _DENIED in newest[uid].sentence
         if uid and not report.sentence.endswith(_ENDED) and not (is_denied and ABSENT in report.sentence):

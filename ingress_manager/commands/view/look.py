@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ingress_manager.commands.reading.kinds import RESOURCES, SERVICES
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.reading.manifests import SERVICE, Item
 from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, as_service
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, refusal_of
@@ -107,7 +106,7 @@ class View:
         """Return what the hook answers to a Service with these objects; None where the settings are unknown."""
         if self.policy is None:
             return None
-        found: dict[str, dict[str, Any]] = {kind: {} for kind in RESOURCES}
+        found: dict[str, dict[str, Any]] = {kind: {} for kind in TYPES}
         for (kind, label), each in observed.items():
             found[kind][label] = each.typed
         # Metacontroller doesn't look after the kinds that are lacking.
@@ -131,7 +130,7 @@ def look(items: Iterable[Item], policy: Policy | None, known: Known | None = Non
     view = View(policy, known or Known())
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:
-        if item.kind == SERVICES:
+        if item.kind == SERVICE:
             services[item.full_name] = item, as_service(item)
         elif item.kind in TYPES:
             each = as_object(item)

@@ -7,8 +7,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ingress_manager.commands.reading.kinds import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICE
-from ingress_manager.commands.reading.manifests import Item, Unreadable, about, at, mappings
+from ingress_manager.commands.reading.manifests import (
+    HTTPROUTE,
+    INGRESS,
+    LISTENERSET,
+    SERVICE,
+    Item,
+    Unreadable,
+    about,
+    at,
+    mappings,
+)
 from ingress_manager.commands.view import managed
 from ingress_manager.core.kubernetes import (
     Attachment,
@@ -42,7 +51,7 @@ def as_spec(item: Item) -> IngressSpec:
 
 def ingresses_in(items: Iterable[Item]) -> list[tuple[Item, IngressSpec]]:
     """Return the Ingresses among the items. Raises Unreadable for what no API server takes."""
-    return [(item, as_spec(item)) for item in items if item.kind == INGRESSES]
+    return [(item, as_spec(item)) for item in items if item.kind == INGRESS]
 
 
 def as_type(item: Item, type_: type[T]) -> T:
@@ -54,7 +63,7 @@ def as_type(item: Item, type_: type[T]) -> T:
     try:
         found: T = converted(without_nulls(object_), type_)
     except FieldError as error:
-        wrong = about(item, f"is no valid {item.kind.rpartition('/')[2]}: {error.sentence}", *error.path)
+        wrong = about(item, f"is no valid {item.kind}: {error.sentence}", *error.path)
         raise Unreadable([wrong]) from error
     return found
 
@@ -68,7 +77,7 @@ def without_nulls(stated: Any) -> Any:
     return stated
 
 
-TYPES: dict[str, type[Attachment]] = {INGRESSES: Ingress, HTTPROUTES: HTTPRoute, LISTENERSETS: ListenerSet}
+TYPES: dict[str, type[Attachment]] = {INGRESS: Ingress, HTTPROUTE: HTTPRoute, LISTENERSET: ListenerSet}
 """Those of the objects that are made for Services, by their kinds."""
 
 
@@ -109,7 +118,7 @@ def as_object(item: Item) -> ObjectView:
     """Return the typed object. Raises Unreadable for what the API server would not take."""
     found: Attachment = as_type(item, TYPES[item.kind])
     owner, is_marked = managed.controller_of(item), managed.is_marked(item)
-    return ObjectView(item.object["kind"], item, found, owner, is_marked, is_marked or managed.is_labelled(item))
+    return ObjectView(item.kind, item, found, owner, is_marked, is_marked or managed.is_labelled(item))
 
 
 def is_being_deleted(item: Item) -> bool:

@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from itertools import product
 from typing import NamedTuple
 
-from ingress_manager.commands.reading.kinds import LISTENERSET
-from ingress_manager.commands.reading.manifests import Item, at, mappings
+from ingress_manager.commands.reading.manifests import LISTENERSET, Item, at, mappings
 from ingress_manager.commands.view.objects import ObjectView, certificate_of, places_of
 from ingress_manager.core.forbidden import parents_of
 from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ListenerSet, ParentRef
@@ -60,7 +59,7 @@ class Surroundings:
     def take(self, items: Iterable[Item]) -> None:
         """Add what belongs to the surroundings."""
         for item in items:
-            kind = item.object.get("kind")
+            kind = item.kind
             if kind in RESOURCES:
                 self.items[kind, item.name if kind == CLASS else item.full_name] = item
             if kind == SLICE:
