@@ -3,34 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from ingress_manager.commands.reading.manifests import (
-    HTTPROUTE,
-    INGRESS,
-    LISTENERSET,
-    SERVICE,
-    Item,
-    Unreadable,
-    about,
-    at,
-    mappings,
-)
+from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, Unreadable, about, at, mappings
 from ingress_manager.commands.view import managed
-from ingress_manager.core.kubernetes import (
-    Attachment,
-    Backend,
-    HTTPRoute,
-    Ingress,
-    IngressSpec,
-    IngressTls,
-    Key,
-    ListenerSet,
-    Object,
-    Service,
-)
+from ingress_manager.core.kubernetes import Attachment, Backend, Ingress, IngressSpec, IngressTls, Key, Object, Service
 from ingress_manager.core.rules import location
 from ingress_manager.core.shape import FieldError, converted
 from ingress_manager.core.text import listed
@@ -77,7 +56,7 @@ def without_nulls(stated: Any) -> Any:
     return stated
 
 
-TYPES: dict[str, type[Attachment]] = {INGRESS: Ingress, HTTPROUTE: HTTPRoute, LISTENERSET: ListenerSet}
+TYPES: dict[str, type[Attachment]] = {each.__name__: each for each in get_args(Attachment)}
 """Those of the objects that are made for Services, by their kinds."""
 
 
