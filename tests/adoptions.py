@@ -3,12 +3,10 @@
 A case in tests/commands/adopt/cases.yaml has a name, and below it:
 
 why        the reason that the case exists
-services   what each Service has beside a port http, by its name: annotations, labels, ports and more of a Service;
-           if there are none, one Service has the name of the case
-beside     other Ingresses, as tests/dumps.py has them
-ingress    the Ingress, as tests/golden.py has those that are made; a path leads to a port of the Service with the
-           name of the case, or to `SERVICE:PORT`; `metadata` and `spec` are as Kubernetes has them; it has the path
-           / of the host CASE.example.com, unless stated
+services   the Services by their names, as tests/dumps.py has them; if there are none, one has the name of the case
+beside     other Ingresses, likewise
+ingress    the Ingress, likewise; it has the name of the case, and the path / of the host CASE.example.com, which leads
+           to the Service of that name, unless stated
 settings   the administrator's settings, if they aren't those of settings.yaml
 accept     the fields that may change
 becomes    what becomes of it; written by `make cases`
@@ -37,7 +35,6 @@ TABLE, SETTINGS = FOLDER / "cases.yaml", FOLDER / "settings.yaml"
 PRINTED = ("hosts", "several-services-of-other-names")
 """The cases of which the table has all that is printed: an Ingress that stays, and one that goes."""
 
-NAMESPACE = "team-a"
 FIELDS = ["why", "services", "beside", "ingress", "settings", "accept", "becomes"]
 
 
@@ -49,31 +46,10 @@ def cases() -> dict[str, Case]:
 def objects(case: Case) -> list[Object]:
     """Return the Services, what is beside, and the Ingress of a case."""
     services: Object = case.stated.get("services", {case.name: {}})
-    beside = dumps.objects(case.stated.get("beside", []))
-    return [*(service(name, stated) for name, stated in services.items()), *beside, ingress(case)]
-
-
-def service(name: str, stated: Object) -> Object:
-    """Return a Service of a case."""
-    spec = {"ports": stated.get("ports", [{"name": "http", "port": 80}])} | stated.get("spec", {})
-    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata(name, stated), "spec": spec}
-
-
-def metadata(name: str, stated: Object) -> Object:
-    """Return the metadata of an object of a case."""
-    parts = {key: stated[key] for key in ("labels", "annotations") if key in stated}
-    return {"name": name, "namespace": NAMESPACE, **parts, **stated.get("metadata", {})}
-
-
-def ingress(case: Case) -> Object:
-    """Return the Ingress of a case."""
-    usual = {"rules": {f"{case.name}.example.com": {"Prefix /": 80}}}
-    own = case.stated.get("ingress", {})
-    stated = own if {"rules", "default", "spec"} & {*own} else usual | own
-    made = golden.whole("Ingress", {"rules": {}} | stated, {"name": case.name, "namespace": NAMESPACE})
-    made["metadata"] = metadata(stated.get("name", case.name), stated)
-    made["spec"] |= stated.get("spec", {})
-    return made
+    rules = {f"{case.name}.example.com": {"Prefix /": f"{case.name}:80"}}
+    ingress = {"name": case.name, "rules": rules} | case.stated.get("ingress", {})
+    stated = [{"Service": {"name": name} | each} for name, each in services.items()]
+    return dumps.objects([*stated, *case.stated.get("beside", []), {"Ingress": ingress}])
 
 
 def adoptable(case: Case) -> tuple[list[Item], list[Item], Policy, list[str]]:
