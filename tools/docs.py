@@ -30,7 +30,6 @@ from ingress_manager.core.policy import (
     Policy,
     Profile,
 )
-from ingress_manager.core.settings import FILE_VARIABLE
 from ingress_manager.core.vocabulary import KNOWN
 from tools import chart
 from tools.markdown import played
@@ -173,15 +172,14 @@ def output(command: str) -> str:
         # In this process: to start another takes longer than all that it does.
         with contextlib.chdir(EXAMPLES):
             ran = CliRunner(catch_exceptions=False).invoke(
-                commands, arguments, prog_name=program, env={FILE_VARIABLE: None, "NO_COLOR": "1", "COLUMNS": "100"}
+                commands, arguments, prog_name=program, env={"NO_COLOR": "1", "COLUMNS": "100"}
             )
         return ran.output
-    own = {key: value for key, value in os.environ.items() if key != FILE_VARIABLE}
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     return subprocess.run(
         ["sh", "-c", command],
         cwd=EXAMPLES,
-        env={**own, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"},
+        env={**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.printing import Message, as_json, as_yaml, note, show, waiting
+from ingress_manager.commands.printing import Message, as_yaml, note, show, waiting
 from ingress_manager.commands.reading.manifests import SERVICE, Item, Unreadable, about, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
 from ingress_manager.commands.view.objects import as_service
@@ -19,13 +19,10 @@ NO_SERVICE = 2
 
 @click.command(short_help="Print the Ingresses that Services become.")
 @with_source(PATHS, *ALL_OBJECTS, *SETTINGS)
-@click.option(
-    "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="The format."
-)
 @click.option("--check", is_flag=True, help="Print only what is wrong, for pre-commit and CI.")
 @click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is no Service.")
 @click.pass_context
-def render(context: click.Context, source: Source, output: str, *, check: bool, allow_empty: bool) -> None:
+def render(context: click.Context, source: Source, *, check: bool, allow_empty: bool) -> None:
     """Print the Ingresses and HTTPRoutes that Services become.
 
     `render` skips objects of other kinds. It tells each refusal on standard error, as
@@ -39,7 +36,7 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
       ingress-manager render -f service.yaml
       kubectl kustomize overlays/production | ingress-manager render -f - --settings settings.yaml
       ingress-manager render --check manifests/*.yaml
-      ingress-manager render --all-namespaces --output json
+      ingress-manager render --all-namespaces
     """  # noqa: D301 - \b keeps click from joining lines
     items = source.read("services")
     policy = source.policy()
@@ -48,9 +45,7 @@ def render(context: click.Context, source: Source, output: str, *, check: bool, 
         policy = policy.without_pause()
     with waiting(f"deciding over {len(items)} objects"):
         becomes = rendered(items, policy)
-    if not check and output == "json":
-        click.echo(as_json({"apiVersion": "v1", "kind": "List", "items": becomes.objects}), nl=False)
-    elif not check:
+    if not check:
         click.echo(as_yaml(*becomes.objects), nl=False)
     wrong = show(becomes.messages)
     is_empty = not wrong and not of_kind(items, SERVICE)

@@ -8,12 +8,6 @@ import pytest
 from tests.commands.commands import Cluster
 
 
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test takes the settings of whoever runs it."""
-    monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
-
-
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """A cluster that answers nothing, until a test says what."""

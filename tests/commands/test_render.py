@@ -48,24 +48,14 @@ def test_a_mistyped_ingress_http_is_told() -> None:
     assert f"internal.ingress/htpp {needed}" in ended.err
 
 
-def test_the_formats_are_those_of_kubectl() -> None:
-    printed, listed = (run("render", "-", "-o", form, stdin=f"{GOOD}---\n{GOOD}") for form in ("yaml", "json"))
-    found = list(yaml.safe_load_all(printed.out))
-    assert ([made["kind"] for made in found], listed.json["items"]) == (["Ingress", "Ingress"], found)
-
-
-def test_the_settings_hold_from_a_file_or_the_environment(
-    settings: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_settings_hold_from_a_file_or_the_manifest_of_a_configmap(settings: Callable[[str], Path]) -> None:
     path = settings("defaults: {class: internal}\nnamespaces: {team-a: {paused: true}}\n")
     ended = run("render", "-", "--settings", path, stdin=GOOD)
     paused = "The settings pause team-a: nothing changes there until `paused` is false.\n"
     assert (ended.status, class_in(ended.out), ended.err) == (0, "internal", paused)
-    monkeypatch.setenv("INGRESS_MANAGER_SETTINGS", str(path))
-    assert class_in(run("render", "-", stdin=GOOD).out) == "internal"
     data = {"settings.yaml": "defaults: {class: public}\n"}
     settings(as_yaml({"apiVersion": "v1", "kind": "ConfigMap", "data": data}))
-    assert class_in(run("render", "-", stdin=GOOD).out) == "public"
+    assert class_in(run("render", "-", "--settings", path, stdin=GOOD).out) == "public"
 
 
 IN_QUOTES = "; put it in quotes"

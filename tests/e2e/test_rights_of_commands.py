@@ -85,8 +85,8 @@ def serve(plane: ControlPlane, team: Stage) -> None:
     asked = {"ingress/http": "true", "ingress/host": "blog.example.com", "ingress/tls-secret": "blog"}
     service = team.create_service("blog", asked)
     owner = {"apiVersion": "v1", "kind": "Service", "name": "blog", "uid": service["metadata"]["uid"]}
-    rendered = run(plane, "render", "-n", TEAM, "-o", "json")
-    for made in json.loads(rendered.stdout)["items"]:
+    rendered = run(plane, "render", "-n", TEAM)
+    for made in yaml.safe_load_all(rendered.stdout):
         if made["metadata"]["name"] == "blog":
             made["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
             made["metadata"].setdefault("annotations", {})[DECORATOR] = CONTROLLER

@@ -12,7 +12,6 @@ from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import Item, of_kind, read_files
 from ingress_manager.commands.reading.settings import policy_of, settings_of_cluster, settings_of_file
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import FILE_VARIABLE
 
 Options = tuple[Callable[[Any], Any], ...]
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -84,8 +83,6 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
         name,
         "settings",
         metavar="FILE",
-        envvar=FILE_VARIABLE,
-        show_envvar=True,
         help=f"The settings file, or a ConfigMap with it. Without this option: {without}.",
     )
 
