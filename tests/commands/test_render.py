@@ -13,7 +13,7 @@ from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.reading.settings import RESOURCE
 from ingress_manager.commands.render import rendered
-from tests.commands.commands import DEFAULTS, Cluster, listing, run, settings_on_a_cluster
+from tests.commands.commands import DEFAULTS, Cluster, listing, put, run, settings_on_a_cluster
 from tests.core.test_cases import ONE_OF_EACH
 from tests.golden import Case
 
@@ -120,6 +120,8 @@ def test_what_cannot_be_read_ends_the_command(tmp_path: Path) -> None:
 SERVICES = {"services": listing(service({"ingress/http": "true"}))}
 CLUSTER = {**SERVICES, **settings_on_a_cluster("defaults: {class: internal}\n")}
 WHERE = "ConfigMap ingress-manager/ingress-manager-settings-abc"
+WEBHOOK = ("items", 0, "spec", "hooks", "sync", "webhook")
+NO_HOOK = "no DecoratorController leads to a hook; --settings FILE names them"
 
 
 def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) -> None:
@@ -146,7 +148,10 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
             {"configmap/ingress-manager-settings-abc": {"kind": "ConfigMap", "metadata": {"name": "a"}}},
             "With the settings of the ConfigMap default/a.\n",
         ),
-        ({RESOURCE: listing()}, "no DecoratorController leads to a hook; --settings FILE names them"),
+        ({RESOURCE: listing()}, NO_HOOK),
+        ({RESOURCE: put(CLUSTER[RESOURCE], ("items", 0, "metadata", "name"), "acme")}, NO_HOOK),
+        ({RESOURCE: put(CLUSTER[RESOURCE], WEBHOOK, {"url": "http://127.0.0.1:8080/sync"})}, NO_HOOK),
+        ({RESOURCE: put(CLUSTER[RESOURCE], (*WEBHOOK, "service", "name"), "--all")}, NO_HOOK),
         (settings_on_a_cluster("", "tools", "hook"), "With the settings of the ConfigMap tools/hook-settings-abc.\n"),
         (settings_on_a_cluster("\npaused: 1\n"), f"{WHERE}:2: paused: must be true or false, not a whole number\n"),
     ],

@@ -1,13 +1,8 @@
-"""`ingress-manager settings`: whether the hook would start with a file. And whose settings other commands take."""
+"""`ingress-manager settings`: whether the hook would start with a file."""
 
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.reading.settings import RESOURCE, Installation, named_by
-from tests.commands.commands import put, run, settings_on_a_cluster
+from tests.commands.commands import run
 
 GOOD = (
     "limits: {hosts: ['*.{namespace}.example.com']}\n"
@@ -50,23 +45,3 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     assert (ended.status, ended.out, "No such file or directory" in ended.err) == (2, "", True)
     path.write_bytes(b"\xff")
     assert run("settings", path) == (1, "", f"{path}:1: is not UTF-8 text\n")
-
-
-# The installation is found by what it is, under any name.
-
-HOOK = settings_on_a_cluster("defaults: {class: internal}\n", "tools", "hook")
-[CONTROLLER] = HOOK[RESOURCE]["items"]
-WEBHOOK = ("spec", "hooks", "sync", "webhook")
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "found"),
-    [
-        (("metadata", "name"), "ingress-manager", Installation("tools", "hook")),
-        (WEBHOOK, {"url": "http://127.0.0.1:8080/sync"}, None),
-        ((*WEBHOOK, "service", "name"), "--all", None),
-        (("metadata", "name"), "acme", None),
-    ],
-)
-def test_the_controller_names_the_service_of_its_hook(path: tuple[str, ...], value: Any, found: Any) -> None:
-    assert named_by([Item(put(CONTROLLER, path, value))]) == found
