@@ -7,7 +7,7 @@ services   the Services by their names, as tests/dumps.py has them; if there are
 beside     other Ingresses, likewise
 ingress    the Ingress, likewise; it has the name of the case, and the path / of the host CASE.example.com, which leads
            to the Service of that name, unless stated
-settings   the administrator's settings, if they aren't those of settings.yaml
+settings   the administrator's settings, if they aren't SETTINGS
 accept     the fields that may change
 becomes    what becomes of it; written by `make cases`
 
@@ -31,16 +31,11 @@ from tests import dumps, golden
 from tests.golden import Case
 
 FOLDER = golden.TESTS / "commands/adopt"
-TABLE, SETTINGS = FOLDER / "cases.yaml", FOLDER / "settings.yaml"
+SETTINGS = "{defaults: {class: nginx}, limits: {pathTypes: [Prefix, Exact, ImplementationSpecific]}}"
+"""Those of all cases that have none of their own."""
+
 PRINTED = ("hosts", "several-services-of-other-names")
 """The cases of which the table has all that is printed: an Ingress that stays, and one that goes."""
-
-FIELDS = ["why", "services", "beside", "ingress", "settings", "accept", "becomes"]
-
-
-def cases() -> dict[str, Case]:
-    """Return the cases by their names."""
-    return {case.name: case for case in golden.read(TABLE)}
 
 
 def objects(case: Case) -> list[Object]:
@@ -60,7 +55,7 @@ def adoptable(case: Case) -> tuple[list[Item], list[Item], Policy, list[str]]:
     items = read(json.dumps({"kind": "List", "items": objects(case)})).items
     for number, item in enumerate(items, start=1):
         item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
-    policy = parse(case.settings or SETTINGS.read_text(encoding="utf-8"))
+    policy = parse(case.settings or SETTINGS)
     return items, of_kind(items, INGRESS)[-1:], policy, case.stated.get("accept", [])
 
 

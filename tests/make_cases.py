@@ -43,9 +43,9 @@ BECOMES = re.compile(r"^  becomes:.*\n(?:  [- ].*\n|\n(?=\n*  ))*", re.MULTILINE
 WIDTH, FLOW = 104, 86
 """Characters of a line that `make cases` writes, without its indentation; the latter if it holds several things."""
 
-FIELDS = ["why", "settings", "new", "forms", "objects", "becomes"]
+FIELDS = ["why", "services", "beside", "ingress", "settings", "accept", "new", "forms", "objects", "becomes"]
 """Those of a case of a command, whose objects are as tests/dumps.py says; `new` are the settings to look ahead to, and
-`forms` those in which it is printed beside the table."""
+`forms` those in which it is printed beside the table. Of `adopt`, tests/adoptions.py says the others."""
 
 
 def released(case: Case) -> dict[str, str]:
@@ -104,6 +104,7 @@ COMMANDS: dict[Path, Callable[[Case], Any]] = {
     UNINSTALLS: uninstalled,
     AUDITS: audited,
     STATUSES: status_of,
+    adoptions.FOLDER: adoptions.becomes,
 }
 """The folders with tables of cases of commands, and what says what becomes of each case."""
 
@@ -192,7 +193,6 @@ def main() -> None:
     for folder, becomes in ({golden.CASES: lambda case: case.becomes} | COMMANDS).items():
         for table in sorted(folder.glob("*.yaml")):
             sys.stdout.writelines(update(table, becomes))
-    sys.stdout.writelines(update(adoptions.TABLE, adoptions.becomes))
     if reason := test_chart.lacking():
         print(reason)  # noqa: T201
     else:

@@ -14,7 +14,7 @@ from ingress_manager.commands.plans.plan import Plan, apply_option, perform
 from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, remains, touch, unseen
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
 from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, about, of_kind
-from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, named, read_named, with_source
+from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, read_named, with_source
 from ingress_manager.commands.view.managed import copied_from, is_made_for, keys_of
 from ingress_manager.core.annotations import is_on
 from ingress_manager.core.entrances import by_entrance, entrance_of, ingress_of
@@ -48,15 +48,15 @@ def release(
       ingress-manager release team-a/shop.internal
     """  # noqa: D301 - \b keeps click from joining lines
     # No Service's name has a dot.
-    asked = [name.partition(".")[::2] for name in names]
+    asked = dict.fromkeys(name.partition(".")[::2] for name in names)
     items, services = read_named(source, SERVICE, [service for service, _ in asked])
     for namespace in sorted({item.namespace for item in services}):
         # Whoever can't see them must not release their Service: they would be deleted.
         for resource in OF_GATEWAY_API:
             items += source.kubectl.get_if_known(resource, f"--namespace={namespace}")
     plans = [
-        release_of(named(items, SERVICE, service, source.namespace), items, entrance or None, events=not without_event)
-        for service, entrance in dict.fromkeys(asked)
+        release_of(service, items, entrance or None, events=not without_event)
+        for service, (_, entrance) in zip(services, asked, strict=True)
     ]
     context.exit(1 if perform(source.kubectl, plans, apply=apply) else 0)
 

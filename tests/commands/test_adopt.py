@@ -25,17 +25,17 @@ from ingress_manager.core.entrances import by_entrance
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.settings import parse
-from tests import adoptions, golden
+from tests import adoptions, golden, make_cases
 from tests.commands.commands import DEFAULTS, Cluster, Ended, event, listing, run
 
-ADOPTIONS = adoptions.cases()
+ADOPTIONS = {case.name: case for case in golden.cases_in(adoptions.FOLDER)}
 
 
 @pytest.mark.parametrize("case", ADOPTIONS.values(), ids=lambda case: case.name)
 def test_what_becomes_of_an_ingress_is_as_the_case_says(case: golden.Case) -> None:
     becomes = case.stated["becomes"]
     assert adoptions.becomes(case) == becomes
-    assert [*case.stated] == [field for field in adoptions.FIELDS if field in case.stated]
+    assert [*case.stated] == [field for field in make_cases.FIELDS if field in case.stated]
     assert ("refused" in becomes) == case.name.endswith("-refused")
     assert ("accept" in case.stated) >= case.name.endswith("-accepted")
     assert ("refused" in becomes) == (adoptions.printed(case) == "")
@@ -96,7 +96,7 @@ def test_each_limit_is_proposed_or_keeps_no_ingress_out() -> None:
 
 def tightened(case: golden.Case) -> dict[str, Any]:
     """Return the settings of a case, whose limits keep nearly everything out."""
-    stated: dict[str, Any] = yaml.safe_load(case.settings or adoptions.SETTINGS.read_text())
+    stated: dict[str, Any] = yaml.safe_load(case.settings or adoptions.SETTINGS)
     default = parse(yaml.safe_dump(stated)).defaults.ingress_class
     classes = {"classes": [default]} if default else {}
     losses = {key: value for key, value in stated.get("limits", {}).items() if key == "acceptedLosses"}
@@ -268,7 +268,7 @@ BACK = "kubectl annotate --namespace=team-a --context=there -- service hosts ing
 
 @pytest.fixture
 def path(settings: Callable[[str], Path]) -> Path:
-    return settings(adoptions.SETTINGS.read_text())
+    return settings(adoptions.SETTINGS)
 
 
 @pytest.fixture

@@ -149,7 +149,7 @@ def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[list[It
     namespaces = {name.rpartition("/")[0] or source.namespace for name in names}
     sources = [source] if source.files else [replace(source, namespace=each) for each in sorted(namespaces, key=str)]
     items = [item for each in sources for item in each.read(RESOURCES, "--show-managed-fields")]
-    return items, [named(items, kind, name, source.namespace) for name in dict.fromkeys(names)]
+    return items, [named(items, kind, name, source.namespace) for name in names]
 
 
 def named(items: Iterable[Item], kind: str, name: str, namespace: str | None) -> Item:

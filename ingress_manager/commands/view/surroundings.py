@@ -59,13 +59,11 @@ class Surroundings:
     def take(self, items: Iterable[Item]) -> None:
         """Add what belongs to the surroundings."""
         for item in items:
-            kind = item.kind
-            if kind in RESOURCES:
-                self.items[kind, item.name if kind == CLASS else item.full_name] = item
-            if kind == SLICE:
-                self.slices.setdefault(f"{item.namespace}/{item.labels.get('kubernetes.io/service-name')}", []).append(
-                    item
-                )
+            if item.kind in RESOURCES:
+                self.items[item.kind, item.name if item.kind == CLASS else item.full_name] = item
+            if item.kind == SLICE:
+                service = f"{item.namespace}/{item.labels.get('kubernetes.io/service-name')}"
+                self.slices.setdefault(service, []).append(item)
 
 
 def is_ready(slice_: Item) -> bool:
