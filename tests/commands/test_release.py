@@ -7,16 +7,15 @@ tests/commands/uninstall has objects, and what is printed of them.
 import itertools
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from devcluster.build import REPOSITORY
-from devcluster.sync_requests import as_created, service
+from devcluster.sync_requests import Object
 from ingress_manager.commands.plans.steps import MOST_NAMES, MOVING
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.uninstall import CLUSTER_WIDE, CONTROLLERS, OURS
-from tests import golden
+from tests import dumps, golden
 from tests import make_cases as cases
 from tests.commands.commands import HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, event, listing, run
 from tests.commands.commands import settings_on_a_cluster as installed
@@ -24,30 +23,22 @@ from tests.golden import Case
 from tests.manifests.objects import built, rendered
 
 CASES = [(folder, case) for folder in (cases.RELEASES, cases.UNINSTALLS) for case in golden.cases_in(folder)]
-SHOP = service({"ingress/http": "true", "ingress/host": "shop.example.com"})
+SERVICE: Object = {"Service": {"host": "shop.example.com"}}
+SHOP, MADE = dumps.objects([SERVICE | {"Ingress": {}}])
 ABSENT = "Ingress team-a/shop isn't there yet"
-
-
-def managed(name: str = "shop", **annotations: str) -> dict[str, Any]:
-    """Return an Ingress as Metacontroller makes it for the Service shop."""
-    metadata = {"name": name, "namespace": "team-a"}
-    made: dict[str, Any] = as_created(
-        {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata}, SHOP
-    )
-    made["metadata"]["annotations"] |= annotations
-    return made
 
 
 @pytest.fixture(autouse=True)
 def there(cluster: Cluster) -> None:
     """A cluster with the Service shop and its Ingress, which knows neither HTTPRoutes nor Metacontroller's kinds."""
     before, after = (event(SHOP, ABSENT, metadata={"name": "a", "resourceVersion": version}) for version in "12")
-    cluster.says({"events": [listing(before), listing(after)], "ingress": managed()}, UNKNOWN_KIND)
-    has(cluster, SHOP, managed())
+    cluster.says({"events": [listing(before), listing(after)], "ingress": MADE}, UNKNOWN_KIND)
+    has(cluster, SERVICE | {"Ingress": {}})
 
 
-def has(cluster: Cluster, *objects: dict[str, Any]) -> None:
-    """Let a cluster have other Services and Ingresses."""
+def has(cluster: Cluster, *items: Object) -> None:
+    """Let a cluster have other Services and Ingresses, which are as tests/dumps.py has them."""
+    objects = dumps.objects([*items])
     services, ingresses = ([each for each in objects if each["kind"] == kind] for kind in ("Service", "Ingress"))
     found = {"services": services, "ingresses": ingresses, "services,ingresses": objects}
     cluster.answers |= {kind: listing(*each) for kind, each in found.items()}
@@ -66,7 +57,7 @@ def test_what_is_printed_is_as_the_case_says(folder: Path, case: Case) -> None:
 
 def test_one_entrance_is_released_and_the_others_stay(cluster: Cluster) -> None:
     own = {"ingress/http": "true", "internal.ingress/http": "true", "internal.ingress/host": "a.example.com"}
-    has(cluster, service(own), managed(), managed(name="shop.internal"))
+    has(cluster, {"Service": {"annotations": own}, "Ingress": {}}, {"Ingress": {"of": "shop", "name": "shop.internal"}})
     ended = run("release", "shop.internal", "-n", "team-a")
     assert (ended.status, ended.out.splitlines()[0], ended.err) == (0, "# team-a/shop.internal", "")
     changed = [words[words.index("--") + 1 :] for words in commands(ended.out) if words[1] in {"patch", "annotate"}]
@@ -84,7 +75,7 @@ def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
         *("get services,ingresses", f"get {HTTPROUTES}", f"get {LISTENERSETS}", "patch ingress"),
         *("get events", "annotate service", "get events", "annotate service", "get ingress"),
     ]
-    has(cluster, SHOP)
+    has(cluster, SERVICE)
     assert run("release", "team-a/shop", "--apply").out.endswith("team-a/shop is released.\n")
 
 
@@ -97,7 +88,7 @@ def test_nothing_is_taken_off_the_service_before_metacontroller_has_let_go(clust
     assert "`ingress-manager release --without-event` gives it time" in ended.err
     assert "To go back:\n" in ended.err
     assert "  ingress-manager adopt team-a/shop --apply\n" in ended.err
-    cluster.answers["ingress"] = managed() | {"spec": {}}
+    cluster.answers["ingress"] = MADE | {"spec": {}}
     ended = run("release", "team-a/shop", "--apply", "--without-event")
     assert (ended.status, "not seen that Ingress team-a/shop is as planned" in ended.err) == (2, True)
 
@@ -116,7 +107,8 @@ def test_what_cannot_be_seen_is_not_taken_for_nothing(command: tuple[str, ...], 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_command_line_names_no_more_than_kubectl_does_at_once(more: int, cluster: Cluster) -> None:
     """Two hundred would take forty seconds."""
-    has(cluster, *(managed(name=f"shop-{number}") for number in range(MOST_NAMES + more)))
+    names = [f"shop-{number}" for number in range(MOST_NAMES + more)]
+    has(cluster, SERVICE, *({"Ingress": {"of": "shop", "name": name}} for name in names))
     assert ("--filename=-" in run("uninstall", "--remove").out) == bool(more)
 
 
@@ -136,9 +128,8 @@ def test_all_that_was_installed_is_removed() -> None:
 
 def test_what_was_copied_goes_from_its_service_where_the_ingress_stays(cluster: Cluster) -> None:
     key = "nginx.ingress.kubernetes.io/proxy-body-size"
-    blog = service(own := {"ingress/http": "true", key: "8m"})
-    blog["metadata"] |= {"name": "blog", "uid": "2"}
-    has(cluster, service(own), blog, managed(**{key: "8m"}))
+    own = {"annotations": {"ingress/http": "true", key: "8m"}}
+    has(cluster, {"Service": own, "Ingress": {"annotations": {key: "8m"}}}, {"Service": {"name": "blog"} | own})
     printed = run("uninstall", "--keep").out
     assert f"\nkubectl annotate --namespace=team-a -- service shop ingress/http- {key}- {MOVING}-\n" in printed
     assert f"\nkubectl annotate --namespace=team-a -- service blog ingress/http- {MOVING}-\n" in printed
