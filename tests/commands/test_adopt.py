@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster.sync_requests import as_created
 from ingress_manager.commands.adopt.adoption import Adoption, adopt
 from ingress_manager.commands.adopt.command import NEEDED
 from ingress_manager.commands.adopt.needed import entries, find_needs
@@ -25,7 +24,7 @@ from ingress_manager.core.entrances import by_entrance
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.settings import parse
-from tests import adoptions, golden, make_cases
+from tests import adoptions, dumps, golden, make_cases
 from tests.commands.commands import DEFAULTS, Cluster, Ended, event, listing, run
 
 ADOPTIONS = {case.name: case for case in golden.cases_in(adoptions.FOLDER)}
@@ -209,9 +208,9 @@ def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() ->
 
 
 def test_an_ingress_that_is_ingress_managers_already_is_left_alone() -> None:
-    service, ingress = objects()["items"]
-    ended = run("adopt", "team-a/hosts", "-f", "-", stdin=json.dumps(listing(service, as_created(ingress, service))))
-    assert ended == (0, "", f"{DEFAULTS}team-a/hosts: is ingress-manager's already\n")
+    dump = listing(*dumps.objects([{"Service": {}, "Ingress": {}}]))
+    ended = run("adopt", "team-a/shop", "-f", "-", stdin=json.dumps(dump))
+    assert ended == (0, "", f"{DEFAULTS}team-a/shop: is ingress-manager's already\n")
 
 
 @pytest.mark.parametrize(

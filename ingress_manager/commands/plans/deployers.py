@@ -33,12 +33,11 @@ class Deployer(NamedTuple):
 
 HELM = ("meta.helm.sh/release-name", "helm.toolkit.fluxcd.io/name")
 ARGO_CD = ("argocd.argoproj.io/instance", "argocd.argoproj.io/tracking-id", "argocd-controller")
+FLUX = ("kustomize.toolkit.fluxcd.io/name",)
 DEPLOYERS = (
     Deployer("Helm", "the chart", "helm.sh/resource-policy=keep", HELM),
     Deployer("Argo CD", "Git", "argocd.argoproj.io/sync-options=Prune=false", ARGO_CD),
-    Deployer(
-        *("Flux", "Git", "kustomize.toolkit.fluxcd.io/prune=disabled", ("kustomize.toolkit.fluxcd.io/name",)), True
-    ),
+    Deployer("Flux", "Git", "kustomize.toolkit.fluxcd.io/prune=disabled", FLUX, takes_off=True),
     Deployer("kubectl apply", "the manifests", "", ("kubectl.kubernetes.io/last-applied-configuration", "kubectl")),
 )
 

@@ -64,14 +64,8 @@ def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
 
 def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
     """Return the metadata, for a merge patch, that make an object which is nobody's that of a Service."""
-    reference = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "name": service.name,
-        "uid": service.metadata.get("uid"),
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    reference = {"apiVersion": "v1", "kind": "Service", "name": service.name, "uid": service.metadata.get("uid")}
+    reference |= {"controller": True, "blockOwnerDeletion": True}
     annotations: dict[str, Any] = {DECORATOR: CONTROLLER}
     if LAST_APPLIED in item.annotations:
         # A record from an earlier time: Metacontroller would remove the fields that only this record has.
