@@ -41,13 +41,14 @@ def objects(found: Read) -> list[Any]:
     ("text", "found"),
     [
         ("- 1\n- 2\n---\ntext\n---\n", []),
+        ("{apiVersion: serving.knative.dev/v1, kind: Service}\n", []),
         ("{a: [b], c: 'd'}\n", [{"a": ["b"], "c": "d"}]),
         (f"a: [{FLAT}]\n", [{"a": [[]] * DEEPEST}]),
         ("{1: a, ~: b, true: c, 1.5: {on: d}}\n", [{"1": "a", "~": "b", "true": "c", "1.5": {"on": "d"}}]),
         ('{"kind": "ServiceList", "apiVersion": "v1", "items": [{"metadata": {"name": "shop"}}]}',
          [{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}}]),
     ],
-    ids=["no object", "braces", "brackets", "keys", "a typed list"],
+    ids=["no object", "a Service of another API", "braces", "brackets", "keys", "a typed list"],
 )  # fmt: skip
 def test_what_is_read(text: str, found: list[Any]) -> None:
     assert objects(read(text, "f")) == found
