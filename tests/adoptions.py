@@ -12,8 +12,8 @@ accept     the fields that may change
 becomes    what becomes of it; written by `make cases`
 
 What becomes of it has the steps, without what goes without saying. `as usual` is that the Service is annotated with
-the host alone, and that the Ingress gets its owner, and changes in nothing else. Of some cases, `printed` has all of
-it, and what is waited for. There are `notes`, and what it is `refused` for.
+the host alone, and that the Ingress gets its owner, and changes in nothing else. Where `forms` say so, `printed` has
+all of it, and what is waited for. There are `notes`, and what it is `refused` for.
 """
 
 import json
@@ -33,9 +33,6 @@ from tests.golden import Case
 FOLDER = golden.TESTS / "commands/adopt"
 SETTINGS = "{defaults: {class: nginx}, limits: {pathTypes: [Prefix, Exact, ImplementationSpecific]}}"
 """Those of all cases that have none of their own."""
-
-PRINTED = ("hosts", "several-services-of-other-names")
-"""The cases of which the table has all that is printed: an Ingress that stays, and one that goes."""
 
 
 def objects(case: Case) -> list[Object]:
@@ -68,7 +65,7 @@ def becomes(case: Case) -> Object:
     found = {
         "into": [] if [*adoption.becomes] == [adoption.item.full_name] else [*adoption.becomes],
         "steps": "as usual" if steps == usual else steps,
-        "printed": printed(case) if case.name in PRINTED else "",
+        "printed": printed(case) if "forms" in case.stated else "",
         "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
         "refused": [each.told if each.about == adoption.item.full_name else str(each) for each in adoption.messages],
     }
