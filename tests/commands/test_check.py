@@ -23,7 +23,7 @@ from ingress_manager.commands.check import hook
 from ingress_manager.commands.check.provided import NEVER, Right
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.rights import Where, rights_of
+from ingress_manager.commands.reading.rights import rights_of
 from ingress_manager.commands.view.certificates import NOT_INSTALLED
 from tests.commands.commands import Cluster, listing, run
 from tests.manifests.objects import rendered
@@ -154,7 +154,7 @@ def test_it_says_that_all_is_well() -> None:
     assert ended.out.endswith("\n\nAll is well: 10 ok.\n")
 
 
-@pytest.mark.parametrize("resource", [each.right.split()[-1] for each in rights_of("check", *Where)])
+@pytest.mark.parametrize("resource", [each.right.split()[-1] for each in rights_of("check")])
 def test_what_may_not_be_read_is_unknown_and_no_other_finding(resource: str, cluster: Installed) -> None:
     failed = {
         "Event shop message": "sync hook failed: http error: connection refused",

@@ -17,7 +17,7 @@ from devcluster.build import REPOSITORY
 from devcluster.programs import find_kubectl
 from ingress_manager.commands import printing
 from ingress_manager.commands.main import commands
-from ingress_manager.commands.reading.rights import Where, rights_of
+from ingress_manager.commands.reading.rights import rights_of
 from tests.commands.commands import run
 
 BIN = Path(sys.executable).parent
@@ -53,8 +53,8 @@ def test_every_help_has_examples_that_commands_take_and_says_the_exit_status_and
             commands.commands[name].make_context(name, words, group).close()
     # That these are right is shown on a cluster: tests/e2e.
     _, _, lines = text.partition("Rights that it needs on a cluster")
-    assert bool(lines) == bool(rights_of(command, *Where))
-    for right in rights_of(command, *Where):
+    assert bool(lines) == bool(rights_of(command))
+    for right in rights_of(command):
         assert re.search(rf"^ +{right.right.partition('.')[0]} .*{re.escape(right.purpose)}$", lines, re.MULTILINE)
 
 
@@ -117,4 +117,4 @@ def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
 
 
 def test_the_pages_that_name_the_rights_of_another_command_need_no_others() -> None:
-    assert rights_of("status", *Where) == rights_of("audit", *Where)
+    assert rights_of("status") == rights_of("audit")

@@ -17,7 +17,7 @@ from devcluster.control_plane import ControlPlane
 from devcluster.overlay import kustomize
 from devcluster.programs import gateway_api_crds
 from devcluster.story import Stage
-from ingress_manager.commands.reading.rights import RIGHTS, Where, rights_of
+from ingress_manager.commands.reading.rights import RIGHTS, rights_of
 from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.core.kubernetes import DECORATOR
 from tests.e2e.conftest import bare_plane
@@ -31,7 +31,7 @@ READERS = "readers"
 USERS = f"system:serviceaccount:{READERS}:"
 """What the API server calls each of them, before its name."""
 
-IN = {Where.READ: TEAM, Where.GATEWAYS: "web", Where.HOOK: HOOK, Where.ALL: None}
+IN = {"each namespace": TEAM, "the Gateways' namespaces": "web", "the hook's namespace": HOOK, "the cluster": None}
 ARGUMENTS = {
     "adopt": [f"{TEAM}/theirs"],
     "audit": ["-n", TEAM],
@@ -103,7 +103,7 @@ class One(NamedTuple):
 
 def ones(command: str) -> list[One]:
     """Return the rights of a command without options, one by one."""
-    rights = [(each.right.split(), where) for where in Where for each in rights_of(command, where) if not each.option]
+    rights = [(each.right.split(), where) for where in RIGHTS for each in rights_of(command, where) if not each.option]
     return [One(verb, resource, IN[where]) for (*verbs, resource), where in rights for verb in verbs]
 
 

@@ -18,7 +18,7 @@ from hooks import admission_conf, gunicorn_conf
 from hooks.app import create_webhook
 from hooks.settings_file import SettingsFile
 from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AtGateway
-from ingress_manager.commands.reading.rights import Where, rights_of
+from ingress_manager.commands.reading.rights import rights_of
 from ingress_manager.core.policy import Defaults, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
 from ingress_manager.core.vocabulary import NGINX
@@ -242,7 +242,7 @@ def granted(rules: Iterable[Object]) -> set[tuple[str, str]]:
     }
 
 
-def needed(commands: Iterable[str], *where: Where) -> set[tuple[str, str]]:
+def needed(commands: Iterable[str], *where: str) -> set[tuple[str, str]]:
     """Return what commands need there, with the options that write."""
     rights = (each.right.split() for command in commands for each in rights_of(command, *where))
     return {(verb, resource) for *verbs, resource in rights for verb in verbs}
@@ -252,9 +252,10 @@ def test_who_looks_gets_what_the_commands_need_and_may_write_nothing_and_see_no_
     cluster_wide = granted(find("manifests", "ClusterRole", "ingress-manager-viewer")["rules"])
     # kubectl gets one of what it may list, which tells nobody more.
     lists = {("get", resource) for verb, resource in cluster_wide if verb == "list"}
-    assert cluster_wide == (needed(LOOKING, Where.READ, Where.GATEWAYS, Where.ALL) - LEFT_OUT) | lists
+    reading = needed(LOOKING, "each namespace", "the Gateways' namespaces", "the cluster")
+    assert cluster_wide == (reading - LEFT_OUT) | lists
     beside_the_hook = granted(find("manifests", "Role")["rules"])
-    assert beside_the_hook == needed(LOOKING, Where.HOOK) - LEFT_OUT
+    assert beside_the_hook == needed(LOOKING, "the hook's namespace") - LEFT_OUT
     to_view = granted(find("manifests", "ClusterRole", "ingress-manager-aggregate-to-view")["rules"])
     everything = cluster_wide | beside_the_hook | to_view
     assert {verb for verb, _ in everything - {QUESTION}} == {"get", "list", "watch"}
@@ -268,7 +269,7 @@ def test_who_looks_gets_what_the_commands_need_and_may_write_nothing_and_see_no_
 def test_the_mover_of_the_page_has_what_adopt_and_release_need_and_no_more() -> None:
     roles = yaml.safe_load_all((REPOSITORY / "docs/commands/examples/mover.yaml").read_text(encoding="utf-8"))
     namespace, beside_the_hook = (granted(role["rules"]) for role in roles)
-    assert namespace == needed(("adopt", "release"), Where.READ)
+    assert namespace == needed(("adopt", "release"), "each namespace")
     # By the hook's name; to look for it takes rights to the whole cluster.
     assert beside_the_hook == {("get", "deployments.apps"), ("get", "configmaps")}
 

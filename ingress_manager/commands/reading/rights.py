@@ -3,22 +3,10 @@
 Sources: what each command asks kubectl for, and Kubernetes' RBAC, which names rights by verb and resource.
 """
 
-from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 import yaml
-
-
-class Where(StrEnum):
-    """Where a right is needed."""
-
-    READ = "each namespace"
-    """Each that is read."""
-
-    GATEWAYS = "the Gateways' namespaces"
-    HOOK = "the hook's namespace"
-    ALL = "the cluster"
 
 
 class Right(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,21 +22,21 @@ class Right(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 RIGHTS = msgspec.convert(
-    yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")), dict[Where, list[Right]]
+    yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")), dict[str, list[Right]]
 )
-"""With `-f`, a command that takes it needs none."""
+"""By where they are needed. With `-f`, a command that takes it needs none."""
 
 
-def rights_of(command: str, *places: Where) -> list[Right]:
-    """Return the rights that a command takes there."""
-    return [each for where in places for each in RIGHTS[where] if command in each.commands]
+def rights_of(command: str, *places: str) -> list[Right]:
+    """Return the rights that a command takes in some places; if none is named, in all."""
+    return [each for where in places or RIGHTS for each in RIGHTS[where] if command in each.commands]
 
 
 def told(command: str) -> str:
     """Return the rights of a command as its help shows them; empty where it needs none."""
-    width = max((len(each.right.partition(".")[0]) for each in rights_of(command, *Where)), default=0)
+    width = max((len(each.right.partition(".")[0]) for each in rights_of(command)), default=0)
     lines = []
-    for where in Where:
+    for where in RIGHTS:
         found = rights_of(command, where)
         lines += [f"  In {where}:"] if found else []
         for each in found:
