@@ -20,9 +20,6 @@ from ingress_manager.commands.settings import settings
 from ingress_manager.commands.status.command import status
 from ingress_manager.commands.uninstall import uninstall
 
-PLUGIN = "kubectl-ingress_manager"
-"""The name under which kubectl finds it: a plugin's file has _ for - in the plugin's name."""
-
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(package_name="ingress-manager", message="%(package)s %(version)s")
@@ -56,5 +53,7 @@ def main() -> None:
     # A command reads, decides, prints and ends. Looking again and again through all that it has read for what could be
     # thrown away would take a third of its time, more with each object.
     gc.disable()
-    name = "kubectl ingress-manager" if Path(sys.argv[0]).name == PLUGIN else "ingress-manager"
+    # kubectl finds a plugin by its file, which has _ for - in the plugin's name.
+    is_plugin = Path(sys.argv[0]).name == "kubectl-ingress_manager"
+    name = "kubectl ingress-manager" if is_plugin else "ingress-manager"
     commands(prog_name=name, complete_var="_INGRESS_MANAGER_COMPLETE")

@@ -14,8 +14,6 @@ from ingress_manager.core.entrances import without_effect
 from ingress_manager.core.kubernetes import NOTHING, Object
 from ingress_manager.core.policy import Policy
 
-NO_SERVICE = 2
-
 
 @click.command(short_help="Print the Ingresses that Services become.")
 @with_source(PATHS, *ALL_OBJECTS, *SETTINGS)
@@ -51,7 +49,7 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
     is_empty = not wrong and not of_kind(items, SERVICE)
     if is_empty:
         note("There is no Service in what was read.")
-    context.exit(1 if wrong else NO_SERVICE if is_empty and not allow_empty else 0)
+    context.exit(1 if wrong else 2 if is_empty and not allow_empty else 0)
 
 
 class Rendered(NamedTuple):

@@ -27,9 +27,6 @@ CLUSTER_WIDE = (
 OURS = "--selector=app.kubernetes.io/name in (ingress-manager, ingress-manager-admission)"
 """The labels of all that manifests/ and metacontroller/ install, and the chart."""
 
-WHOLE = "--cascade=foreground"
-"""With it kubectl waits until the Pods are gone, too."""
-
 GOING = ("--ignore-not-found", "--wait=false")
 """Options with which kubectl deletes many at once. It would wait for one after the other, though nothing needs them."""
 
@@ -79,7 +76,8 @@ def steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = Fals
     namespace, hook = named_by(own) or DEFAULT
     # After a run that was broken off, the cluster may not even know the kind.
     stop = [delete("decoratorcontroller", CONTROLLER)] if own else []
-    stop.append(delete("deployment", hook, options=(f"--namespace={namespace}", WHOLE)))
+    # In the foreground, kubectl waits until the Pods are gone, too.
+    stop.append(delete("deployment", hook, options=(f"--namespace={namespace}", "--cascade=foreground")))
     yield from titled("Stop ingress-manager. What it has made is served on.", stop)
     if keep:
         head = f"Release what it has made, {len(managed)} in all: it stays, also when its Service is deleted."

@@ -17,9 +17,6 @@ from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of, is_entr
 from ingress_manager.core.kubernetes import IngressPaths, IngressRule, IngressSpec
 from ingress_manager.core.policy import Policy
 
-NOT_YET = "not born yet"
-"""Sorts what is about to be made behind any time."""
-
 
 class Around:
     """What is there beside an Ingress, and what may be. What a plan is about to make is added, for those after it."""
@@ -47,7 +44,8 @@ class Around:
         if asked.full_name in self.ingresses:
             self.ingresses[asked.full_name] = True
         else:
-            metadata = asked.ingress["metadata"] | {"creationTimestamp": NOT_YET}
+            # A word sorts it behind all that has a time.
+            metadata = asked.ingress["metadata"] | {"creationTimestamp": "not born yet"}
             self.add(Item(asked.ingress | {"metadata": metadata}), is_ours=True)
 
 
