@@ -79,12 +79,8 @@ class Source:
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
     """Return the option that names the settings file. `without` says which settings hold when it isn't given."""
-    return click.option(
-        name,
-        "settings",
-        metavar="FILE",
-        help=f"The settings file, or a ConfigMap with it. Without this option: {without}.",
-    )
+    told = f"The settings file, or a ConfigMap with it. Without this option: {without}."
+    return click.option(name, "settings", metavar="FILE", help=told)
 
 
 ONE_NAMESPACE = click.option(
