@@ -67,7 +67,8 @@ def stored(*objects: Object) -> dict[str, Any]:
 
 def event(service: Object, message: str, **fields: Any) -> Object:
     """Return the Event by which Metacontroller tells why it didn't make what a Service asks for."""
-    short = {"of": service["metadata"]["name"], "message": message, "at": "2026-01-01T04:00:00Z"}
+    name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
+    short = {"of": name, "namespace": namespace, "message": message, "at": "2026-01-01T04:00:00Z"}
     return dumps.event(short, [service]) | fields
 
 
