@@ -139,7 +139,8 @@ def denial(service: Service, refused: Refused) -> dict[str, object]:
 def is_denied(request: Request, refused: Refused, policy: Policy) -> bool:
     """Return whether a change makes the Service one that is refused, or one with more problems than before.
 
-    What was wrong before stays allowed: somebody may have to change something else, or correct one thing at a time.
+    What was wrong before stays allowed: somebody may have to change something else, or correct one thing at a time,
+    which may have hidden other mistakes.
     """
     if bytes(request.old_object) == b"null":
         return True
@@ -147,4 +148,12 @@ def is_denied(request: Request, refused: Refused, policy: Policy) -> bool:
         old = refusal_of(decide(_services.decode(request.old_object), NOTHING, policy))
     except UNREADABLE:
         return False
-    return old is None or len(refused.problems) + refused.more > len(old.problems) + old.more
+    if old is None:
+        return True
+    has_more = len(refused.problems) + refused.more > len(old.problems) + old.more
+    return has_more and kinds_of(old) <= kinds_of(refused)
+
+
+def kinds_of(refused: Refused) -> set[tuple[str, Reason]]:
+    """Return which annotations are wrong, each with the reason."""
+    return {(problem.annotation, problem.reason) for problem in refused.problems}

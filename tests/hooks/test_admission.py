@@ -15,7 +15,7 @@ from devcluster.sync_requests import Object, body, service, sync_request
 from hooks import sync
 from hooks.admission import LONGEST_WARNING, MOST_WARNINGS, answer
 from ingress_manager.core import settings
-from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.errors import Reason, Refused, SettingsError
 from ingress_manager.core.policy import Admission, NamespaceSettings, Policy
 from ingress_manager.core.vocabulary import is_read_from_services
 from tests import golden
@@ -210,10 +210,10 @@ VALUES: dict[str, list[str | None]] = {
 STATED = st.fixed_dictionaries({}, optional={key: st.sampled_from(values) for key, values in VALUES.items()})
 
 
-def mistakes(new: Object) -> int:
-    """Return how many there are, by what is warned of: the Event counts the same."""
-    told = [each for each in warnings_of(new, WARNING) if "no effect" not in each and "not copied" not in each]
-    return sum(int(more[1]) if (more := MORE.fullmatch(each)) else 1 for each in told)
+def mistakes(new: Object) -> tuple[int, set[tuple[str, Reason]]]:
+    """Return how many there are, as the Event counts them, and which annotations are wrong for which reasons."""
+    refused = sync.answer(body(sync_request(new)), WARNING).refused or Refused([])
+    return len(refused.problems) + refused.more, {(each.annotation, each.reason) for each in refused.problems}
 
 
 @tried(max_examples=300)
@@ -223,10 +223,31 @@ def test_a_change_is_denied_if_and_only_if_it_brings_more_mistakes(
 ) -> None:
     stated = ({key: value for key, value in each.items() if value is not None} for each in (before, before | change))
     old, new = (service(each, type=each.pop("type", "ClusterIP")) for each in stated)
-    assert response_to(review(old), GETTING_WORSE)["allowed"] == (not mistakes(old))
+    (before_count, before_kinds), (count, kinds) = mistakes(old), mistakes(new)
+    assert response_to(review(old), GETTING_WORSE)["allowed"] == (not before_count)
     for policy in (GETTING_WORSE, PAUSED):
-        assert response_to(review(new, old), policy)["allowed"] == (mistakes(new) <= mistakes(old))
+        assert response_to(review(new, old), policy)["allowed"] == (count <= before_count or not before_kinds <= kinds)
     assert response_to(review(new, old), WARNING)["allowed"]
+
+
+HIDDEN = {"ingress/profile": "none-such", "ingress/host": "example.org", "ingress/port": "nope"}
+ROUTES = "[{path: /a, port: nope}, {path: /b, port: no}%s]"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_allowed"),
+    [
+        (HIDDEN, HIDDEN | {"ingress/profile": "fast"}, True),
+        ({"ingress/routes": ROUTES % ", x"}, {"ingress/routes": ROUTES % ""}, True),
+        ({"ingress/host": "A"}, {"ingress/host": "B", "ingress/path": "x"}, False),
+        ({}, {"ingress/host": "A"}, False),
+    ],
+)
+def test_a_correction_is_never_denied_although_it_shows_what_the_mistake_has_hidden(
+    before: dict[str, str], after: dict[str, str], *, is_allowed: bool
+) -> None:
+    old, new = (service({"ingress/http": "true", **stated}) for stated in (before, after))
+    assert response_to(review(new, old), GETTING_WORSE)["allowed"] == is_allowed
 
 
 NOT_REVIEWS = {
