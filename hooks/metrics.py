@@ -59,7 +59,7 @@ class Metrics:
         Gauge("ingress_manager_paused", about, registry=self._registry).set(paused)
         about = "Refused requests, by reason; one that is refused for several reasons counts for each."
         self._refusals = self._counter("refusals", about, "reason", Reason)
-        about = "Answers that remove an Ingress which the settings forbid, by reason."
+        about = "Answers that remove what may not stand, by reason."
         self._removals = self._counter("removals", about, "reason", Reason)
 
     def _counter(self, name: str, about: str, label: str, words: Iterable[str]) -> Counter:
@@ -83,7 +83,7 @@ class Metrics:
             self._refusals.labels(reason).inc()
 
     def count_removal(self, reason: Reason) -> None:
-        """Count one answer that removes an Ingress or HTTPRoutes which the settings forbid."""
+        """Count one answer that removes what may not stand."""
         self._removals.labels(reason).inc()
 
     def text(self) -> bytes:

@@ -118,7 +118,8 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
             return refusal(429, decision, service, later=spread(service, PAUSE_SECONDS))
         return refusal(422, decision, service, age)
     if isinstance(decision, RemovedFirst):
-        why = next(iter(decision.forbidden.values()), None)  # it is enough to tell of one
+        # It is enough to tell of one. If only an entrance is off, it is the mistake beside it.
+        why = [*decision.forbidden.values(), *(decision.refused.problems if decision.refused else ())][0]
         return Answer(200, encode(msgspec.json.encode(decision.objects)), None, why, service)
     resync, missing = decision.resync_after, decision.missing
     if missing and now:

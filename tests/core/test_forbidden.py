@@ -145,9 +145,11 @@ INTERNAL = {"internal.ingress/http": "true", "internal.ingress/host": "a.example
     "asks", [ON | OOPS, INTERNAL | {"internal.ingress/port": "no"}, {"internal.ingress/http": "yes"}]
 )
 def test_an_entrance_that_opts_out_goes_whatever_is_wrong_with_another_and_takes_it_along(asks: Object) -> None:
-    """Nothing that is observed is ever answered, so one can't stay beside one that goes."""
+    """Nothing that is observed is ever answered, so one can't stay beside one that goes. The mistake is told."""
     answer = answered(service(asks), BOTH, *made(INTERNAL, BOTH))
-    assert (attachments(answer), answer.forbidden) == ([], None)
+    assert attachments(answer) == []
+    assert answer.forbidden is not None
+    assert answer.forbidden.annotation in asks
     assert answered(service(ON | OOPS), BOTH, *made({}, BOTH)).status == 422
 
 
