@@ -70,7 +70,8 @@ OF_SERVICES = (
     "weave.works", "k14s.io", "cattle.io", "kyverno.io", "gatekeeper.sh", "knative.dev", "stakater.com", "velero.io",
     "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
 )
-"""How domains end whose annotations are about Services themselves, or about tools: no ingress controller reads them."""
+"""How domains end whose annotations are about Services themselves, or about tools: no ingress controller reads them,
+but those of ingress.cilium.io."""
 
 CONTROLLERS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
@@ -139,7 +140,7 @@ def _any_of(parts: Iterable[str], form: str = "{}") -> Callable[[str], object]:
 
 _is_protecting, _is_beside, _is_tuning = _any_of(PROTECTING), _any_of(BESIDE), _any_of(TUNING)
 _sounds_so = re.compile("|".join(map(re.escape, SOUNDS_SO)))
-_is_of_services, _is_of_controllers = _any_of(OF_SERVICES, r"(?:^|\.){}$"), _any_of(CONTROLLERS)
+_is_of_services, _is_of_controllers = _any_of(OF_SERVICES, r"(?:^|(?<!^ingress)\.){}$"), _any_of(CONTROLLERS)
 
 
 def _split(key: str) -> tuple[str, str]:
