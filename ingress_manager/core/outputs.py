@@ -20,9 +20,10 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import API_VERSIONS, GATEWAY_API, Object
 from ingress_manager.core.policy import Gateway, ListenerSets
-from ingress_manager.core.routing import Routing
+from ingress_manager.core.routing import SECRET, Routing
 from ingress_manager.core.rules import ROUTES, Path, Rule
-from ingress_manager.core.syntax import EVERY_HOST
+from ingress_manager.core.syntax import EVERY_HOST, wrong_name
+from ingress_manager.core.text import quoted
 
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
@@ -170,6 +171,8 @@ def make_listenerset(exposure: Exposure, routing: Routing, listeners: ListenerSe
     # cert-manager makes one certificate for a Secret: of the hosts of an Ingress, or of one ListenerSet.
     if name != exposure.basis.name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
+        if end := wrong_name(secret):
+            exposure.basis.add(SECRET, f": {quoted(secret)}, that of {host}, {end}", Reason.INVALID_VALUE)
     elif exposure.basis.policy.makes_ingresses:
         annotations = {key: value for key, value in annotations.items() if key not in ISSUERS}
     listener = {
