@@ -235,5 +235,5 @@ _OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
 
 def shown_port(port: ServicePort) -> str:
     """Return one port as a person would write it: `web (80)`, `dns (53 UDP)`."""
-    number = f"{port.port}" if port.protocol == "TCP" else f"{port.port} {port.protocol}"
+    number = f"{port.port}" if port.protocol in {"TCP", ""} else f"{port.port} {port.protocol}"
     return f"{port.name} ({number})" if port.name else number
