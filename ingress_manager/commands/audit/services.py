@@ -109,7 +109,7 @@ def drifted(seen: Seen) -> Found:
 
 def unguarded(seen: Seen) -> Found:
     for service, each in seen.settled:
-        if not (service.refused or each.key in service.desired):
+        if not _is_wanted(service, each):
             continue
         made = service.desired.get(each.key, {}).get("metadata", {}).get("annotations", {})
         others = {key: text for key, text in each.item.annotations.items() if protects(key) and key not in made}
@@ -125,11 +125,15 @@ def unguarded(seen: Seen) -> Found:
 
 def unwanted(seen: Seen) -> Found:
     for service, each in seen.settled:
-        # One that is refused asks for all of its entrances.
-        is_on = entrance_for(service.service, each.key) in service.entrances
-        if not (is_on if service.refused else each.key in service.desired):
+        if not _is_wanted(service, each):
             sentence = f"Service {service.item.full_name} doesn't ask for it"
             yield Finding(each.item, sentence, kubectl("delete", each.item), service.item)
+
+
+def _is_wanted(service: ServiceView, each: ObjectView) -> bool:
+    """Return whether a Service asks for an object. One that is refused asks for all of its entrances."""
+    is_on = entrance_for(service.service, each.key) in service.entrances
+    return is_on if service.refused else each.key in service.desired
 
 
 def detached(seen: Seen) -> Found:
