@@ -47,13 +47,13 @@ def test_what_only_other_ingresses_show_is_not_said_without_them() -> None:
 def plain(
     name: str = "plain",
     annotations: dict[str, str] | None = None,
-    path: str = "/",
+    path: str = "Prefix /",
     host: str = "shop.example.com",
     of_class: str | None = "nginx",
 ) -> Object:
     """Return an Ingress with one path of one host, "*" for every one."""
     own = {f"{NGINX}{key}": value for key, value in (annotations or {}).items()}
-    rules = {host: {f"Prefix {path}": 80}}
+    rules = {host: {path: 80}}
     [made] = dumps.objects([{"Ingress": {"name": name, "annotations": own, "rules": rules, "class": of_class}}])
     return made
 
@@ -65,9 +65,18 @@ def judged(annotation: str, value: str) -> Judged:
 
 
 def test_another_may_answer_if_its_rule_is_as_long() -> None:
-    every, one = stated(plain("every", host="*", path="/status")), stated(plain("one"))
-    [[route, other, by]] = answered_by_others(*one, [every])
+    every, one = stated(plain("every", host="*", path="Prefix /status")), stated(plain("one"))
+    [[route, other, by]] = answered_by_others(*one, [one, every])
     assert (len(route.rule()), other, by) == (43, "Prefix /status", every[0])
+
+
+def test_a_path_is_a_regular_expression_if_any_ingress_of_its_host_asks_for_it() -> None:
+    both = [stated(plain(path=f"ImplementationSpecific {path}")) for path in ("/api", "/api/v[0-9]+")]
+    here = stated(plain("regex", {"use-regex": "true"}))
+    elsewhere = stated(plain("regex", {"use-regex": "true"}, host="b.example.com"))
+    internal = stated(plain("internal", {"use-regex": "true"}, of_class="internal"))
+    assert {each.gateway for one in both for each in judge(*one, [here])} <= {AtGateway.ALIKE}
+    assert [each.do for one in both for each in judge(*one, [elsewhere, internal])] == ["Make it Prefix.", ""]
 
 
 def test_beside_an_ingress_are_all_that_may_answer_for_one_of_its_hosts() -> None:

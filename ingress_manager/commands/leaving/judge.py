@@ -4,7 +4,7 @@ The data are ingress-nginx.yaml. Of what the gateway opens, gateway/ingress-ngin
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 import yaml
 
-from ingress_manager.commands.leaving.order import Stated, answered_by_others, hosts_of, is_by_regex
+from ingress_manager.commands.leaving.order import Stated, answered_by_others, hosts_by_regex, hosts_of
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import class_of
 from ingress_manager.core.kubernetes import IngressSpec
@@ -91,7 +91,9 @@ def judge(item: Item, spec: IngressSpec, beside: Iterable[Stated] = ()) -> list[
     `beside` are the Ingresses that are known, this one too or not. What only they would show isn't said without them.
     """
     others = [each for each in beside if each[0].full_name != item.full_name]
-    found = [*judged_annotations(item, spec), *judged_fields(item, spec), *judged_beside(item, spec, others)]
+    of_nginx = [(item, spec), *(each for each in others if class_of(*each) == CLASS)]
+    found = [*judged_annotations(item, spec), *judged_fields(item, spec, hosts_by_regex(of_nginx))]
+    found += judged_beside(item, spec, others, of_nginx)
     rank = [*AtGateway, *AsHttpRoute].index
     return sorted(found, key=lambda each: (rank(each.gateway), rank(each.httproutes), each.key, each.value))
 
@@ -120,15 +122,16 @@ def judged_annotations(item: Item, spec: IngressSpec) -> Iterator[Judged]:
         yield judged(key, value, row)
 
 
-def judged_fields(item: Item, spec: IngressSpec) -> Iterator[Judged]:
+def judged_fields(item: Item, spec: IngressSpec, by_regex: Set[str]) -> Iterator[Judged]:
     """Yield what becomes of what no annotation says alone."""
     said = {key.removeprefix(NGINX): value for key, value in item.annotations.items() if key.startswith(NGINX)}
-    for _, path in spec.paths():
+    for host, path in spec.paths():
         is_plain = re.fullmatch(r"(/[\w.\-/]*)?", path.path, re.ASCII) is not None
         if path.path_type != "ImplementationSpecific" and not is_plain:
             yield judged("spec.rules[].http.paths[].path", path.path, FIELDS["regular-expression"])
-        elif path.path_type == "ImplementationSpecific" and not is_by_regex(item) and path.path.strip("/"):
-            yield judged("spec.rules[].http.paths[].pathType", path.path, FIELDS["implementation-specific"])
+        elif path.path_type == "ImplementationSpecific" and host not in by_regex and path.path.strip("/"):
+            row = FIELDS["implementation-specific" if is_plain else "implementation-specific-pattern"]
+            yield judged("spec.rules[].http.paths[].pathType", path.path, row)
     every = said.get("cors-allow-origin", "*").strip() == "*"
     if said.get("enable-cors", "").lower() == "true" and every and said.get("cors-allow-credentials", "") != "false":
         yield judged(f"{NGINX}enable-cors", "true", FIELDS["every-origin"])
@@ -136,15 +139,12 @@ def judged_fields(item: Item, spec: IngressSpec) -> Iterator[Judged]:
         yield judged(f"{NGINX}auth-tls-secret", said["auth-tls-secret"], FIELDS["certificate-of-every-host"])
 
 
-def judged_beside(item: Item, spec: IngressSpec, beside: list[Stated]) -> Iterator[Judged]:
+def judged_beside(item: Item, spec: IngressSpec, beside: list[Stated], of_nginx: list[Stated]) -> Iterator[Judged]:
     """Yield what other Ingresses of its hosts make of an Ingress."""
-    of_nginx = [each for each in beside if class_of(*each) == CLASS]
     for route, other, by in answered_by_others(item, spec, of_nginx):
         row = FIELDS["another-answers" if protection_of(item) <= protection_of(by) else "another-answers-unprotected"]
         yield judged(f"{route.path_type} {route.host}{route.path}", f"answered by {by.full_name} as {other}", row)
-    for other_item, other_spec in beside:
-        if hosts_of(spec).isdisjoint(hosts_of(other_spec)):
-            continue
+    for other_item, other_spec in (each for each in beside if not hosts_of(spec).isdisjoint(hosts_of(each[1]))):
         by_class = class_of(other_item, other_spec)
         if by_class == OWN_CLASS and f"{NGINX}auth-tls-secret" in item.annotations:
             yield judged(f"{NGINX}auth-tls-secret", other_item.full_name, FIELDS["certificate-of-two-classes"])

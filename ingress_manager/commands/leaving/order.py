@@ -7,7 +7,7 @@ Sources: ingress-nginx 1.15, internal/ingress/controller/location.go and templat
 pkg/provider/kubernetes/ingress-nginx/translator.go (buildRule), pkg/muxer/http/mux.go (GetRulePriority).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.manifests import Item
@@ -19,30 +19,35 @@ Stated = tuple[Item, IngressSpec]
 
 
 class Route(NamedTuple):
-    """A path of a host; the host is empty for every one."""
+    """A path of a host, which is empty for every one; `by_regex`: the host's paths are regular expressions."""
 
     host: str
     path: str
     path_type: str
     backend: Backend
+    by_regex: bool
 
     def rule(self) -> str:
         """Return the text that Traefik makes of it."""
         host = f'Host("{self.host}") && ' if self.host else ""
         if self.path_type == "Exact":
             return f'{host}Path("{self.path}")'
+        if self.by_regex:
+            return f'{host}PathRegexp("(?i)^{self.path}")'
         path = self.path.rstrip("/")
         return f'{host}(Path("{path}") || PathPrefix("{path}/"))' if path else f'{host}PathPrefix("/")'
 
     def rank(self) -> tuple[int, bool, int]:
         """Return what ingress-nginx goes by: of several, the greatest."""
         name = 0 if not self.host else 1 if self.host.startswith("*.") else 2
-        return name, self.path_type == "Exact", len(self.path)
+        return name, self.path_type == "Exact" and not self.by_regex, len(self.path)
 
     def matches(self, host: str, path: str) -> bool:
-        """Return whether a request to this host, for this path, is its."""
+        """Return whether a request to this host, for this path, is its; a regular expression is taken by the letter."""
         if self.host not in {"", host, wildcard_of(host)}:
             return False
+        if self.by_regex:
+            return path.lower().startswith(self.path.lower())
         below = self.path.rstrip("/")
         return path == self.path if self.path_type == "Exact" else path == below or path.startswith(f"{below}/")
 
@@ -57,22 +62,23 @@ def hosts_of(spec: IngressSpec) -> set[str]:
     return {rule.host for rule in spec.rules or ()}
 
 
-def is_by_regex(item: Item) -> bool:
-    """Return whether the paths of an Ingress are regular expressions."""
-    said = item.annotations
-    return said.get(f"{NGINX}use-regex", "").lower() == "true" or bool(said.get(REWRITE))
+def hosts_by_regex(ingresses: Iterable[Stated]) -> set[str]:
+    """Return the hosts whose paths are regular expressions, those of all Ingresses, because one of them asks for it."""
+    said = [(item.annotations, spec) for item, spec in ingresses]
+    asks = [spec for its, spec in said if its.get(f"{NGINX}use-regex", "").lower() == "true" or its.get(REWRITE)]
+    return {host for spec in asks for host in hosts_of(spec)}
 
 
-def routes_of(item: Item, spec: IngressSpec) -> list[Route]:
-    """Return the routes of an Ingress; none of one whose paths are regular expressions, which aren't compared."""
-    paths = () if is_by_regex(item) else spec.paths()
-    return [Route(host, path.path or "/", path.path_type, path.backend) for host, path in paths]
+def routes_of(spec: IngressSpec, by_regex: Set[str]) -> list[Route]:
+    """Return the routes of an Ingress."""
+    return [Route(host, its.path or "/", its.path_type, its.backend, host in by_regex) for host, its in spec.paths()]
 
 
-def answered_by_others(item: Item, spec: IngressSpec, beside: Iterable[Stated]) -> Iterator[tuple[Route, str, Item]]:
-    """Yield each route of an Ingress of whose requests another answers some at the gateway, that, and its Ingress."""
-    others = [(route, each) for each, its in ((item, spec), *beside) for route in routes_of(each, its)]
-    for route in routes_of(item, spec):
+def answered_by_others(item: Item, spec: IngressSpec, of_class: Sequence[Stated]) -> Iterator[tuple[Route, str, Item]]:
+    """Yield each route of an Ingress of a class of whose requests another answers some, that, and its Ingress."""
+    by_regex = hosts_by_regex(of_class)
+    others = [(route, each) for each, its in of_class for route in routes_of(its, by_regex)]
+    for route in routes_of(spec, by_regex):
         for other, by in others:
             # A request that both match: for the path of either.
             host = route.host.replace("*.", "x.") or other.host.replace("*.", "x.")
