@@ -97,11 +97,17 @@ def test_how_httproutes_say_it() -> None:
         ("ssl-redirect", "false"): AsHttpRoute.SAME,
         ("rewrite-target", "/"): AsHttpRoute.SAME,
         ("rewrite-target", "/x"): AsHttpRoute.FILTER,
+        ("rewrite-target", "/$2"): AsHttpRoute.NO,
+        ("permanent-redirect", "https://new.example.com/$1"): AsHttpRoute.NO,
+        ("mirror-target", "https://copy.example.com$request_uri"): AsHttpRoute.FILTER,
         ("whitelist-source-range", "192.0.2.0/24"): AsHttpRoute.PROFILE,
         ("auth-type", "basic"): AsHttpRoute.NO,
         ("auth-type", ""): AsHttpRoute.SAME,
     }
     assert {stands: judged(*stands).httproutes for stands in said} == said
+    for path in ("/", "/shop", "/v[0-9]+"):
+        [found] = judge(*stated(plain(path=f"ImplementationSpecific {path}")))
+        assert found.httproutes is AsHttpRoute.NO, path
 
 
 def test_an_annotation_that_nobody_knows_is_open_if_it_seems_to_protect() -> None:

@@ -116,6 +116,8 @@ def judged_annotations(item: Item, spec: IngressSpec) -> Iterator[Judged]:
         asks_for_nothing = not value.strip() or (key == REWRITE and paths == {value})
         if asks_for_nothing or re.fullmatch(row.alike, value.strip(), re.IGNORECASE):
             row = Row(AtGateway.ALIKE, row.httproutes)
+        if row.httproutes is AsHttpRoute.FILTER and re.search(r"\$\{?\d", value):  # No filter knows groups.
+            row = msgspec.structs.replace(row, httproutes=AsHttpRoute.NO)
         only_tunes = not (protects(key) or changes(key))
         if only_tunes or asks_for_nothing or is_said(key, value, tls=bool(spec.tls), at_root=paths <= {"/"}):
             row = msgspec.structs.replace(row, httproutes=AsHttpRoute.SAME)
@@ -129,8 +131,9 @@ def judged_fields(item: Item, spec: IngressSpec, by_regex: Set[str]) -> Iterator
         is_plain = re.fullmatch(r"(/[\w.\-/]*)?", path.path, re.ASCII) is not None
         if path.path_type != "ImplementationSpecific" and not is_plain:
             yield judged("spec.rules[].http.paths[].path", path.path, FIELDS["regular-expression"])
-        elif path.path_type == "ImplementationSpecific" and host not in by_regex and path.path.strip("/"):
+        elif path.path_type == "ImplementationSpecific":
             row = FIELDS["implementation-specific" if is_plain else "implementation-specific-pattern"]
+            row = Row(AtGateway.ALIKE) if host in by_regex or not path.path.strip("/") else row
             yield judged("spec.rules[].http.paths[].pathType", path.path, row)
     every = said.get("cors-allow-origin", "*").strip() == "*"
     if said.get("enable-cors", "").lower() == "true" and every and said.get("cors-allow-credentials", "") != "false":
