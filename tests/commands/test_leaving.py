@@ -183,10 +183,12 @@ def test_without_anything_open_or_refused_all_is_fine(cluster: Cluster) -> None:
 
 
 def test_only_the_class_nginx_is_told_of_and_an_ingress_without_one_noted() -> None:
-    ended = reported(plain("internal", of_class="internal"), plain("bare", of_class=None))
+    others = [plain(name, of_class=name) for name in ("internal", "haproxy", "ingress-manager")]
+    ended = reported(*others, plain("more", of_class="internal"), plain("bare", of_class=None))
     assert (ended.status, ended.out) == (2, "")
     assert ended.err == (
         "There is no Ingress of the class nginx in what was read.\n"
         "The gateway serves no Ingress without a class; ingress-nginx does with --watch-ingress-without-class. "
         "Then give the class nginx to team-a/bare.\n"
+        "Ingresses of other classes weren't judged, though ingress-nginx may serve them: haproxy (1), internal (2).\n"
     )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from ingress_manager.commands.leaving.judge import CLASS, AsHttpRoute, AtGateway, Judged, judge
+from ingress_manager.commands.leaving.judge import CLASS, OWN_CLASS, AsHttpRoute, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import by_host, near
 from ingress_manager.commands.printing import as_json, counted, note, width, wrapped
 from ingress_manager.commands.reading.kubectl import RESOURCES
@@ -18,8 +18,6 @@ from ingress_manager.core.vocabulary import NGINX
 
 MOST_VALUES = 3
 """Of an annotation, which are shown; more would say little."""
-
-HEAD = ("AT THE GATEWAY", "AS HTTPROUTES", "INGRESS", "BECAUSE OF")
 
 
 class Left(NamedTuple):
@@ -76,8 +74,7 @@ def leaving(context: click.Context, source: Source, output: str) -> None:
     if output == "json":
         click.echo(as_json({"ingresses": [_as_json(each) for each in left]}), nl=False)
     elif left:
-        for line in report(left, width()):
-            click.echo(line)
+        click.echo("\n".join(report(left, width())))
     else:
         note("There is no Ingress of the class nginx in what was read.")
     if not (source.files or source.all_namespaces):
@@ -87,13 +84,16 @@ def leaving(context: click.Context, source: Source, output: str) -> None:
             "The gateway serves no Ingress without a class; ingress-nginx does with --watch-ingress-without-class. "
             f"Then give the class nginx to {listed(without_class)}."
         )
+    others = Counter(name for each in found if (name := class_of(*each)) not in {CLASS, OWN_CLASS, ""})
+    if told := [f"{name} ({count:,})" for name, count in sorted(others.items())]:
+        note(f"Ingresses of other classes weren't judged, though ingress-nginx may serve them: {listed(told)}.")
     bad = any(each.gateway in {AtGateway.OPEN, AtGateway.REFUSED} for each in left)
     context.exit(1 if bad else 0 if left else 2)
 
 
 def report(left: Sequence[Left], columns: int) -> Iterator[str]:
     """Yield the lines of the report: the rows, the worst first, what to do, and how many there are of each word."""
-    rows = [HEAD]
+    rows = [("AT THE GATEWAY", "AS HTTPROUTES", "INGRESS", "BECAUSE OF")]
     for each in left:
         because = ", ".join(dict.fromkeys(_called(judged) for judged in each.differing))
         rows.append((each.gateway, each.httproutes, each.item.full_name, because))
