@@ -101,7 +101,6 @@ def by_host(ingresses: Iterable[Stated]) -> Mapping[str, Sequence[Stated]]:
 def near(spec: IngressSpec, estate: Mapping[str, Sequence[Stated]]) -> list[Stated]:
     """Return the Ingresses of an estate, by their hosts, that a request for one of these hosts may be for."""
     hosts = hosts_of(spec)
-    around = {"", *hosts, *map(wildcard_of, hosts)}
-    if any(host[:1] in {"", "*"} for host in hosts):
-        around = {*estate}
+    is_wide = any(host[:1] in {"", "*"} for host in hosts)
+    around = {*estate} if is_wide else {"", *hosts, *map(wildcard_of, hosts)}
     return [*{each[0].full_name: each for host in around for each in estate.get(host, ())}.values()]
