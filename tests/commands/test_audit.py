@@ -174,6 +174,14 @@ def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of(
     assert "HTTPRoutes could" not in ended.out, "no Service asks for one"
 
 
+def test_of_a_namespace_of_which_files_hold_no_service_nothing_is_said_but_that_it_was_not_looked_at() -> None:
+    alone = put(MADE, ("metadata", "namespace"), "team-b")
+    for owner in ({"kind": "Service", "apiVersion": "v1", "name": "shop", "uid": "2"}, {}):
+        ended = audited(GOOD, MADE, put(alone, ("metadata", "ownerReferences"), [owner | {"controller": True}]))
+        assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings in 1 Service, 1 to be exposed.")
+        assert "No Service of team-b was read: nothing there was looked at.\n" in ended.out
+
+
 def test_what_is_of_an_old_version_ends_the_audit() -> None:
     ended = audited(GOOD, {**MADE, "apiVersion": "networking.k8s.io/v1beta1"})
     told = 'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n'

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_unexplained, preview, with_reason
 from ingress_manager.commands.audit.seen import Finding, Severity
@@ -70,8 +69,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
       kubectl get services,ingresses -A -o json | ingress-manager audit -f - --current-settings settings.yaml
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    # The variable of --current-settings may be set for other commands.
-    if new is not None and context.get_parameter_source("settings") is ParameterSource.COMMANDLINE:
+    if new is not None and source.settings is not None:
         raise click.UsageError("--current-settings is for an audit without --settings")
     policy = read_policy(source, "--current-settings") if new is None else policy_of(settings_of_file(new))
     seen = look_at(source, policy, is_new=new is not None)

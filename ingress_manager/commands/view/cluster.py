@@ -7,15 +7,17 @@ import click
 
 from ingress_manager.commands.printing import plural
 from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
-from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, VERSIONS, Item
+from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, VERSIONS, Item, of_kind
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.view.look import Known, View
+from ingress_manager.commands.view.managed import is_labelled, is_marked
 from ingress_manager.commands.view.objects import secrets_of
 from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings, attached_to
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
 from ingress_manager.core.kubernetes import Ingress
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.text import listed
 
 
 def read_objects(source: Source) -> tuple[list[Item], Known]:
@@ -30,6 +32,10 @@ def read_objects(source: Source) -> tuple[list[Item], Known]:
         if SERVICE in known.unread:
             raise click.UsageError(known.unread[SERVICE])
         known.optional = {*known.unread} - {INGRESS}
+        ours = {item.namespace for item in items if is_marked(item) or is_labelled(item)}
+        if blind := ours - {item.namespace for item in of_kind(items, SERVICE)}:
+            known.unread["namespaces"] = f"No Service of {listed(sorted(blind))} was read: nothing there was looked at"
+            items = [item for item in items if item.namespace not in blind]
         return items, known
     for kind, resource in RESOURCES.items():
         try:
