@@ -32,13 +32,12 @@ GOING = ("--ignore-not-found", "--wait=false")
 
 
 @click.command(short_help="Remove ingress-manager, and keep what it made, or not.")
-@click.option(
-    "--keep/--remove", default=None, help="Keep the Ingresses and HTTPRoutes, or remove them. One of the two is needed."
-)
+@click.option("--keep", is_flag=True, help="Keep the Ingresses and HTTPRoutes. Either this or --remove is needed.")
+@click.option("--remove", is_flag=True, help="Remove the Ingresses and HTTPRoutes.")
 @click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nobody else uses it.")
 @apply_option
 @with_source(*CLUSTER)
-def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, apply: bool) -> None:
+def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: bool, apply: bool) -> None:
     """Show the steps that remove ingress-manager from a cluster, or carry them out.
 
     With --keep, every Ingress, HTTPRoute and ListenerSet stays as it is, and is served all the time. With --remove, all
@@ -51,8 +50,8 @@ def uninstall(source: Source, *, keep: bool | None, keep_metacontroller: bool, a
       ingress-manager uninstall --keep
       ingress-manager uninstall --keep --apply
     """  # noqa: D301 - \b keeps click from joining lines
-    if keep is None:
-        raise click.UsageError("say what becomes of the Ingresses: --keep or --remove")
+    if keep == remove:
+        raise click.UsageError("say what becomes of the Ingresses: either --keep or --remove")
     items = source.kubectl.get("services,ingresses", "--all-namespaces")
     for resource in (*OF_GATEWAY_API, *CONTROLLERS):
         items += source.kubectl.get_if_known(resource, "--all-namespaces")

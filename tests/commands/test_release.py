@@ -156,4 +156,6 @@ def test_the_steps_of_an_uninstallation_are_taken_and_one_that_fails_ends_it(clu
     cluster.fails = {"delete deployment": KubectlFailed("Error from server: no")}
     ended = run("uninstall", "--keep", "--apply")
     assert (ended.status, ended.err.splitlines()[-1]) == (2, "Plan it again to go on.")
-    assert "say what becomes of the Ingresses: --keep or --remove" in run("uninstall").err
+    for stated in ([], ["--keep", "--remove"]):
+        ended = run("uninstall", *stated)
+        assert (ended.status, "of the Ingresses: either --keep or --remove" in ended.err) == (2, True)
