@@ -4,6 +4,7 @@ tests/e2e/test_adopt.py takes the steps on a cluster.
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from ingress_manager.core.entrances import by_entrance
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.settings import parse
+from ingress_manager.core.vocabulary import KNOWN
 from tests import adoptions, dumps, golden, make_cases
 from tests.commands.commands import DEFAULTS, Cluster, Ended, event, listing, run
 
@@ -175,6 +177,15 @@ def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
     assert NEEDED not in again.out
 
 
+def test_what_is_wrong_with_several_annotations_is_told_in_order(settings: Callable[[str], Path]) -> None:
+    found = objects()
+    found["items"][1]["metadata"]["annotations"] = dict.fromkeys(KNOWN, "!")
+    path = settings("limits: {copyAnnotations: {example.com/none: any}}\n")
+    ended = run("adopt", "--all", "-f", "-", "--settings", path, stdin=json.dumps(found))
+    told = re.findall('([^ ]+): "!" must be', ended.err)
+    assert told == sorted(told) != []
+
+
 def test_what_no_limit_can_let_in_is_told_beside_the_limit_that_hides_it(settings: Callable[[str], Path]) -> None:
     dump = json.dumps(objects(ADOPTIONS["annotation-that-protects-an-entrance-refused"]))
     path = settings("defaults: {class: nginx}\nlimits: {hosts: [a.example.com]}\n")
@@ -187,7 +198,8 @@ def test_what_no_limit_can_let_in_is_told_beside_the_limit_that_hides_it(setting
 
 def test_a_dump_is_planned_without_a_cluster() -> None:
     dump = json.dumps(objects())
-    assert run("adopt", "team-a/hosts", "-f", "-", stdin=dump) == (0, PRINTED, DEFAULTS)
+    for names in (["team-a/hosts"], ["team-a/hosts", "hosts", "-n", "team-a"]):
+        assert run("adopt", *names, "-f", "-", stdin=dump) == (0, PRINTED, DEFAULTS)
     wrong = objects()
     wrong["items"][0]["spec"]["ports"] = "none"
     ended = run("adopt", "--all", "-f", "-", stdin=json.dumps(wrong))

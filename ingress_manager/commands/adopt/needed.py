@@ -32,7 +32,7 @@ def find_needs(
     """
     keys = {key for each in adoptions if each.messages for key in each.item.annotations if not wrong_copied_key(key)}
     lost = {key for key in keys if key.startswith(BOOKKEEPING) or f"metadata.annotations.{key}" in accepted}
-    for each, free in zip(adoptions, plan(lifted(policy, keys - lost)), strict=True):
+    for each, free in zip(adoptions, plan(lifted(policy, sorted(keys - lost))), strict=True):
         if each.messages:
             each.needs = tuple(dict.fromkeys(needs_of(free, in_namespace(policy, each.item.namespace))))
             each.messages = (*each.messages, *(new for new in free.messages if new not in each.messages))
