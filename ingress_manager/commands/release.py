@@ -48,17 +48,17 @@ def release(
       ingress-manager release team-a/shop.internal
     """  # noqa: D301 - \b keeps click from joining lines
     # No Service's name has a dot.
-    asked = dict.fromkeys(name.partition(".")[::2] for name in names)
+    asked = [name.partition(".")[::2] for name in names]
     items, services = read_named(source, SERVICE, [service for service, _ in asked])
     for namespace in sorted({item.namespace for item in services}):
         # Whoever can't see them must not release their Service: they would be deleted.
         for resource in OF_GATEWAY_API:
             items += source.kubectl.get_if_known(resource, f"--namespace={namespace}")
-    plans = [
-        release_of(service, items, entrance or None, events=not without_event)
+    plans = {
+        (service.full_name, entrance): release_of(service, items, entrance or None, events=not without_event)
         for service, (_, entrance) in zip(services, asked, strict=True)
-    ]
-    context.exit(1 if perform(source.kubectl, plans, apply=apply) else 0)
+    }
+    context.exit(1 if perform(source.kubectl, [*plans.values()], apply=apply) else 0)
 
 
 def release_of(service: Item, items: Iterable[Item], entrance: str | None = None, *, events: bool = True) -> Plan:

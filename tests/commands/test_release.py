@@ -58,7 +58,7 @@ def test_what_is_printed_is_as_the_case_says(folder: Path, case: Case) -> None:
 def test_one_entrance_is_released_and_the_others_stay(cluster: Cluster) -> None:
     own = {"ingress/http": "true", "internal.ingress/http": "true", "internal.ingress/host": "a.example.com"}
     has(cluster, {"Service": {"annotations": own}, "Ingress": {}}, {"Ingress": {"of": "shop", "name": "shop.internal"}})
-    ended = run("release", "shop.internal", "-n", "team-a")
+    ended = run("release", "shop.internal", "team-a/shop.internal")
     assert (ended.status, ended.out.splitlines()[0], ended.err) == (0, "# team-a/shop.internal", "")
     changed = [words[words.index("--") + 1 :] for words in commands(ended.out) if words[1] in {"patch", "annotate"}]
     assert [words[1] for words in changed] == ["shop.internal", "shop", "shop"]

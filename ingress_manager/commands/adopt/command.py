@@ -77,7 +77,8 @@ def adopt(  # noqa: PLR0913 - each is an option
         items = source.read(BOTH, "--show-managed-fields")
         ingresses = [item for item in of_kind(items, INGRESS) if not is_managed(item)]
     else:
-        items, ingresses = read_named(source, INGRESS, dict.fromkeys(names))
+        items, found = read_named(source, INGRESS, names)
+        ingresses = [*{each.full_name: each for each in found}.values()]
     policy = source.policy()
 
     def plan(policy: Policy) -> list[Adoption]:

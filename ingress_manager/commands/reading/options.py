@@ -144,7 +144,9 @@ def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[list[It
     """Return what is in the namespaces of the objects that are named, and those. Raises click.UsageError."""
     namespaces = {name.rpartition("/")[0] or source.namespace for name in names}
     sources = [source] if source.files else [replace(source, namespace=each) for each in sorted(namespaces, key=str)]
-    items = [item for each in sources for item in each.read(RESOURCES, "--show-managed-fields")]
+    # kubectl's current namespace may be one that is named, too.
+    read = {str(item): item for each in sources for item in each.read(RESOURCES, "--show-managed-fields")}
+    items = [*read.values()]
     return items, [named(items, kind, name, source.namespace) for name in names]
 
 
