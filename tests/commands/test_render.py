@@ -88,6 +88,8 @@ def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
         ("-A -", "are for the cluster, not for files"),
         ("-A -n a", "exclude each other"),
         ("- --settings nowhere.yaml", "nowhere.yaml can't be read"),
+        ("- --settings -", "- stands twice, and standard input can be read once"),
+        ("- -f -", "- stands twice, and standard input can be read once"),
     ],
 )
 def test_wrong_use_is_told_with_exit_status_2(

@@ -252,13 +252,16 @@ def text_of_file(path: str) -> tuple[str, str]:
     """
     name = "stdin" if path == "-" else one_line(path)
     try:
-        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        with sys.stdin.buffer if path == "-" else Path(path).open("rb") as file:
+            content = file.read()
         return content.decode("utf-8-sig"), name
     except OSError as error:
         raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         line = 1 + content.count(b"\n", 0, error.start)
         raise Unreadable([Message("is not UTF-8 text", name, line)]) from error
+    except ValueError as error:
+        raise click.UsageError("- stands twice, and standard input can be read once") from error
 
 
 def _files(path: str) -> list[str]:
