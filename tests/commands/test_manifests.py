@@ -40,7 +40,7 @@ def objects(found: Read) -> list[Any]:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("- 1\n- 2\n---\ntext\n---\n", []),
+        ("---\n# nothing\n---\nnull\n", []),
         ("{apiVersion: serving.knative.dev/v1, kind: Service}\n", []),
         ("{a: [b], c: 'd'}\n", [{"a": ["b"], "c": "d"}]),
         (f"a: [{FLAT}]\n", [{"a": [[]] * DEEPEST}]),
@@ -55,7 +55,7 @@ def test_what_is_read(text: str, found: list[Any]) -> None:
 
 
 def test_documents_lists_and_lists_in_lists_are_opened_whatever_else_cannot_be_read() -> None:
-    lists = "kind: List\nitems:\n- b: 1\n- kind: List\n  items: [{c: 1}, text]\n"
+    lists = "kind: List\nitems:\n- b: 1\n- kind: List\n  items: [{c: 1}, null]\n"
     found = read(f"a: 1\n---\n{lists}--- \n# nothing\n--- {{d: 1}}\n---\ne: [\n---\nf: 1\n", "f")
     assert objects(found) == [{"a": 1}, {"b": 1}, {"c": 1}, {"d": 1}, {"f": 1}]
     assert [item.line() for item in found.items] == [1, 5, 7, 10, 14]
@@ -84,6 +84,8 @@ def test_of_json_an_object_knows_the_line_on_which_its_document_begins() -> None
     [
         ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, "states b twice"),
         ("several values of JSON", '{"a": 1}\n{"b": 2}', 2, "is not YAML: …"),
+        ("no mapping", "a: 1\n---\n- kind: Service\n", 3, "is no object: it isn't a mapping"),
+        ("no mapping in a list", "kind: List\nitems:\n- a: 1\n- text\n", 4, "is no object: it isn't a mapping"),
         ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),
         ("JSON that commands can't go through", '{"a": ' * DEEPEST + "[]" + "}" * DEEPEST, 1, "is nested too deeply"),
         ("the same in YAML", "a: " + "[" * DEEPEST + "]" * DEEPEST, 1, "is nested too deeply"),

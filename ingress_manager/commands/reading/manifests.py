@@ -154,6 +154,9 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
             found.unreadable.append(document)
             continue
         for value, path in _opened(document.value):
+            if not isinstance(value, dict):
+                found.unreadable.append(Message("is no object: it isn't a mapping", file, document.line(path)))
+                continue
             item = Item(value, file, namespace, document, path)
             if _is_of_another_api(item):
                 continue
@@ -208,19 +211,18 @@ def _texts(mapping: Any) -> dict[str, str]:
     return {key: value for key, value in mapping.items() if isinstance(key, str) and isinstance(value, str)}
 
 
-def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Object, FieldPath]]:
-    """Yield the objects of a document, the object itself or those of a List, each with where it is."""
-    if not isinstance(value, dict):
+def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Any, FieldPath]]:
+    """Yield what a document holds, itself or the members of a List, each with where it is; nothing of an empty one."""
+    if value is None:
         return
-    members, kind = value.get("items"), value.get("kind")
+    members, kind = at(value, "items"), at(value, "kind")
     if not (isinstance(kind, str) and kind.endswith("List") and isinstance(members, list)):
         yield value, path
         return
     # The members of a ServiceList, unlike those of a List, need not say what they are.
     implied = {} if kind == "List" else {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
     for number, member in enumerate(members):
-        if isinstance(member, dict):
-            yield from _opened({**implied, **member}, (*path, "items", number))
+        yield from _opened({**implied, **member} if isinstance(member, dict) else member, (*path, "items", number))
 
 
 SUFFIXES = (".json", ".yaml", ".yml")
