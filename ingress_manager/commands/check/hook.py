@@ -81,6 +81,8 @@ def reached(cluster: Cluster) -> Iterator[Line]:
     events = cluster.all("events", ALL, OF_SERVICES)
     asked = (event for event in events if "sync hook failed" in str(event.object.get("message")))
     newest = max(map(report_of, asked), default=None)
+    if newest is None and not any(at(engine, "status", "readyReplicas") for engine in cluster.engines):
+        raise KubectlFailed("nothing was found that runs Metacontroller, and no Event tells of it")
     if newest and not _ANSWERED.search(newest.sentence):
         good = (each for each in mappings(at(cluster.hook, "status", "conditions")) if each.get("status") == "True")
         worked = max((time_of(each.get("lastUpdateTime")) for each in good), default=LONG_AGO)
