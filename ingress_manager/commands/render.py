@@ -7,7 +7,7 @@ import click
 
 from ingress_manager.commands.printing import Message, as_yaml, note, show, waiting
 from ingress_manager.commands.reading.manifests import SERVICE, Item, Unreadable, about, of_kind
-from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS, Source, with_source
+from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS_OR_DEFAULTS, Source, with_source
 from ingress_manager.commands.view.objects import as_service
 from ingress_manager.core.decide import Desired, decide, refusal_of
 from ingress_manager.core.entrances import without_effect
@@ -16,7 +16,7 @@ from ingress_manager.core.policy import Policy
 
 
 @click.command(short_help="Print the Ingresses that Services become.")
-@with_source(PATHS, *ALL_OBJECTS, *SETTINGS)
+@with_source(PATHS, *ALL_OBJECTS, SETTINGS_OR_DEFAULTS)
 @click.option("--check", is_flag=True, help="Print only what is wrong, for pre-commit and CI.")
 @click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is no Service.")
 @click.pass_context

@@ -43,7 +43,11 @@ EXAMPLE = re.compile(r"(?:^ +|[|;] )ingress-manager ([^>|;\n]*?)(?: {3}.*| [>|;]
 @pytest.mark.parametrize("command", ["", *sorted(commands.commands)])
 def test_every_help_has_examples_that_commands_take_and_says_the_exit_status_and_the_rights(command: str) -> None:
     text = run(*filter(None, [command]), "--help").out
-    assert bool(command) == ("Exit status: 0" in " ".join(text.split()))
+    stated = " ".join(text.split())
+    assert bool(command) == ("Exit status: 0" in stated)
+    if settings := re.search(r"Without this option: the cluster's([^.]*)", stated):
+        takes_files = "--filename" in text and command != "audit"
+        assert settings[1] == ("; with files, the defaults" if takes_files else ""), "unknown ones end it, or are told"
     examples = EXAMPLE.findall(text)
     assert [each for each in examples if each.startswith(command)], "it has some of its own"
     for example in examples:

@@ -11,7 +11,7 @@ from ingress_manager.commands.plans.plan import apply_option, perform
 from ingress_manager.commands.printing import as_yaml, comment, note
 from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind
-from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS, Source, read_named, with_source
+from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS_OR_DEFAULTS, Source, read_named, with_source
 from ingress_manager.commands.reading.options import RESOURCES as BOTH
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.core.policy import Policy
@@ -39,7 +39,7 @@ NEEDED = (
     help="Accept that this field of the Ingress changes. The refusal names the field. Can be repeated.",
 )
 @apply_option
-@with_source(*ALL_OBJECTS, *SETTINGS)
+@with_source(*ALL_OBJECTS, SETTINGS_OR_DEFAULTS)
 @click.pass_context
 def adopt(  # noqa: PLR0913 - each is an option
     context: click.Context,

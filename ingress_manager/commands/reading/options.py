@@ -29,7 +29,7 @@ class Source:
     context: str | None = None
     kubeconfig: str | None = None
     settings: str | None = None
-    """The settings file; None: those of the cluster, or the defaults."""
+    """The settings file; None: those of the cluster or, with files, the defaults."""
 
     def read(self, resources: str, *options: str) -> list[Item]:
         """Return all that is in the files, or the objects of some kinds, such as "services,ingresses", of the cluster.
@@ -109,7 +109,8 @@ ALL_OBJECTS: Options = (
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
 """Files that stand without -f."""
 
-SETTINGS: Options = (settings_option("the cluster's, else the defaults"),)
+SETTINGS = settings_option("the cluster's")
+SETTINGS_OR_DEFAULTS = settings_option("the cluster's; with files, the defaults")
 
 
 def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:

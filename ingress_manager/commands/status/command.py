@@ -34,7 +34,7 @@ MOST_EVENTS = 5
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
 @click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False)
-@with_source(*OF_CLUSTER, *SETTINGS)
+@with_source(*OF_CLUSTER, SETTINGS)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
 @click.option(
     "--wait",
