@@ -84,8 +84,8 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
     follows no redirect, and asks for no host that only an annotation names, such as server-alias. Behind an address,
     there may be a port for http and one for https.
 
-    Exit status: 0 if all is answered alike, 1 if something differs or can't be read, 2 for wrong use, if kubectl has
-    failed, or if there was nothing to ask.
+    Exit status: 0 if all is answered alike, 1 if something differs, or if what is in a file can't be read, 2 for wrong
+    use, if a file can't be opened, if kubectl has failed, or if there was nothing to ask.
 
     \b
     Examples:

@@ -26,8 +26,8 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
     `render` skips objects of other kinds. It tells each refusal on standard error, as
     `file:line: namespace/name: sentence`, and what has no effect because `ingress/http` lacks, and prints the rest.
 
-    Exit status: 0 if all is fine, 1 if something is refused, has no effect or can't be read, 2 for wrong use or without
-    any Service.
+    Exit status: 0 if all is fine, 1 if something is refused or has no effect, or if what is in a file can't be read, 2
+    for wrong use, if a file can't be opened, if kubectl has failed, or without any Service.
 
     \b
     Examples:

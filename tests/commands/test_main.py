@@ -45,6 +45,8 @@ def test_every_help_has_examples_that_commands_take_and_says_the_exit_status_and
     text = run(*filter(None, [command]), "--help").out
     stated = " ".join(text.split())
     assert bool(command) == ("Exit status: 0" in stated)
+    of_files = "or if what is in a file can't be read, 2 for wrong use, if a file can't be opened, "
+    assert (of_files in stated) == ("--filename" in stated)
     if settings := re.search(r"Without this option: the cluster's([^.]*)", stated):
         takes_files = "--filename" in text and command != "audit"
         assert settings[1] == ("; with files, the defaults" if takes_files else ""), "unknown ones end it, or are told"

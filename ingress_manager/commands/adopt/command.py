@@ -59,7 +59,8 @@ def adopt(  # noqa: PLR0913 - each is an option
 
     With --all, a table of all Ingresses comes first, and the limits that they need come last.
 
-    Exit status: 0 if all can be adopted, 1 if one can't, 2 for wrong use or if kubectl has failed.
+    Exit status: 0 if all can be adopted, 1 if one can't, or if what is in a file can't be read, 2 for wrong use, if a
+    file can't be opened, or if kubectl has failed.
 
     \b
     Examples:

@@ -59,8 +59,8 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     With --settings FILE, it tells instead what would change with these new settings.
 
     Exit status: 0 if nothing is found but hints (with --settings: if nothing would be removed or moved), 1 if something
-    is found or a file can't be read, 2 for wrong use, if any of these, Events or the settings could not be read, or if
-    there was nothing to read.
+    is, or if what is in a file can't be read, 2 for wrong use, if a file can't be opened, if any of these, Events or
+    the settings could not be read, or if there was nothing to read.
 
     \b
     Examples:

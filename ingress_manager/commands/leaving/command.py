@@ -57,8 +57,8 @@ def leaving(context: click.Context, source: Source, output: str) -> None:
     by a "filter", by what else a "profile" has, or not. Below the rows, it is said what differs, and what to do.
     Annotations stand without nginx.ingress.kubernetes.io/.
 
-    Exit status: 0 if nothing is open or refused, 1 if something is or can't be read, 2 for wrong use, if kubectl has
-    failed, or if there is no such Ingress.
+    Exit status: 0 if nothing is open or refused, 1 if something is, or if what is in a file can't be read, 2 for wrong
+    use, if a file can't be opened, if kubectl has failed, or if there is no such Ingress.
 
     \b
     Examples:
