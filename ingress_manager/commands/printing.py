@@ -89,6 +89,7 @@ class Message:
         return f"{self.sentence} [{self.reason}]" if self.reason else self.sentence
 
 
+FORMATS = ("table", "json")
 INDENT = "    "
 
 

@@ -9,6 +9,7 @@ import click
 from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_unexplained, preview, with_reason
 from ingress_manager.commands.audit.seen import Finding, Severity
 from ingress_manager.commands.printing import (
+    FORMATS,
     INDENT,
     as_json,
     command_lines,
@@ -31,8 +32,6 @@ from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
 
-COULD_NOT_LOOK = 2
-FORMATS = ("table", "json")
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
 NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, Secrets, Events) is for a cluster alone"
 
@@ -80,7 +79,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     for text in printed(shown, output, "change" if new else "finding", source.kubectl.options, width()):
         click.echo(text, nl=False)
     is_wrong = any(each.severity is not Severity.HINT for each in seen.findings)
-    context.exit(COULD_NOT_LOOK if seen.is_blind else int(is_wrong))
+    context.exit(2 if seen.is_blind else int(is_wrong))
 
 
 def look_at(

@@ -8,7 +8,7 @@ import click
 
 from ingress_manager.commands.leaving.judge import CLASS, OWN_CLASS, AsHttpRoute, AtGateway, Judged, judge
 from ingress_manager.commands.leaving.order import by_host, near
-from ingress_manager.commands.printing import as_json, counted, note, width, wrapped
+from ingress_manager.commands.printing import FORMATS, as_json, counted, note, width, wrapped
 from ingress_manager.commands.reading.kubectl import RESOURCES
 from ingress_manager.commands.reading.manifests import INGRESS, Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
@@ -45,9 +45,7 @@ class Left(NamedTuple):
 @click.command(short_help="Tell what becomes of each Ingress without ingress-nginx.")
 @click.argument("controller", type=click.Choice(["ingress-nginx"]), expose_value=False)
 @with_source(*ALL_OBJECTS)
-@click.option(
-    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="The format."
-)
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
 @click.pass_context
 def leaving(context: click.Context, source: Source, output: str) -> None:
     """Tell what becomes of each Ingress of the class nginx without ingress-nginx, whoever wrote it.

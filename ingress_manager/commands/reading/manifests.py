@@ -260,8 +260,7 @@ def text_of_file(path: str) -> tuple[str, str]:
     except OSError as error:
         raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        line = 1 + content.count(b"\n", 0, error.start)
-        raise Unreadable([Message("is not UTF-8 text", name, line)]) from error
+        raise Unreadable([Message("is not UTF-8 text", name, 1 + content.count(b"\n", 0, error.start))]) from error
     except ValueError as error:
         raise click.UsageError("- stands twice, and standard input can be read once") from error
 

@@ -146,8 +146,7 @@ def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[list[It
     namespaces = {name.rpartition("/")[0] or source.namespace for name in names}
     sources = [source] if source.files else [replace(source, namespace=each) for each in sorted(namespaces, key=str)]
     # kubectl's current namespace may be one that is named, too.
-    read = {str(item): item for each in sources for item in each.read(RESOURCES, "--show-managed-fields")}
-    items = [*read.values()]
+    items = [*{str(item): item for each in sources for item in each.read(RESOURCES, "--show-managed-fields")}.values()]
     return items, [named(items, kind, name, source.namespace) for name in names]
 
 

@@ -8,9 +8,9 @@ import click
 from click import style
 
 from ingress_manager.commands.audit.audit import KINDS, Looked
-from ingress_manager.commands.audit.command import COULD_NOT_LOOK, look_at
+from ingress_manager.commands.audit.command import look_at
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing import INDENT, as_json, command_lines, unseen_lines, width, wrapped
+from ingress_manager.commands.printing import FORMATS, INDENT, as_json, command_lines, unseen_lines, width, wrapped
 from ingress_manager.commands.reading.manifests import SERVICE, Item
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.reasons import REASONS
@@ -22,10 +22,7 @@ from ingress_manager.commands.view.managed import keys_of
 from ingress_manager.commands.view.objects import backends_of
 from ingress_manager.core.text import one_line, quoted
 
-BETWEEN_LOOKS = 2.0
-"""Seconds."""
-
-FORMATS = ("table", "json")
+SECONDS_BETWEEN_LOOKS = 2.0
 COLOURS = dict(zip(State, ["green", "cyan", "yellow", "red", "red"], strict=True))
 HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "STATE")
 MOST_EVENTS = 5
@@ -77,7 +74,7 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     for row in late:
         click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)
     is_blind = any(row.unsure for row in (late if wanted else rows)) or (seen.is_blind and not wanted)
-    context.exit(COULD_NOT_LOOK if is_blind else int(bool(late)))
+    context.exit(2 if is_blind else int(bool(late)))
 
 
 def wait_for(
@@ -101,7 +98,7 @@ def wait_for(
         is_vain = any(row.state is State.REFUSED or row.unsure for row in late)
         if not late or is_vain or monotonic() >= end:
             return seen, services, rows, late
-        sleep(min(BETWEEN_LOOKS, max(end - monotonic(), 0)))
+        sleep(min(SECONDS_BETWEEN_LOOKS, max(end - monotonic(), 0)))
 
 
 def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 0) -> Iterator[str]:

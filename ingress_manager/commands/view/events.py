@@ -16,7 +16,6 @@ SYNC_ERROR = "SyncError"
 OF_SERVICES = f"--field-selector=reason={SYNC_ERROR},involvedObject.kind=Service"
 """What kubectl is told in order to get those alone that `reports` goes by."""
 
-
 _ENDED = "context canceled"
 """How Metacontroller's Event ends of a request that it gave up because it was told to end itself (Go, `context`)."""
 
