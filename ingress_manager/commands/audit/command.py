@@ -75,8 +75,8 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     if isinstance(policy, Policy) and policy.pauses:
         note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
     not_asked_for = [NOT_IN_FILES] if source.files else [f"Only {scope_of(source)} was looked at"]
-    shown = seen._replace(unseen=[*([] if source.all_namespaces else not_asked_for), *seen.unseen])
-    for text in printed(shown, output, "change" if new else "finding", source.kubectl.options, width()):
+    told = seen._replace(unseen=[*([] if source.all_namespaces else not_asked_for), *seen.unseen])
+    for text in printed(told, output, "change" if new else "finding", source.kubectl.options, width()):
         click.echo(text, nl=False)
     is_wrong = any(each.severity is not Severity.HINT for each in seen.findings)
     context.exit(2 if seen.is_blind else int(is_wrong))
