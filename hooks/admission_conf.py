@@ -10,9 +10,8 @@ import gevent
 
 from hooks import gunicorn_conf
 from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings, but for those below
-from hooks.gunicorn_conf import addresses
 
-bind = addresses(8443)
+bind = gunicorn_conf.addresses(8443)
 
 # Where the Deployment mounts its Secret.
 certfile = "/etc/ingress-manager-tls/tls.crt"
