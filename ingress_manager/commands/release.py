@@ -16,6 +16,7 @@ from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
 from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, about, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, read_named, with_source
 from ingress_manager.commands.view.managed import copied_from, is_made_for, keys_of
+from ingress_manager.commands.view.objects import is_being_deleted
 from ingress_manager.core.annotations import is_on
 from ingress_manager.core.entrances import by_entrance, entrance_of, ingress_of
 
@@ -81,7 +82,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
     plan = Plan(service, service.full_name if entrance is None else f"{service.full_name}.{entrance}")
     plan.messages = [
         *unseen(service, off),
-        *(about(item, held) for item in kept if item.metadata.get("deletionTimestamp")),
+        *(about(item, held) for item in kept if is_being_deleted(item)),
     ]
     if plan.messages:
         return plan
