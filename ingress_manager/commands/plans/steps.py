@@ -39,8 +39,12 @@ def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), chang
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
-        {"apiVersion": VERSIONS[kind], "kind": kind, "metadata": {"namespace": item.namespace, "name": item.name}}
-        for kind, item in ((item.kind, item) for item in items)
+        {
+            "apiVersion": VERSIONS[item.kind],
+            "kind": item.kind,
+            "metadata": {"namespace": item.namespace, "name": item.name},
+        }
+        for item in items
     ]
     command = ("kubectl", verb, "--filename=-", *options, *(["--", *changes] if changes else []))
     return Step(command, stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": named}))
