@@ -7,7 +7,7 @@ import msgspec
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.entrances import begin_of, ingress_of
 from ingress_manager.core.errors import Problems, Reason
-from ingress_manager.core.kubernetes import Service
+from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy
 
 
@@ -19,6 +19,7 @@ class Basis(msgspec.Struct, frozen=True):
     """
 
     service: Service
+    observed: Observed
     entrance: str
     """Its name; "" for that of ingress/… itself."""
 

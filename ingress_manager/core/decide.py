@@ -26,13 +26,13 @@ from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENTRANCES, MOST_OBJECTS
 from ingress_manager.core.entrances import entrance_for, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused
-from ingress_manager.core.exposure import EXTERNAL_NAME, Exposure, expose
+from ingress_manager.core.exposure import EXTERNAL_NAME, expose
 from ingress_manager.core.forbidden import forbidden, is_as_answered
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.outputs import make_objects
 from ingress_manager.core.policy import Policy
-from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers
+from ingress_manager.core.vocabulary import is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""
@@ -152,9 +152,9 @@ def desired_objects(
     for entrance, asked in [*stated.items()][: MOST_ENTRANCES + 1]:  # of more, it is only told that there are too many
         here = in_namespace(policy, service.metadata.namespace, asked.profile)
         own = Problems()
-        exposure = expose(Basis(service, entrance, asked, here, own, claims), for_controllers)
+        exposure = expose(Basis(service, observed, entrance, asked, here, own, claims), for_controllers)
         if exposure and not own.kept:
-            objects += make_objects(with_class(exposure, observed))
+            objects += make_objects(exposure)
         problems.extend(own.kept, own.more)
     check_watched(objects, observed, problems)
     if len(objects) > MOST_OBJECTS and not problems.kept:
@@ -176,18 +176,6 @@ def check_watched(objects: Iterable[Object], observed: Observed, problems: Probl
                 f"{kind}s: the administrator has to apply metacontroller/{kind.lower()}/"
             )
             problems.add(sentence, Reason.NOT_WATCHED)
-
-
-def with_class(exposure: Exposure, observed: Observed) -> Exposure:
-    """Return the exposure with the class that its Ingress has, where neither the Service nor the settings state one.
-
-    The API server gives the cluster's default class to an Ingress only when it is created. One that lost its class
-    later would be served by nobody.
-    """
-    if exposure.ingress_class is not None or OLD_CLASS in exposure.annotations["Ingress"]:
-        return exposure
-    ingress = observed.ingresses.get(f"{exposure.basis.service.metadata.namespace}/{exposure.basis.name}")
-    return msgspec.structs.replace(exposure, ingress_class=ingress.spec.ingress_class_name) if ingress else exposure
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:

@@ -13,8 +13,8 @@ limits are those of the CRDs' schemas.
 
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import TypeVar
 
+from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.exposure import Exposure
@@ -24,6 +24,7 @@ from ingress_manager.core.routing import SECRET, Routing
 from ingress_manager.core.rules import ROUTES, Path, Rule
 from ingress_manager.core.syntax import EVERY_HOST, wrong_name
 from ingress_manager.core.text import quoted
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
@@ -36,21 +37,48 @@ PATH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 ISSUERS = frozenset(["cert-manager.io/issuer", "cert-manager.io/cluster-issuer"])
 """The annotations by which cert-manager makes the certificates."""
 
-T = TypeVar("T")
+REDIRECT = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
+"""The filter that answers with a redirect to https."""
+
+
+def make_objects(exposure: Exposure) -> list[Object]:
+    """Return all that is made for an entrance. Adds what is wrong."""
+    ingresses = [make_ingress(exposure)] if exposure.basis.policy.makes_ingresses else []
+    return [*ingresses, *(make_httproutes(exposure, exposure.routing) if exposure.routing else ())]
+
+
+def make(kind: str, basis: Basis, name: str, annotations: Mapping[str, str], spec: Object) -> Object:
+    """Return an object of a kind."""
+    labels = {MANAGED_BY_LABEL: MANAGED_BY, **basis.policy.labels}
+    metadata: Object = {"name": name, "namespace": basis.service.metadata.namespace, "labels": labels}
+    if annotations:
+        metadata["annotations"] = annotations
+    return {"apiVersion": API_VERSIONS[kind], "kind": kind, "metadata": metadata, "spec": spec}
 
 
 # An Ingress.
 
 
 def make_ingress(exposure: Exposure) -> Object:
-    """Return the Ingress, with only the fields that we care about."""
-    spec: Object = {}
-    if exposure.ingress_class is not None:
-        spec["ingressClassName"] = exposure.ingress_class
-    if exposure.basis.tls:
-        spec["tls"] = list(tls_entries(exposure))
-    spec["rules"] = [ingress_rule(exposure.basis.service.metadata.name, rule) for rule in exposure.rules]
-    return make("Ingress", exposure, exposure.basis.name, exposure.annotations["Ingress"], spec)
+    """Return the Ingress, with only the fields that we care about.
+
+    Where no class is stated, it keeps the one that it has: the API server gives it the cluster's default class only
+    when it is created. One that lost its class later would be served by nobody.
+    """
+    basis, annotations, ingress_class = exposure.basis, exposure.annotations["Ingress"], exposure.ingress_class
+    if ingress_class is None and OLD_CLASS not in annotations:
+        standing = basis.observed.ingresses.get(f"{basis.service.metadata.namespace}/{basis.name}")
+        ingress_class = standing.spec.ingress_class_name if standing else None
+    spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
+    if basis.tls:
+        # The entry of the rules' hosts, and one without hosts if there is a rule of every host.
+        named = [rule.host for rule in exposure.rules if rule.host != EVERY_HOST]
+        secret = {"secretName": basis.secret} if basis.secret else {}
+        spec["tls"] = [{"hosts": named, **secret}] if named else []
+        if len(named) < len(exposure.rules):
+            spec["tls"].append(secret)
+    spec["rules"] = [ingress_rule(basis.service.metadata.name, rule) for rule in exposure.rules]
+    return make("Ingress", basis, basis.name, annotations, spec)
 
 
 def ingress_rule(service: str, rule: Rule) -> Object:
@@ -66,151 +94,113 @@ def ingress_rule(service: str, rule: Rule) -> Object:
     return {"http": {"paths": paths}} if rule.host == EVERY_HOST else {"host": rule.host, "http": {"paths": paths}}
 
 
-def tls_entries(exposure: Exposure) -> Iterator[Object]:
-    """Yield the entry of the rules' hosts, and one without hosts if there is a rule of every host."""
-    named = [rule.host for rule in exposure.rules if rule.host != EVERY_HOST]
-    secret = {"secretName": exposure.basis.secret} if exposure.basis.secret else {}
-    if named:
-        yield {"hosts": named, **secret}
-    if len(named) < len(exposure.rules):
-        yield secret
-
-
 # HTTPRoutes, and the ListenerSets that they attach to.
 
 
 def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
     """Return the ListenerSets and the HTTPRoutes. Adds a problem when an HTTPRoute would have too many rules."""
+    basis, annotations = exposure.basis, exposure.annotations["HTTPRoute"]
     made: list[Object] = []
     if isinstance(routing.listener, ListenerSets):
-        made += [make_listenerset(exposure, routing, routing.listener, rule.host) for rule in exposure.rules]
-    for hosts, paths in by_paths(exposure):
-        to_service = rules_to_service(exposure.basis.service.metadata.name, routing, paths)
+        made += [
+            make_listenerset(exposure, routing.gateway, routing.listener.port, rule.host) for rule in exposure.rules
+        ]
+    for hosts, paths in by_paths(exposure.rules):
+        to_service = rules_to_service(basis, paths)
         if len(to_service) > MOST_RULES:
             sentence = (
                 f"{hosts[0]} would need {len(to_service)} rules in an HTTPRoute, "
                 f"one for each port, or for {MOST_MATCHES} paths of a port; {MOST_RULES} is the most"
             )
-            exposure.basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, exposure.basis.key(ROUTES))
+            basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(ROUTES))
             break
-        name = name_of(exposure, routing, hosts)
+        name = name_of(basis, hosts)
+        if isinstance(routing.listener, str):
+            parents = [parent(routing.gateway, routing.listener)]
+        else:
+            own = {"group": GATEWAY_API, "kind": "ListenerSet", "namespace": basis.service.metadata.namespace}
+            parents = [{**own, "name": name_of(basis, [host])} for host in hosts]
         hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
-        spec = {"parentRefs": parent_refs(exposure, routing, hosts), **hostnames, "rules": to_service}
-        made.append(make("HTTPRoute", exposure, name, exposure.annotations["HTTPRoute"], spec))
+        spec = {"parentRefs": parents, **hostnames, "rules": to_service}
+        made.append(make("HTTPRoute", basis, name, annotations, spec))
         if routing.redirect:
-            parents = [ref_to_gateway(routing.gateway, sectionName=routing.redirect)]
-            spec = {"parentRefs": parents, **hostnames, "rules": redirecting_rules(paths)}
-            made.append(make("HTTPRoute", exposure, f"{name}.redirect", exposure.annotations["HTTPRoute"], spec))
+            rules = rules_of(paths, filters=[REDIRECT])
+            spec = {"parentRefs": [parent(routing.gateway, routing.redirect)], **hostnames, "rules": rules}
+            made.append(make("HTTPRoute", basis, f"{name}.redirect", annotations, spec))
     return made
 
 
-def by_paths(exposure: Exposure) -> Iterator[tuple[list[str], Sequence[Path]]]:
+def by_paths(rules: Sequence[Rule]) -> Iterator[tuple[list[str], Sequence[Path]]]:
     """Yield hosts that have the same paths, as many as one HTTPRoute may have, and the paths."""
-    groups: dict[tuple[bool, frozenset[Path]], list[Rule]] = {}
-    for rule in exposure.rules:
-        groups.setdefault((rule.host == EVERY_HOST, frozenset(rule.paths)), []).append(rule)
-    for rules in groups.values():
-        for some in in_parts(rules, MOST_HOSTNAMES):
-            yield [rule.host for rule in some], rules[0].paths
+    groups: dict[tuple[bool, frozenset[Path]], list[str]] = {}
+    paths = {rule.host: rule.paths for rule in rules}
+    for rule in rules:
+        groups.setdefault((rule.host == EVERY_HOST, frozenset(rule.paths)), []).append(rule.host)
+    for hosts in groups.values():
+        for start in range(0, len(hosts), MOST_HOSTNAMES):
+            yield hosts[start : start + MOST_HOSTNAMES], paths[hosts[0]]
 
 
-def parent_refs(exposure: Exposure, routing: Routing, hosts: Sequence[str]) -> list[Object]:
-    """Return what an HTTPRoute attaches to: a listener of the Gateway, or the ListenerSet of each host."""
-    if isinstance(routing.listener, str):
-        return [ref_to_gateway(routing.gateway, sectionName=routing.listener)]
-    own = {"group": GATEWAY_API, "kind": "ListenerSet", "namespace": exposure.basis.service.metadata.namespace}
-    return [{**own, "name": name_of(exposure, routing, [host])} for host in hosts]
-
-
-def ref_to_gateway(gateway: Gateway, **section: str) -> Object:
+def parent(gateway: Gateway, listener: str | None = None) -> Object:
     """Return the reference to a Gateway, or to a listener of it."""
-    of_gateway = {"group": GATEWAY_API, "kind": "Gateway", "namespace": gateway.namespace, "name": gateway.name}
-    return {**of_gateway, **section}
+    section = {} if listener is None else {"sectionName": listener}
+    return {"group": GATEWAY_API, "kind": "Gateway", "namespace": gateway.namespace, "name": gateway.name, **section}
 
 
-def rules_to_service(service: str, routing: Routing, paths: Sequence[Path]) -> list[Object]:
-    """Return the rules that lead these paths to the Service: one for each port, or more where a port has many paths.
+def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
+    """Return the rules that lead these paths to the Service: some for each port.
 
     Which path wins doesn't depend on the rules.
     """
     of_port: dict[int, list[Path]] = {}
     for path in paths:
         of_port.setdefault(path.port, []).append(path)
-    more: Object = {"filters": list(routing.filters)} if routing.filters else {}
-    if routing.timeouts:
-        more["timeouts"] = routing.timeouts
-    backend = {"group": "", "kind": "Service", "name": service}
+    then: Object = {"filters": [*basis.policy.filters]} if basis.policy.filters else {}
+    if basis.policy.timeouts:
+        then["timeouts"] = basis.policy.timeouts
+    backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name}
     return [
-        {"matches": matches_of(some), **more, "backendRefs": [{**backend, "port": port, "weight": 1}]}
-        for port, of_one in of_port.items()
-        for some in in_parts(of_one, MOST_MATCHES)
+        rule
+        for port, some in of_port.items()
+        for rule in rules_of(some, **then, backendRefs=[{**backend, "port": port, "weight": 1}])
     ]
 
 
-def redirecting_rules(paths: Sequence[Path]) -> list[Object]:
-    """Return the rules that answer these paths with a redirect to https."""
-    redirect = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
-    return [{"matches": matches_of(some), "filters": [redirect]} for some in in_parts(paths, MOST_MATCHES)]
+def rules_of(paths: Sequence[Path], **then: object) -> list[Object]:
+    """Return rules that do the same with these paths: one, or more where there are many paths."""
+    matches = [{"path": {"type": PATH_TYPES[path.path_type], "value": path.path}} for path in paths]
+    starts = range(0, len(matches), MOST_MATCHES)
+    return [{"matches": matches[start : start + MOST_MATCHES], **then} for start in starts]
 
 
-def matches_of(paths: Sequence[Path]) -> list[Object]:
-    """Return what a rule says of its paths."""
-    return [{"path": {"type": PATH_TYPES[path.path_type], "value": path.path}} for path in paths]
-
-
-def in_parts(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
-    """Yield the items in parts of at most `most`."""
-    for start in range(0, len(items), most):
-        yield items[start : start + most]
-
-
-def make_listenerset(exposure: Exposure, routing: Routing, listeners: ListenerSets, host: str) -> Object:
+def make_listenerset(exposure: Exposure, gateway: Gateway, port: int, host: str) -> Object:
     """Return the ListenerSet of a host: a listener of the Gateway with the Service's own certificate."""
-    secret, annotations = exposure.basis.secret, exposure.annotations["ListenerSet"]
-    name = name_of(exposure, routing, [host])
+    basis, secret, annotations = exposure.basis, exposure.basis.secret, exposure.annotations["ListenerSet"]
+    name = name_of(basis, [host])
     # cert-manager makes one certificate for a Secret: of the hosts of an Ingress, or of one ListenerSet.
-    if name != exposure.basis.name and not ISSUERS.isdisjoint(annotations):
+    if name != basis.name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
         if end := wrong_name(secret):
-            exposure.basis.add(SECRET, f": {quoted(secret)}, that of {host}, {end}", Reason.INVALID_VALUE)
-    elif exposure.basis.policy.makes_ingresses:
+            basis.add(SECRET, f": {quoted(secret)}, that of {host}, {end}", Reason.INVALID_VALUE)
+    elif basis.policy.makes_ingresses:
         annotations = {key: value for key, value in annotations.items() if key not in ISSUERS}
     listener = {
         "name": "https",
         **({} if host == EVERY_HOST else {"hostname": host}),
-        "port": listeners.port,
+        "port": port,
         "protocol": "HTTPS",
         "tls": {"mode": "Terminate", "certificateRefs": [{"group": "", "kind": "Secret", "name": secret}]},
         "allowedRoutes": {"namespaces": {"from": "Same"}},
     }
-    spec = {"parentRef": ref_to_gateway(routing.gateway), "listeners": [listener]}
-    return make("ListenerSet", exposure, name, annotations, spec)
+    return make("ListenerSet", basis, name, annotations, {"parentRef": parent(gateway), "listeners": [listener]})
 
 
-def name_of(exposure: Exposure, routing: Routing, hosts: Sequence[str]) -> str:
-    """Return the name of an HTTPRoute or a ListenerSet for these hosts: the exposure's, if the main host is in it.
+def name_of(basis: Basis, hosts: Sequence[str]) -> str:
+    """Return the name of an HTTPRoute or a ListenerSet for these hosts: the Ingress's, if the main host is in it.
 
-    Another one is named by its first host. So no two of a kind have the same name, and none is renamed, and gone for a
-    moment, because a host is added behind the others. No Service's name has a dot, so none of another Service has it.
+    That is the first one of ingress/host, or the default host; no host need be this. Another object is named by its
+    first host. So no two of a kind have the same name, and none is renamed, and gone for a moment, because a host is
+    added behind the others. No Service's name has a dot, so none of another Service has it.
     """
-    if routing.main_host in hosts:
-        return exposure.basis.name
-    return f"{exposure.basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
-
-
-# All of them.
-
-
-def make_objects(exposure: Exposure) -> list[Object]:
-    """Return all that is made for an entrance. Adds what is wrong."""
-    ingresses = [make_ingress(exposure)] if exposure.basis.policy.makes_ingresses else []
-    return [*ingresses, *(make_httproutes(exposure, exposure.routing) if exposure.routing else ())]
-
-
-def make(kind: str, exposure: Exposure, name: str, annotations: Mapping[str, str], spec: Object) -> Object:
-    """Return an object of a kind."""
-    labels = {MANAGED_BY_LABEL: MANAGED_BY, **exposure.basis.policy.labels}
-    metadata: Object = {"name": name, "namespace": exposure.basis.service.metadata.namespace, "labels": labels}
-    if annotations:
-        metadata["annotations"] = annotations
-    return {"apiVersion": API_VERSIONS[kind], "kind": kind, "metadata": metadata, "spec": spec}
+    main, *_ = basis.stated.hosts or [basis.policy.default_host(basis.service.metadata.name)]
+    return basis.name if main in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

@@ -5,7 +5,7 @@ What changes the answer of an Ingress must be said by its HTTPRoutes, too. A Ser
 lost, unless the administrator accepts the loss.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import MOST_LEFT
@@ -20,19 +20,21 @@ NOT_SAID = ("can't be said in an HTTPRoute", "makes none (outputs), or ")
 """Why an annotation is lost, and what the administrator can do about it."""
 
 
-def add_lost(basis: Basis, key: str, because: tuple[str, str], *, value: str = "", added: bool = False) -> None:
+def add_lost(basis: Basis, key: str, because: tuple[str, str], added: Container[str] = ()) -> None:
     """Add the problem that what is made would lack what an annotation does, unless the administrator accepts that.
 
-    It is the Service's, or the settings have `added` it; its `value` is told of what only changes the answer.
+    It is the Service's own, if the settings haven't `added` it.
     """
     if key in basis.policy.accepted_losses:
         return
     why, remedy = because
-    reason = Reason.PROTECTION_LOST if protects(key) else Reason.NOT_IN_HTTPROUTE
-    does = "protects this Service" if protects(key) else "changes the answer"
-    what = key if protects(key) else f"{key}: {quoted(value)}"
-    what = f"{key}, which the settings add to Ingresses," if added else what
-    owner = "" if added else "take it off if it may be lost, or "
+    what, owner = f"{key}, which the settings add to Ingresses,", ""
+    if key not in added:
+        what = key if protects(key) else f"{key}: {quoted((basis.service.metadata.annotations or {})[key])}"
+        owner = "take it off if it may be lost, or "
+    does, reason = "changes the answer", Reason.NOT_IN_HTTPROUTE
+    if protects(key):
+        does, reason = "protects this Service", Reason.PROTECTION_LOST
     sentence = f"{what} {does}, and {why}: {owner}the administrator {remedy}accepts the loss (limits.acceptedLosses)"
     basis.problems.add(sentence, reason, key)
 
@@ -73,7 +75,7 @@ def check_reader(basis: Basis, ingress_class: str | None, of_service: Iterable[s
     for key in dict.fromkeys([*of_service, *added]):
         # In lower case, because Traefik reads its keys so.
         if protects(key) and not key.lower().startswith(known.reads):
-            add_lost(basis, key, (why, "says that it does (ingressClasses), or "), added=key in added)
+            add_lost(basis, key, (why, "says that it does (ingressClasses), or "), added)
 
 
 def check_said(basis: Basis, copied: Mapping[str, str], added: Mapping[str, str]) -> None:
@@ -84,12 +86,11 @@ def check_said(basis: Basis, copied: Mapping[str, str], added: Mapping[str, str]
     """
     if not (copied or added):
         return  # nearly always
-    policy = basis.policy
-    added = {key: value for key, value in added.items() if key not in policy.said_by_filters}
     at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
     for key, value in {**copied, **added}.items():
-        of_settings = key in added
-        if of_settings and protects(key) and not is_read_from("HTTPRoute", key):
-            add_lost(basis, key, NOT_SAID, added=True)
-        elif changes(key) and not is_said(key, value, tls=basis.tls, at_root=at_root):
-            add_lost(basis, key, NOT_SAID, value=value, added=of_settings)
+        if key in added and protects(key):
+            is_lost = not is_read_from("HTTPRoute", key)
+        else:
+            is_lost = changes(key) and not is_said(key, value, tls=basis.tls, at_root=at_root)
+        if is_lost and key not in basis.policy.said_by_filters:
+            add_lost(basis, key, NOT_SAID, added)

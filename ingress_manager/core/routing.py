@@ -4,13 +4,11 @@ What is nearest to the Service decides about the redirect: ingress/tls-redirect;
 that say it of an Ingress; else the settings' tls.redirect. An Ingress leaves it to its controller.
 """
 
-from collections.abc import Hashable, Mapping
-
-import msgspec
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Gateway, ListenerSets
 from ingress_manager.core.protection import NOT_SAID, add_lost, check_said
 from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
@@ -18,27 +16,15 @@ from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
 CLASS, SECRET, TLS, REDIRECT = "ingress/class", "ingress/tls-secret", "ingress/tls", "ingress/tls-redirect"
 
 
-class Routing(msgspec.Struct, frozen=True):
-    """What only HTTPRoutes say."""
+class Routing(NamedTuple):
+    """What only HTTPRoutes say: by what they are served."""
 
     gateway: Gateway
     listener: str | ListenerSets
-    """The listener of the Gateway that serves it, by its section name; or each host has a listener of its own."""
+    """The listener of the Gateway that serves them, by its section name; or each host has a listener of its own."""
 
     redirect: str | None
     """The listener of the Gateway that redirects http to https; None: none does."""
-
-    filters: tuple[Object, ...]
-    timeouts: Object | None
-
-    main_host: str
-    """The first host of ingress/host, or the default host; no host need be this. They are named by it."""
-
-    @property
-    def places(self) -> list[tuple[Hashable, ...]]:
-        """Return where it is served: at which listeners of Gateways; of a ListenerSet, at which port of which one."""
-        gateway, listeners = (self.gateway.namespace, self.gateway.name), [self.listener, self.redirect]
-        return [(*gateway, each) for each in listeners if each is not None]
 
 
 def choose_routing(
@@ -48,7 +34,6 @@ def choose_routing(
 
     An Ingress has the annotations that are `copied` and those that the settings have `added`.
     """
-    policy = basis.policy
     check_said(basis, copied, added)
     listener: str | ListenerSets | None = gateway.https if basis.tls else gateway.http
     if basis.tls and gateway.listener_sets:
@@ -67,14 +52,7 @@ def choose_routing(
         )
         basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(TLS))
         return None
-    return Routing(
-        gateway=gateway,
-        listener=listener,
-        redirect=choose_redirect(basis, gateway, {**copied, **added}, added),
-        filters=policy.filters,
-        timeouts=policy.timeouts,
-        main_host=(basis.stated.hosts or [policy.default_host(basis.service.metadata.name)])[0],
-    )
+    return Routing(gateway, listener, choose_redirect(basis, gateway, {**copied, **added}, added))
 
 
 def choose_redirect(
@@ -95,7 +73,7 @@ def choose_redirect(
         if not (is_wanted or gateway.has_one_listener):
             # An Ingress with TLS is served by http as well; an HTTPRoute isn't, but by a listener that is for both.
             for key in said:
-                add_lost(basis, key, NOT_SAID, value=of_ingress[key], added=key in added)
+                add_lost(basis, key, NOT_SAID, added)
     if not is_wanted:
         return None
     if not gateway.redirects:
@@ -107,6 +85,6 @@ def choose_redirect(
             basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(REDIRECT))
         else:
             for key in asking:
-                add_lost(basis, key, NOT_SAID, value="true", added=key in added)
+                add_lost(basis, key, NOT_SAID, added)
         return None
     return gateway.http
