@@ -26,9 +26,9 @@ from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENTRANCES, MOST_OBJECTS
 from ingress_manager.core.entrances import entrance_for, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused
-from ingress_manager.core.exposure import EXTERNAL_NAME, expose
-from ingress_manager.core.forbidden import forbidden, is_as_answered
-from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service, key_of
+from ingress_manager.core.exposure import expose
+from ingress_manager.core.forbidden import forbidden
+from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.outputs import make_objects
 from ingress_manager.core.policy import Policy
@@ -104,41 +104,21 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     problems = Problems()
     objects = desired_objects(service, stated, observed, policy, problems)
     text = b"" if problems.kept else as_json(objects, problems)
-    if problems.kept:
+    is_refused = bool(problems.kept)
+    judged = {key: forbidden(each, service, policy, is_refused=is_refused) for key, each in there.items()}
+    not_to_stand = {key: problem for key, problem in judged.items() if problem}
+    if is_refused:
         # All that stands stays as it is, and is not mended; or all goes, also what was made for entrances that are
         # right, if any of it is forbidden, or was made for an entrance that is off by now: opting out wins over every
         # mistake, and nothing that is observed can be answered.
         refused = Refused(problems.kept, problems.more)
-        judged = judge(service, there, policy, {}, is_refused=True)
         is_off = any(entrance_for(service, key) not in stated for key in there)
-        return RemovedFirst((), judged, refused) if judged or is_off else refused
+        return RemovedFirst((), not_to_stand, refused) if not_to_stand or is_off else refused
     desired = {key_of(each): each for each in objects}
-    if judged := judge(service, there, policy, desired, is_refused=False):
-        return RemovedFirst(tuple([each for key, each in desired.items() if key not in judged]), judged)
+    if not_to_stand:
+        return RemovedFirst(tuple([each for key, each in desired.items() if key not in not_to_stand]), not_to_stand)
     missing = [key for key in desired if key not in there]
     return Desired(objects, text, resync_after(service, age, are_there=not missing), missing)
-
-
-def judge(
-    service: Service,
-    observed: Mapping[Key, Attachment],
-    policy: Policy,
-    desired: Mapping[Key, Object],
-    *,
-    is_refused: bool,
-) -> dict[Key, Problem]:
-    """Return which of the objects that are observed may not stand, and why.
-
-    `desired` are those that it should have. If it is refused, there are none, and nobody mends what stands.
-    """
-    if service.spec.type == "ExternalName":
-        return dict.fromkeys(observed, Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME))
-    judged = {
-        key: forbidden(each, service.metadata.namespace, policy, is_refused=is_refused)
-        for key, each in observed.items()
-        if key not in desired or not is_as_answered(each, desired[key])
-    }
-    return {key: problem for key, problem in judged.items() if problem}
 
 
 def desired_objects(

@@ -6,22 +6,18 @@ administrator has forbidden would stay for as long as that lasts, and the owner 
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import ANY, COPIED, not_allowed
 from ingress_manager.core.errors import Problem, Reason
-from ingress_manager.core.exposure import FINGERPRINT
+from ingress_manager.core.exposure import EXTERNAL_NAME, FINGERPRINT
 from ingress_manager.core.kubernetes import (
-    DECORATOR,
     LAST_APPLIED,
     Attachment,
-    AttachmentMeta,
     HTTPRoute,
     Ingress,
     ListenerSet,
-    Object,
     ParentRef,
+    Service,
 )
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Gateway, Policy
@@ -30,52 +26,23 @@ from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 
-class Record(msgspec.Struct, frozen=True):
-    """What Metacontroller keeps of the hook's last answer."""
+def forbidden(observed: Attachment, service: Service, policy: Policy, *, is_refused: bool) -> Problem | None:
+    """Return why an object that was made for a Service may not stand; None if it may.
 
-    metadata: AttachmentMeta
-    spec: Object
-
-
-_records = msgspec.json.Decoder(Record)
-
-
-def is_as_answered(observed: Attachment, desired: Object) -> bool:
-    """Return whether the hook's last answer was `desired`: what differs is somebody's edit, and mended in place."""
-    annotations = observed.metadata.annotations or {}
-    try:
-        record = _records.decode(annotations.get(LAST_APPLIED, ""))
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    if _written_for_ever(observed):
-        return False
-    answered = {key: value for key, value in (record.metadata.annotations or {}).items() if key != DECORATOR}
-    return bool(record.spec == desired["spec"] and answered == desired["metadata"].get("annotations", {}))
-
-
-def forbidden(observed: Attachment, namespace: str, policy: Policy, *, is_refused: bool) -> Problem | None:
-    """Return why an object of a namespace may not stand; None if it may.
-
-    `is_refused` says that nobody mends it, because its Service is refused: it must then have what its profile gives.
+    `is_refused` says that nobody mends it, because the Service is refused: it must then have what its profile gives.
     """
+    if service.spec.type == "ExternalName":
+        return Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
     annotations = observed.metadata.annotations or {}
     if LAST_APPLIED not in annotations:
         return None  # it is being adopted: Metacontroller has yet to make it what its Service asks for
-    here = in_namespace(policy, namespace, annotations.get(PROFILE))
-    problem = next(_beyond_limits(observed, here), None) or _written_for_ever(observed)
-    return problem or (next(_outdated(observed, here), None) if is_refused else None)
+    here = in_namespace(policy, service.metadata.namespace, annotations.get(PROFILE))
+    problem = next(_beyond_limits(observed, annotations, here), None)
+    return problem or (next(_outdated(observed, annotations, here), None) if is_refused else None)
 
 
-def _written_for_ever(observed: Attachment) -> Problem | None:
-    """Return why Metacontroller can't mend an object: it takes two parents of one name for one."""
-    names = [parent.name for parent in parents_of(observed)]
-    twice = len(names) > len(set(names))
-    return Problem(f"its parents are two listeners of a Gateway {names[0]}", Reason.OUTDATED) if twice else None
-
-
-def _beyond_limits(observed: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
-    """Yield what the limits forbid in an object."""
-    annotations = observed.metadata.annotations or {}
+def _beyond_limits(observed: Attachment, annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:
+    """Yield what the limits forbid in an object, and what nobody can mend in place."""
     if PROFILE in annotations and (end := policy.profile_not_allowed(annotations[PROFILE])):
         yield Problem(f"its profile {end}", Reason.PROFILE_NOT_ALLOWED)
     if end := policy.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts()]):
@@ -91,22 +58,18 @@ def _beyond_limits(observed: Attachment, policy: NamespacePolicy) -> Iterator[Pr
             yield Problem(f"its path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
         if end := wrong_path(path, path_type):
             yield Problem(f"its path {quoted(path)} {end}")
-    yield from _copied(annotations, policy)
+    for key in annotations.get(COPIED, "").split(", "):  # what was copied, is still there, and may not be
+        value, of_settings = annotations.get(key), policy.added_with_tls.get(key)
+        if value is not None and value != of_settings:
+            limits = policy.copy_annotations if of_settings is None else {}
+            yield from filter(None, [not_allowed(key, value, limits)])
+    parents = [parent.name for parent in parents_of(observed)]
+    if len(parents) > len({*parents}):  # Metacontroller takes two of one name for one, and writes both for ever
+        yield Problem(f"its parents are two listeners of a Gateway {parents[0]}", Reason.OUTDATED)
 
 
-def _copied(annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:
-    """Yield what was copied from a Service, is still there, and may not be."""
-    for key in annotations.get(COPIED, "").split(", "):
-        value = annotations.get(key)
-        if value is None or policy.added_with_tls.get(key) == value:
-            continue
-        limits = {} if key in policy.added_with_tls else policy.copy_annotations
-        yield from filter(None, [not_allowed(key, value, limits)])
-
-
-def _outdated(observed: Attachment, policy: NamespacePolicy) -> Iterator[Problem]:
+def _outdated(observed: Attachment, annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:
     """Yield what an object has otherwise than the settings give it now."""
-    annotations = observed.metadata.annotations or {}
     if PROFILE not in annotations and policy.default_profile is not None and policy.profiles != ANY:
         usable = listed(policy.usable_profiles())
         sentence = f"it has no profile; allowed in namespace {policy.namespace}: {usable}"

@@ -153,13 +153,17 @@ def test_an_entrance_that_opts_out_goes_whatever_is_wrong_with_another_and_takes
     assert answered(service(ON | OOPS), BOTH, *made({}, BOTH)).status == 422
 
 
-def test_what_somebody_has_edited_is_mended_in_place_although_the_settings_forbid_it() -> None:
+def test_what_somebody_has_edited_is_mended_in_place_but_goes_first_if_the_settings_forbid_it() -> None:
+    """Whoever may deny an update, may keep an edit."""
     [ingress] = made({})
-    edited = patched(ingress, {"spec": {"ingressClassName": "other", "rules": {0: {"host": "evil.example.org"}}}})
-    limits = {"limits": {"hosts": ["example.com"], "classes": ["nginx"]}}
-    answer = answered(service(ON), limits, edited)
-    assert (answer.forbidden, len(attachments(answer))) == (None, 1)
-    assert attachments(answered(service(ON | OOPS), limits, edited)) == [], "of a refused one, nobody mends it"
+    limits = {"limits": {"hosts": ["example.com", "other.example.com"], "classes": ["nginx"]}}
+    for asks in (ON, ON | {"ingress/host": "other.example.com"}):
+        edited = patched(ingress, {"spec": {"rules": {0: {"host": "other.example.com"}}}})
+        answer = answered(service(asks), limits, edited)
+        assert (answer.forbidden, len(attachments(answer))) == (None, 1)
+        edited = patched(ingress, {"spec": {"rules": {0: {"host": "evil.example.org"}}}})
+        answer = answered(service(asks), limits, edited)
+        assert (answer.forbidden is None, attachments(answer)) == (False, [])
 
 
 @pytest.mark.parametrize(
