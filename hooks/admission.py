@@ -109,7 +109,7 @@ def reviewed(
 
 def not_copied(stated: Mapping[str, str], decision: Decision) -> Sequence[Problem]:
     """Return a problem for each annotation that looks meant for a controller and reaches none."""
-    objects = decision.objects if isinstance(decision, Desired) else ()
+    objects = decision.objects.values() if isinstance(decision, Desired) else ()
     return [
         Problem(f"{key} is not copied to what is made for the Service", Reason.ANNOTATION_NOT_ALLOWED, key)
         for key in keys_not_copied(stated, objects)

@@ -120,7 +120,7 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     if isinstance(decision, RemovedFirst):
         # It is enough to tell of one. If only an entrance is off, it is the mistake beside it.
         why = [*decision.forbidden.values(), *(decision.refused.problems if decision.refused else ())][0]
-        return Answer(200, encode(msgspec.json.encode(decision.objects)), None, why, service)
+        return Answer(200, encode(msgspec.json.encode([*decision.objects.values()])), None, why, service)
     resync, missing = decision.resync_after, decision.missing
     if missing and now:
         resync = min(resync or HOUR, int(until_hourly(service, now.timestamp())) + 1)

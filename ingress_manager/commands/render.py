@@ -73,7 +73,7 @@ def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
             continue
         decision = decide(service, NOTHING, policy)
         if isinstance(decision, Desired):
-            found.objects.extend(decision.objects)
+            found.objects.extend(decision.objects.values())
         refused = refusal_of(decision)
         for problem in (*(refused.problems if refused else ()), *without_effect(item.annotations)):
             field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()

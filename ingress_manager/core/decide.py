@@ -16,12 +16,13 @@ What is forbidden is not changed in place: the admission of others can deny an u
 delete can't be denied so: the owner of a Service has no say in it. While a Service is paused, nothing is judged.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import islice
 from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core.annotations import PREFIX, Stated
+from ingress_manager.core.annotations import Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENTRANCES, MOST_OBJECTS
 from ingress_manager.core.entrances import entrance_for, read_entrances
@@ -41,6 +42,8 @@ RESYNC_SECONDS = range(240, 361)
 """After how long a Service is synced again when all its objects are there."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
+LONGEST_ESCAPE = 6
+"""Characters that Go writes for one in JSON: each `<` is an escape."""
 
 ABSENT = " isn't there yet"
 """What is said behind each object that a Service asks for and hasn't. The plans of the commands wait for it."""
@@ -52,7 +55,7 @@ LONGEST_ABSENT = 280
 class Desired(msgspec.Struct, frozen=True):
     """What should exist for a Service; any other object that was made for it should not."""
 
-    objects: tuple[Object, ...] = ()
+    objects: Mapping[Key, Object] = {}
     """None when the Service doesn't ask to be exposed."""
 
     json: bytes = b"[]"
@@ -72,7 +75,7 @@ class RemovedFirst(msgspec.Struct, frozen=True):
     the next sync makes it anew.
     """
 
-    objects: tuple[Object, ...]
+    objects: Mapping[Key, Object]
     """What should exist meanwhile: the rest of what the Service asks for."""
 
     forbidden: Mapping[Key, Problem]
@@ -102,60 +105,44 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     if not stated:
         return Desired()
     problems = Problems()
-    objects = desired_objects(service, stated, observed, policy, problems)
-    text = b"" if problems.kept else as_json(objects, problems)
-    is_refused = bool(problems.kept)
-    judged = {key: forbidden(each, service, policy, is_refused=is_refused) for key, each in there.items()}
+    desired = desired_objects(service, stated, observed, policy, problems)
+    text = b"" if problems.kept else as_json([*desired.values()], problems)
+    refused = Refused(problems.kept, problems.more) if problems.kept else None
+    judged = {key: next(forbidden(each, service, policy, refused), None) for key, each in there.items()}
     not_to_stand = {key: problem for key, problem in judged.items() if problem}
-    if is_refused:
+    if refused:
         # All that stands stays as it is, and is not mended; or all goes, also what was made for entrances that are
         # right, if any of it is forbidden, or was made for an entrance that is off by now: opting out wins over every
         # mistake, and nothing that is observed can be answered.
-        refused = Refused(problems.kept, problems.more)
         is_off = any(entrance_for(service, key) not in stated for key in there)
-        return RemovedFirst((), not_to_stand, refused) if not_to_stand or is_off else refused
-    desired = {key_of(each): each for each in objects}
+        return RemovedFirst({}, not_to_stand, refused) if not_to_stand or is_off else refused
     if not_to_stand:
-        return RemovedFirst(tuple([each for key, each in desired.items() if key not in not_to_stand]), not_to_stand)
+        return RemovedFirst({key: desired[key] for key in desired if key not in not_to_stand}, not_to_stand)
     missing = [key for key in desired if key not in there]
-    return Desired(objects, text, resync_after(service, age, are_there=not missing), missing)
+    return Desired(desired, text, resync_after(service, age, are_there=not missing), missing)
 
 
 def desired_objects(
     service: Service, stated: Mapping[str, Stated], observed: Observed, policy: Policy, problems: Problems
-) -> tuple[Object, ...]:
+) -> dict[Key, Object]:
     """Return the objects that the annotations ask for. Adds what is wrong with all entrances."""
-    objects: list[Object] = []
+    made: list[Object] = []
     claims: dict[Hashable, tuple[str, object]] = {}
-    others = [each for each in (service.metadata.annotations or {}).items() if not each[0].startswith(PREFIX)]
-    for_controllers = {key: value for key, value in others if is_for_controllers(key)}
-    for entrance, asked in [*stated.items()][: MOST_ENTRANCES + 1]:  # of more, it is only told that there are too many
-        here = in_namespace(policy, service.metadata.namespace, asked.profile)
-        own = Problems()
+    present = service.metadata.annotations or {}
+    for_controllers = {key: value for key, value in present.items() if is_for_controllers(key)}
+    for entrance, asked in islice(stated.items(), MOST_ENTRANCES + 1):  # of more, it is only told that there are many
+        here, own = in_namespace(policy, service.metadata.namespace, asked.profile), Problems()
         exposure = expose(Basis(service, observed, entrance, asked, here, own, claims), for_controllers)
         if exposure and not own.kept:
-            objects += make_objects(exposure)
+            made += make_objects(exposure)
         problems.extend(own.kept, own.more)
-    check_watched(objects, observed, problems)
-    if len(objects) > MOST_OBJECTS and not problems.kept:
+    if len(made) > MOST_OBJECTS and not problems.kept:
         sentence = (
-            f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most; "
+            f"this Service would be given {len(made)} objects, and {MOST_OBJECTS} is the most; "
             "hosts with the same paths share an HTTPRoute, and each with a certificate of its own has a ListenerSet"
         )
         problems.add(sentence, Reason.TOO_MANY_OBJECTS)
-    return tuple(objects)
-
-
-def check_watched(objects: Iterable[Object], observed: Observed, problems: Problems) -> None:
-    """Add a problem for each kind of objects that is to be made, and that Metacontroller doesn't look after."""
-    kinds = {each["kind"] for each in objects}
-    for kind, watched in (("HTTPRoute", observed.httproutes), ("ListenerSet", observed.listenersets)):
-        if watched is None and kind in kinds:
-            sentence = (
-                f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after "
-                f"{kind}s: the administrator has to apply metacontroller/{kind.lower()}/"
-            )
-            problems.add(sentence, Reason.NOT_WATCHED)
+    return {key_of(each): each for each in made}
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
@@ -198,16 +185,16 @@ def as_json(objects: Sequence[Object], problems: Problems) -> bytes:
 
     Adds a problem when an object is larger than Metacontroller can apply, or all are too large to be sent.
     """
-    texts = [msgspec.json.encode(each) for each in objects]
-    sizes = [size_in_go(text) for text in texts]
-    if (largest := max(sizes, default=0)) > LARGEST_OBJECT:
-        kind = objects[sizes.index(largest)]["kind"]
-        sentence = f"the {kind} would have {largest} bytes; {LARGEST_OBJECT} is the most"
+    text = msgspec.json.encode(objects)
+    if len(text) * LONGEST_ESCAPE <= LARGEST_OBJECT:
+        return text
+    largest, kind = max((size_in_go(msgspec.json.encode(each)), each["kind"]) for each in objects)
+    if largest > LARGEST_OBJECT:
+        problems.add(f"the {kind} would have {largest} bytes; {LARGEST_OBJECT} is the most", Reason.TOO_LARGE)
+    elif (size := size_in_go(text)) > LARGEST_ANSWER:
+        sentence = f"the {len(objects)} objects would have {size} bytes in all; {LARGEST_ANSWER} is the most"
         problems.add(sentence, Reason.TOO_LARGE)
-    elif sum(sizes) > LARGEST_ANSWER:
-        sentence = f"the {len(objects)} objects would have {sum(sizes)} bytes in all; {LARGEST_ANSWER} is the most"
-        problems.add(sentence, Reason.TOO_LARGE)
-    return b"[%b]" % b",".join(texts)
+    return text
 
 
 def size_in_go(text: bytes) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import ANY, COPIED, not_allowed
-from ingress_manager.core.errors import Problem, Reason
+from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.exposure import EXTERNAL_NAME, FINGERPRINT
 from ingress_manager.core.kubernetes import (
     LAST_APPLIED,
@@ -26,33 +26,35 @@ from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 
-def forbidden(observed: Attachment, service: Service, policy: Policy, *, is_refused: bool) -> Problem | None:
-    """Return why an object that was made for a Service may not stand; None if it may.
+def forbidden(observed: Attachment, service: Service, policy: Policy, refused: Refused | None) -> Iterator[Problem]:
+    """Yield why an object that was made for a Service may not stand; nothing if it may.
 
-    `is_refused` says that nobody mends it, because the Service is refused: it must then have what its profile gives.
+    Nobody mends that of a refused Service: it must have what its profile gives, too.
     """
     if service.spec.type == "ExternalName":
-        return Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
+        yield Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
     annotations = observed.metadata.annotations or {}
     if LAST_APPLIED not in annotations:
-        return None  # it is being adopted: Metacontroller has yet to make it what its Service asks for
+        return  # it is being adopted: Metacontroller has yet to make it what its Service asks for
     here = in_namespace(policy, service.metadata.namespace, annotations.get(PROFILE))
-    problem = next(_beyond_limits(observed, annotations, here), None)
-    return problem or (next(_outdated(observed, annotations, here), None) if is_refused else None)
+    yield from _beyond_limits(observed, annotations, here)
+    parents = [parent.name for parent in parents_of(observed)]
+    if len(parents) > len({*parents}):  # Metacontroller takes two of one name for one, and can't mend it
+        yield Problem(f"its parents are two listeners of a Gateway {parents[0]}", Reason.OUTDATED)
+    if refused:
+        yield from _outdated(observed, annotations, here)
 
 
 def _beyond_limits(observed: Attachment, annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:
-    """Yield what the limits forbid in an object, and what nobody can mend in place."""
+    """Yield what the limits forbid in an object."""
     if PROFILE in annotations and (end := policy.profile_not_allowed(annotations[PROFILE])):
         yield Problem(f"its profile {end}", Reason.PROFILE_NOT_ALLOWED)
     if end := policy.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts()]):
         yield Problem(f"its host {end}", Reason.HOST_NOT_ALLOWED)
-    # Where no class was stated, it has the cluster's default.
-    by_annotation = annotations.get(OLD_CLASS)
-    if isinstance(observed, Ingress) and (
-        end := policy.class_not_allowed(observed.spec.ingress_class_name or by_annotation)
-    ):
-        yield Problem(f"its class {end}", Reason.CLASS_NOT_ALLOWED)
+    if isinstance(observed, Ingress):  # where no class was stated, it has the cluster's default
+        ingress_class = observed.spec.ingress_class_name or annotations.get(OLD_CLASS)
+        if end := policy.class_not_allowed(ingress_class):
+            yield Problem(f"its class {end}", Reason.CLASS_NOT_ALLOWED)
     for path, path_type in observed.paths():
         if end := policy.path_type_not_allowed(path_type):
             yield Problem(f"its path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
@@ -63,9 +65,6 @@ def _beyond_limits(observed: Attachment, annotations: Mapping[str, str], policy:
         if value is not None and value != of_settings:
             limits = policy.copy_annotations if of_settings is None else {}
             yield from filter(None, [not_allowed(key, value, limits)])
-    parents = [parent.name for parent in parents_of(observed)]
-    if len(parents) > len({*parents}):  # Metacontroller takes two of one name for one, and writes both for ever
-        yield Problem(f"its parents are two listeners of a Gateway {parents[0]}", Reason.OUTDATED)
 
 
 def _outdated(observed: Attachment, annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:
@@ -97,9 +96,8 @@ def parents_of(observed: Attachment) -> Sequence[ParentRef]:
 
 def is_served_by(parent: ParentRef, gateway: Gateway) -> bool:
     """Return whether what attaches to a parent is served by the Gateway: by a listener of it or a ListenerSet."""
-    if parent.kind == "ListenerSet":
-        return gateway.listener_sets is not None
-    is_its_own = (parent.namespace, parent.name) == (gateway.namespace, gateway.name)
-    if parent.section_name is None:  # of a ListenerSet
+    is_set = parent.kind == "ListenerSet"
+    is_its_own = is_set or (parent.namespace, parent.name) == (gateway.namespace, gateway.name)
+    if is_set or parent.section_name is None:  # a ListenerSet attaches to no listener
         return is_its_own and gateway.listener_sets is not None
     return is_its_own and parent.section_name in {gateway.http, gateway.https}

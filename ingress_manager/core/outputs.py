@@ -18,7 +18,7 @@ from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.exposure import Exposure
-from ingress_manager.core.kubernetes import API_VERSIONS, GATEWAY_API, Object
+from ingress_manager.core.kubernetes import API_VERSIONS, GATEWAY_API, Attachment, Object
 from ingress_manager.core.policy import Gateway, ListenerSets
 from ingress_manager.core.routing import SECRET, Routing
 from ingress_manager.core.rules import ROUTES, Path, Rule
@@ -101,7 +101,9 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
     """Return the ListenerSets and the HTTPRoutes. Adds a problem when an HTTPRoute would have too many rules."""
     basis, annotations = exposure.basis, exposure.annotations["HTTPRoute"]
     made: list[Object] = []
+    check_watched(basis, "HTTPRoute", basis.observed.httproutes)
     if isinstance(routing.listener, ListenerSets):
+        check_watched(basis, "ListenerSet", basis.observed.listenersets)
         made += [
             make_listenerset(exposure, routing.gateway, routing.listener.port, rule.host) for rule in exposure.rules
         ]
@@ -128,6 +130,16 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
             spec = {"parentRefs": [parent(routing.gateway, routing.redirect)], **hostnames, "rules": rules}
             made.append(make("HTTPRoute", basis, f"{name}.redirect", annotations, spec))
     return made
+
+
+def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | None) -> None:
+    """Add the problem that Metacontroller doesn't look after a kind of objects, if so."""
+    if watched is None:
+        sentence = (
+            f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after "
+            f"{kind}s: the administrator has to apply metacontroller/{kind.lower()}/"
+        )
+        basis.problems.add(sentence, Reason.NOT_WATCHED)
 
 
 def by_paths(rules: Sequence[Rule]) -> Iterator[tuple[list[str], Sequence[Path]]]:

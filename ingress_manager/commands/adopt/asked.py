@@ -96,8 +96,8 @@ class Asked:
     @property
     def ingresses(self) -> list[Object]:
         """Return the Ingresses that ingress-manager makes of it, those of its other entrances, too."""
-        made = self.decision.objects if isinstance(self.decision, Desired) else ()
-        return [each for each in made if each["kind"] == INGRESS]
+        made = self.decision.objects if isinstance(self.decision, Desired) else {}
+        return [each for (kind, _), each in made.items() if kind == INGRESS]
 
     @cached_property
     def ingress(self) -> Object:

@@ -14,7 +14,7 @@ from ingress_manager.core.annotations import Stated
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, refusal_of
 from ingress_manager.core.entrances import read_entrances
 from ingress_manager.core.errors import Problem, Refused
-from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
+from ingress_manager.core.kubernetes import Key, Object, Observed, Service
 from ingress_manager.core.policy import Policy
 
 SETTINGS = "settings"
@@ -56,10 +56,9 @@ class ServiceView:
         return read_entrances(self.item.annotations)
 
     @cached_property
-    def desired(self) -> dict[Key, Object]:
+    def desired(self) -> Mapping[Key, Object]:
         """Return what should exist for it."""
-        objects = () if isinstance(self.decision, Refused | None) else self.decision.objects
-        return {key_of(each): each for each in objects}
+        return {} if isinstance(self.decision, Refused | None) else self.decision.objects
 
     @property
     def refused(self) -> Refused | None:
@@ -113,13 +112,13 @@ class View:
         ingresses, *others = (None if kind in self.known.lacking else each for kind, each in found.items())
         return decide(service, Observed(ingresses or {}, *others), self.policy)
 
-    def anew(self, service: ServiceView) -> dict[Key, Object]:
+    def anew(self, service: ServiceView) -> Mapping[Key, Object]:
         """Return what a Service would be given if nothing stood in its way."""
         if not isinstance(service.decision, RemovedFirst):
             return service.desired
         kept = {key: each for key, each in service.observed.items() if key not in service.forbidden}
         then = self.decided(service.service, kept)
-        return {key_of(each): each for each in then.objects} if isinstance(then, Desired) else {}
+        return then.objects if isinstance(then, Desired) else {}
 
 
 def look(items: Iterable[Item], policy: Policy | None, known: Known | None = None) -> View:
