@@ -13,7 +13,7 @@
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 from zlib import crc32
@@ -22,7 +22,7 @@ import msgspec
 
 from ingress_manager.core.decide import RemovedFirst, decide, spread
 from ingress_manager.core.errors import Problem, Reason, Refused
-from ingress_manager.core.kubernetes import Key, ObjectMeta, Observed, Service
+from ingress_manager.core.kubernetes import Key, Object, ObjectMeta, Observed, Service
 from ingress_manager.core.policy import Policy
 
 HOUR = 3600
@@ -120,12 +120,12 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
     if isinstance(decision, RemovedFirst):
         # It is enough to tell of one. If only an entrance is off, it is the mistake beside it.
         why = [*decision.forbidden.values(), *(decision.refused.problems if decision.refused else ())][0]
-        return Answer(200, encode(msgspec.json.encode([*decision.objects.values()])), None, why, service)
+        return Answer(200, encode(decision.objects), None, why, service)
     resync, missing = decision.resync_after, decision.missing
     if missing and now:
         resync = min(resync or HOUR, int(until_hourly(service, now.timestamp())) + 1)
     are_there = bool(decision.objects) and not missing
-    return Answer(200, encode(decision.json, resync), None, None, service, missing, are_there, age)
+    return Answer(200, encode(decision.objects, resync), None, None, service, missing, are_there, age)
 
 
 def until_hourly(service: Service, now: float) -> float:
@@ -133,10 +133,10 @@ def until_hourly(service: Service, now: float) -> float:
     return HOUR - (now - crc32(service.metadata.uid.encode())) % HOUR
 
 
-def encode(objects: bytes, resync_after: int | None = None) -> bytes:
-    """Return the JSON of a 200 answer with these objects, which are JSON."""
-    later = b"" if resync_after is None else b',"resyncAfterSeconds":%d' % resync_after
-    return b'{"attachments":%b%b}' % (objects, later)
+def encode(objects: Mapping[Key, Object], resync_after: int | None = None) -> bytes:
+    """Return the JSON of a 200 answer with these objects."""
+    later = {} if resync_after is None else {"resyncAfterSeconds": resync_after}
+    return msgspec.json.encode({"attachments": [*objects.values()], **later})
 
 
 def refusal(

@@ -42,8 +42,8 @@ RESYNC_SECONDS = range(240, 361)
 """After how long a Service is synced again when all its objects are there."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
-LONGEST_ESCAPE = 6
-"""Characters that Go writes for one in JSON: each `<` is an escape."""
+LONGEST_IN_GO = 6
+"""Characters of JSON that Go writes for one byte: it escapes <, >, & and two line separators."""
 
 ABSENT = " isn't there yet"
 """What is said behind each object that a Service asks for and hasn't. The plans of the commands wait for it."""
@@ -57,9 +57,6 @@ class Desired(msgspec.Struct, frozen=True):
 
     objects: Mapping[Key, Object] = {}
     """None when the Service doesn't ask to be exposed."""
-
-    json: bytes = b"[]"
-    """The objects as JSON: they were written to be measured."""
 
     resync_after: int | None = None
     """Seconds until this is to be decided again; None: only when something changes."""
@@ -106,7 +103,6 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
         return Desired()
     problems = Problems()
     desired = desired_objects(service, stated, observed, policy, problems)
-    text = b"" if problems.kept else as_json([*desired.values()], problems)
     refused = Refused(problems.kept, problems.more) if problems.kept else None
     judged = {key: next(forbidden(each, service, policy, refused), None) for key, each in there.items()}
     not_to_stand = {key: problem for key, problem in judged.items() if problem}
@@ -119,7 +115,7 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     if not_to_stand:
         return RemovedFirst({key: desired[key] for key in desired if key not in not_to_stand}, not_to_stand)
     missing = [key for key in desired if key not in there]
-    return Desired(desired, text, resync_after(service, age, are_there=not missing), missing)
+    return Desired(desired, resync_after(service, age, are_there=not missing), missing)
 
 
 def desired_objects(
@@ -136,13 +132,29 @@ def desired_objects(
         if exposure and not own.kept:
             made += make_objects(exposure)
         problems.extend(own.kept, own.more)
-    if len(made) > MOST_OBJECTS and not problems.kept:
+    if not problems.kept:
+        check_bounds(made, problems)
+    return {key_of(each): each for each in made}
+
+
+def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
+    """Add a problem when there are too many objects, one is larger than Metacontroller can apply, or all to be sent."""
+    if len(objects) > MOST_OBJECTS:
         sentence = (
-            f"this Service would be given {len(made)} objects, and {MOST_OBJECTS} is the most; "
+            f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most; "
             "hosts with the same paths share an HTTPRoute, and each with a certificate of its own has a ListenerSet"
         )
         problems.add(sentence, Reason.TOO_MANY_OBJECTS)
-    return {key_of(each): each for each in made}
+    elif len(msgspec.json.encode(objects)) * LONGEST_IN_GO > LARGEST_OBJECT:
+        texts = [msgspec.json.encode(each) for each in objects]
+        escapes = [5 * sum(map(text.count, b"<>&")) + 3 * sum(map(text.count, LINE_SEPARATORS)) for text in texts]
+        sizes = [len(text) + more for text, more in zip(texts, escapes, strict=True)]
+        if (largest := max(sizes)) > LARGEST_OBJECT:
+            kind = objects[sizes.index(largest)]["kind"]
+            problems.add(f"the {kind} would have {largest} bytes; {LARGEST_OBJECT} is the most", Reason.TOO_LARGE)
+        elif sum(sizes) > LARGEST_ANSWER:
+            sentence = f"the {len(objects)} objects would have {sum(sizes)} bytes in all; {LARGEST_ANSWER} is the most"
+            problems.add(sentence, Reason.TOO_LARGE)
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
@@ -178,25 +190,3 @@ def spread(service: Service, seconds: range) -> int:
     Services that are all synced in the same second would hold up every other change.
     """
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]
-
-
-def as_json(objects: Sequence[Object], problems: Problems) -> bytes:
-    """Return the objects as a JSON list.
-
-    Adds a problem when an object is larger than Metacontroller can apply, or all are too large to be sent.
-    """
-    text = msgspec.json.encode(objects)
-    if len(text) * LONGEST_ESCAPE <= LARGEST_OBJECT:
-        return text
-    largest, kind = max((size_in_go(msgspec.json.encode(each)), each["kind"]) for each in objects)
-    if largest > LARGEST_OBJECT:
-        problems.add(f"the {kind} would have {largest} bytes; {LARGEST_OBJECT} is the most", Reason.TOO_LARGE)
-    elif (size := size_in_go(text)) > LARGEST_ANSWER:
-        sentence = f"the {len(objects)} objects would have {size} bytes in all; {LARGEST_ANSWER} is the most"
-        problems.add(sentence, Reason.TOO_LARGE)
-    return text
-
-
-def size_in_go(text: bytes) -> int:
-    """Return how many bytes the same JSON has when Go writes it: Go escapes <, >, & and two line separators."""
-    return len(text) + 5 * sum(map(text.count, b"<>&")) + 3 * sum(map(text.count, LINE_SEPARATORS))

@@ -77,21 +77,17 @@ def make_ingress(exposure: Exposure) -> Object:
         spec["tls"] = [{"hosts": named, **secret}] if named else []
         if len(named) < len(exposure.rules):
             spec["tls"].append(secret)
-    spec["rules"] = [ingress_rule(basis.service.metadata.name, rule) for rule in exposure.rules]
+    spec["rules"] = []
+    for rule in exposure.rules:  # that of every host states none
+        host = {} if rule.host == EVERY_HOST else {"host": rule.host}
+        spec["rules"].append({**host, "http": {"paths": [ingress_path(basis, path) for path in rule.paths]}})
     return make("Ingress", basis, basis.name, annotations, spec)
 
 
-def ingress_rule(service: str, rule: Rule) -> Object:
-    """Return one rule; that of every host states none."""
-    paths = [
-        {
-            "path": path.path,
-            "pathType": path.path_type,
-            "backend": {"service": {"name": service, "port": {"number": path.port}}},
-        }
-        for path in rule.paths
-    ]
-    return {"http": {"paths": paths}} if rule.host == EVERY_HOST else {"host": rule.host, "http": {"paths": paths}}
+def ingress_path(basis: Basis, path: Path) -> Object:
+    """Return a path of an Ingress, which leads to the Service."""
+    service = {"name": basis.service.metadata.name, "port": {"number": path.port}}
+    return {"path": path.path, "pathType": path.path_type, "backend": {"service": service}}
 
 
 # HTTPRoutes, and the ListenerSets that they attach to.
@@ -144,13 +140,12 @@ def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | N
 
 def by_paths(rules: Sequence[Rule]) -> Iterator[tuple[list[str], Sequence[Path]]]:
     """Yield hosts that have the same paths, as many as one HTTPRoute may have, and the paths."""
-    groups: dict[tuple[bool, frozenset[Path]], list[str]] = {}
-    paths = {rule.host: rule.paths for rule in rules}
+    groups: dict[tuple[bool, frozenset[Path]], list[Rule]] = {}
     for rule in rules:
-        groups.setdefault((rule.host == EVERY_HOST, frozenset(rule.paths)), []).append(rule.host)
-    for hosts in groups.values():
-        for start in range(0, len(hosts), MOST_HOSTNAMES):
-            yield hosts[start : start + MOST_HOSTNAMES], paths[hosts[0]]
+        groups.setdefault((rule.host == EVERY_HOST, frozenset(rule.paths)), []).append(rule)
+    for alike in groups.values():
+        for start in range(0, len(alike), MOST_HOSTNAMES):
+            yield [rule.host for rule in alike[start : start + MOST_HOSTNAMES]], alike[0].paths
 
 
 def parent(gateway: Gateway, listener: str | None = None) -> Object:
