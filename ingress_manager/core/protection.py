@@ -28,13 +28,13 @@ def add_lost(basis: Basis, key: str, because: tuple[str, str], added: Container[
     if key in basis.policy.accepted_losses:
         return
     why, remedy = because
-    what, owner = f"{key}, which the settings add to Ingresses,", ""
-    if key not in added:
-        what = key if protects(key) else f"{key}: {quoted((basis.service.metadata.annotations or {})[key])}"
-        owner = "take it off if it may be lost, or "
-    does, reason = "changes the answer", Reason.NOT_IN_HTTPROUTE
+    value = (basis.service.metadata.annotations or {}).get(key, "")
+    what, does, reason = f"{key}: {quoted(value)}", "changes the answer", Reason.NOT_IN_HTTPROUTE
     if protects(key):
-        does, reason = "protects this Service", Reason.PROTECTION_LOST
+        what, does, reason = key, "protects this Service", Reason.PROTECTION_LOST
+    owner = "take it off if it may be lost, or "
+    if key in added:
+        what, owner = f"{key}, which the settings add to Ingresses,", ""
     sentence = f"{what} {does}, and {why}: {owner}the administrator {remedy}accepts the loss (limits.acceptedLosses)"
     basis.problems.add(sentence, reason, key)
 
