@@ -76,10 +76,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
         check_reader(basis, effective, of_service, added)
     rules = choose_rules(basis)
     if not problems.kept:
-        places: list[Place] = []
-        if routing:  # at which listeners of Gateways; of a ListenerSet, at which port of which one
-            listeners = filter(None, [routing.listener, routing.redirect])
-            places += [(routing.gateway.namespace, routing.gateway.name, each) for each in listeners]
+        places: list[Place] = routing.places if routing else []
         if policy.makes_ingresses:
             # Two Ingresses that nothing could lead to different places.
             others = {key: value for key, value in annotations["Ingress"].items() if not key.startswith(PREFIX)}

@@ -4,7 +4,7 @@ What is nearest to the Service decides about the redirect: ingress/tls-redirect;
 that say it of an Ingress; else the settings' tls.redirect. An Ingress leaves it to its controller.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 from ingress_manager.core.basis import Basis
@@ -25,6 +25,12 @@ class Routing(NamedTuple):
 
     redirect: str | None
     """The listener of the Gateway that redirects http to https; None: none does."""
+
+    @property
+    def places(self) -> list[tuple[Hashable, ...]]:
+        """Return where it is served: at which listeners of Gateways; of a ListenerSet, at which port of which one."""
+        listeners = filter(None, [self.listener, self.redirect])
+        return [(self.gateway.namespace, self.gateway.name, each) for each in listeners]
 
 
 def choose_routing(
