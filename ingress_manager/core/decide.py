@@ -178,10 +178,8 @@ def resync_after(service: Service, age: float, *, are_there: bool) -> int:
     again. A create can also fail for long, because of a quota or a name that is taken. So the longer ago the Service
     was changed, the longer the next try waits: many that fail must not hold up the others.
     """
-    in_minutes, later = spread(service, RESYNC_SECONDS), int(age / 4)
-    if are_there or later >= RESYNC_SECONDS.start:
-        return in_minutes if are_there else min(later, in_minutes)
-    return max(later, spread(service, RECHECK_SECONDS))
+    in_minutes = spread(service, RESYNC_SECONDS)
+    return in_minutes if are_there else min(in_minutes, max(int(age / 4), spread(service, RECHECK_SECONDS)))
 
 
 def spread(service: Service, seconds: range) -> int:

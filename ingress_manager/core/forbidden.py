@@ -96,8 +96,7 @@ def parents_of(observed: Attachment) -> Sequence[ParentRef]:
 
 def is_served_by(parent: ParentRef, gateway: Gateway) -> bool:
     """Return whether what attaches to a parent is served by the Gateway: by a listener of it or a ListenerSet."""
-    is_set = parent.kind == "ListenerSet"
-    is_its_own = is_set or (parent.namespace, parent.name) == (gateway.namespace, gateway.name)
-    if is_set or parent.section_name is None:  # a ListenerSet attaches to no listener
+    is_its_own = parent.kind == "ListenerSet" or (parent.namespace, parent.name) == (gateway.namespace, gateway.name)
+    if parent.section_name is None:  # it attaches to a ListenerSet, or is one
         return is_its_own and gateway.listener_sets is not None
     return is_its_own and parent.section_name in {gateway.http, gateway.https}

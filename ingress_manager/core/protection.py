@@ -84,8 +84,6 @@ def check_said(basis: Basis, copied: Mapping[str, str], added: Mapping[str, str]
     That is what changes the answer, `copied` from the Service or `added` by the settings; of what is added, what
     protects, too: an owner's is told of where it is lost.
     """
-    if not (copied or added):
-        return  # nearly always
     at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
     for key, value in {**copied, **added}.items():
         if key in added and protects(key):
