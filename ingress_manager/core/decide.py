@@ -104,7 +104,9 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     problems = Problems()
     desired = desired_objects(service, stated, observed, policy, problems)
     refused = Refused(problems.kept, problems.more) if problems.kept else None
-    judged = {key: next(forbidden(each, service, policy, refused), None) for key, each in there.items()}
+    judged = {
+        key: next(forbidden(each, service, policy, refused, desired.get(key)), None) for key, each in there.items()
+    }
     not_to_stand = {key: problem for key, problem in judged.items() if problem}
     if refused:
         # All that stands stays as it is, and is not mended; or all goes, also what was made for entrances that are

@@ -6,16 +6,20 @@ administrator has forbidden would stay for as long as that lasts, and the owner 
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import ANY, COPIED, not_allowed
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.exposure import EXTERNAL_NAME, FINGERPRINT
 from ingress_manager.core.kubernetes import (
+    DECORATOR,
     LAST_APPLIED,
     Attachment,
     HTTPRoute,
     Ingress,
     ListenerSet,
+    Object,
     ParentRef,
     Service,
 )
@@ -26,10 +30,12 @@ from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 
-def forbidden(observed: Attachment, service: Service, policy: Policy, refused: Refused | None) -> Iterator[Problem]:
+def forbidden(
+    observed: Attachment, service: Service, policy: Policy, refused: Refused | None, desired: Object | None
+) -> Iterator[Problem]:
     """Yield why an object that was made for a Service may not stand; nothing if it may.
 
-    Nobody mends that of a refused Service: it must have what its profile gives, too.
+    Nobody mends that of a refused Service: it must have what its profile gives, too. Another one is to be as `desired`.
     """
     if service.spec.type == "ExternalName":
         yield Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
@@ -37,12 +43,28 @@ def forbidden(observed: Attachment, service: Service, policy: Policy, refused: R
     if LAST_APPLIED not in annotations:
         return  # it is being adopted: Metacontroller has yet to make it what its Service asks for
     here = in_namespace(policy, service.metadata.namespace, annotations.get(PROFILE))
-    yield from _beyond_limits(observed, annotations, here)
+    problem = next(_beyond_limits(observed, annotations, here), None)
+    if problem and (refused or not (desired and is_as_answered(annotations, desired))):
+        yield problem
     parents = [parent.name for parent in parents_of(observed)]
     if len(parents) > len({*parents}):  # Metacontroller takes two of one name for one, and can't mend it
         yield Problem(f"its parents are two listeners of a Gateway {parents[0]}", Reason.OUTDATED)
     if refused:
         yield from _outdated(observed, annotations, here)
+
+
+def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
+    """Return whether Metacontroller's record of the last answer is `desired`: what differs is of others, and is mended.
+
+    Were it removed, what somebody's admission makes of each new object would be removed, and made anew, for ever.
+    """
+    metadata = desired["metadata"]
+    own = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
+    try:
+        record = msgspec.json.decode(annotations[LAST_APPLIED])
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return bool(record == {**desired, "metadata": {**metadata, "annotations": own}})
 
 
 def _beyond_limits(observed: Attachment, annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ import yaml
 from devcluster.sync_requests import Object, as_created, body, service, sync_request
 from hooks.sync import Answer, answer
 from ingress_manager.core.errors import Reason
+from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits
 from ingress_manager.core.settings import parse
 from tests.dumps import patched
@@ -47,7 +48,9 @@ def standing_in(case: Object) -> Object:
     """Return the object that a case describes."""
     all_made = made(case.get("made", {}), case.get("then"))
     [made_then] = [each for each in all_made if each["kind"] == case.get("kind", each["kind"])]
-    changed: Object = patched(made_then, case.get("object", {}))
+    annotations, changes = made_then["metadata"]["annotations"], case.get("object", {})
+    annotations[LAST_APPLIED] = json.dumps(patched(json.loads(annotations[LAST_APPLIED]), changes))
+    changed: Object = patched(made_then, changes)
     return changed
 
 
@@ -150,17 +153,16 @@ def test_an_entrance_that_opts_out_goes_whatever_is_wrong_with_another_and_takes
     assert answered(service(ON | OOPS), BOTH, *made({}, BOTH)).status == 422
 
 
-def test_what_somebody_has_edited_is_mended_in_place_but_goes_first_if_the_settings_forbid_it() -> None:
-    """Whoever may deny an update, may keep an edit."""
+def test_what_somebody_has_edited_is_mended_in_place_although_the_settings_forbid_it() -> None:
+    """Or the admission of others makes it of each new one: removed and made anew, it would be so for ever."""
     [ingress] = made({})
-    limits = {"limits": {"hosts": ["example.com", "other.example.com"], "classes": ["nginx"]}}
-    for asks in (ON, ON | {"ingress/host": "other.example.com"}):
-        edited = patched(ingress, {"spec": {"rules": {0: {"host": "other.example.com"}}}})
-        answer = answered(service(asks), limits, edited)
-        assert (answer.forbidden, len(attachments(answer))) == (None, 1)
-        edited = patched(ingress, {"spec": {"rules": {0: {"host": "evil.example.org"}}}})
-        answer = answered(service(asks), limits, edited)
-        assert (answer.forbidden is None, attachments(answer)) == (False, [])
+    edited = patched(ingress, {"spec": {"ingressClassName": "other", "rules": {0: {"host": "evil.example.org"}}}})
+    limits = {"limits": {"hosts": ["example.com"], "classes": ["nginx"]}}
+    answer = answered(service(ON), limits, edited)
+    assert (answer.forbidden, len(attachments(answer))) == (None, 1)
+    assert attachments(answered(service(ON | OOPS), limits, edited)) == [], "of a refused one, nobody mends it"
+    edited["metadata"]["annotations"][LAST_APPLIED] = "no JSON"
+    assert attachments(answered(service(ON), limits, edited)) == [], "Metacontroller can't mend it without its record"
 
 
 @pytest.mark.parametrize(
