@@ -56,7 +56,8 @@ class Basis(msgspec.Struct, frozen=True):
 
     def has_wrong(self, annotation: str) -> bool:
         """Return whether one of our annotations has a value that can't be read."""
-        return any(problem.annotation == self.key(annotation) for problem in self.stated.problems.kept)
+        wrong = self.stated.problems.kept
+        return bool(wrong) and self.key(annotation) in {problem.annotation for problem in wrong}
 
     def add(self, annotation: str, end: str, reason: Reason) -> None:
         """Add the problem of one of our annotations: the sentence begins with its key."""

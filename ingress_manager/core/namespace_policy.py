@@ -119,7 +119,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
 
     def hosts_not_allowed(self, hosts: Sequence[str]) -> str:
         """Return why some of the hosts may not be claimed."""
-        refused = [host for host in hosts if not self.allows_host(host)]
+        refused = [host for host in hosts if not self.allows_host(host)] if self.patterns else ()
         if not refused:
             return ""
         shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.patterns or ()]
