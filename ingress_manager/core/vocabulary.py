@@ -6,7 +6,7 @@ prefix that says what one does. Sources: the pages on annotations of each contro
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
@@ -71,7 +71,7 @@ OF_SERVICES = (
     "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
 )
 """How domains end whose annotations are about Services themselves, or about tools: no ingress controller reads them,
-but those of ingress.cilium.io."""
+but those of ingress.cilium.io and its like."""
 
 CONTROLLERS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
@@ -133,14 +133,13 @@ SAID = {
 Service's with and without TLS."""
 
 
-def _any_of(parts: Iterable[str], form: str = "{}") -> Callable[[str], object]:
-    """Return what looks whether one of some parts is in a text."""
-    return re.compile("|".join(form.format(re.escape(part)) for part in parts)).search
+def _any_of(parts: Iterable[str]) -> re.Pattern[str]:
+    """Return an expression that finds each of some parts in a text."""
+    return re.compile("|".join(map(re.escape, parts)))
 
 
-_is_protecting, _is_beside, _is_tuning = _any_of(PROTECTING), _any_of(BESIDE), _any_of(TUNING)
-_sounds_so = re.compile("|".join(map(re.escape, SOUNDS_SO)))
-_is_of_services, _is_of_controllers = _any_of(OF_SERVICES, r"(?:^|(?<!^ingress)\.){}$"), _any_of(CONTROLLERS)
+_PROTECTING, _SOUNDS_SO, _BESIDE, _TUNING = map(_any_of, (PROTECTING, SOUNDS_SO, BESIDE, TUNING))
+_CONTROLLERS, _OF_SERVICES = _any_of(CONTROLLERS), tuple([f".{domain}" for domain in OF_SERVICES])
 
 
 def _split(key: str) -> tuple[str, str]:
@@ -149,21 +148,24 @@ def _split(key: str) -> tuple[str, str]:
     return domain, f"/-{name}-"
 
 
+def _is_of_services(domain: str) -> bool:
+    return f".{domain}".endswith(_OF_SERVICES) and not domain.startswith("ingress.")
+
+
 def protects(key: str) -> bool:
     """Return whether an annotation may keep requests out."""
     domain, name = _split(key)
-    if not _is_protecting(_sounds_so.sub("-", name.replace("_", "-"))):
+    if _is_of_services(domain) or not _PROTECTING.search(_SOUNDS_SO.sub("-", name.replace("_", "-"))):
         return False
-    return not (_is_beside(name) or _is_of_services(domain))
+    return not _BESIDE.search(name)
 
 
 def is_for_controllers(key: str) -> bool:
     """Return whether the annotation looks like one that an ingress controller, or a program beside it, reads."""
     domain, name = _split(key)
-    if domain == "ingress" or domain.endswith(".ingress"):
-        return False
-    looks_so = _is_of_controllers(domain) and not name.startswith("/-service.")
-    return bool(looks_so) or key.lower().startswith(OF_CONTROLLERS) or protects(key)
+    if _CONTROLLERS.search(domain) and not (name.startswith("/-service.") or domain.endswith(".ingress")):
+        return True
+    return key.lower().startswith(OF_CONTROLLERS) or protects(key)
 
 
 def is_read_from(kind: str, key: str) -> bool:
@@ -174,7 +176,7 @@ def is_read_from(kind: str, key: str) -> bool:
 def changes(key: str) -> bool:
     """Return whether the annotation may change the answer of an Ingress, and keeps nobody out."""
     domain, name = _split(key)
-    tunes = _is_tuning(name) or _is_of_services(domain)
+    tunes = _TUNING.search(name) or _is_of_services(domain)
     return not (is_read_from("HTTPRoute", key) or tunes or protects(key))
 
 
