@@ -91,12 +91,12 @@ def wrong_value(key: str, value: str) -> str:
 
 # What the settings may name. Each check returns the end of a sentence, "" if nothing is wrong.
 
+_OTHERS = "belongs to ingress-manager, Metacontroller or kubectl"
+
 
 def wrong_own_label_key(key: str) -> str:
     """Return what is wrong with a label of what we make."""
-    if key == MANAGED_BY_LABEL or key.startswith(OTHERS_PREFIXES):
-        return "belongs to ingress-manager, Metacontroller or kubectl"
-    return wrong_label_key(key)
+    return _OTHERS if key == MANAGED_BY_LABEL or key.startswith(OTHERS_PREFIXES) else wrong_label_key(key)
 
 
 def wrong_loss(key: str) -> str:
@@ -116,12 +116,9 @@ def wrong_own_key(key: str) -> str:
     if "*" in key:
         return "must be the full key of an annotation, without *"
     if key.startswith(OTHERS_PREFIXES):
-        return "belongs to ingress-manager, Metacontroller or kubectl"
+        return _OTHERS
     if key == EDIT_IN_PLACE:
-        return (
-            "must be left out: it has cert-manager write into an Ingress that is mended at once, "
-            "so that no certificate is renewed"
-        )
+        return "must be left out: cert-manager would write into what is mended at once, and could renew no certificate"
     return wrong_annotation_key(key)
 
 
