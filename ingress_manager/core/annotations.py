@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -15,6 +15,9 @@ from ingress_manager.core.syntax import wrong_absolute_path, wrong_host, wrong_n
 from ingress_manager.core.text import nearest, quoted
 
 PREFIX = "ingress/"
+HTTP, CLASS, ROUTES = "ingress/http", "ingress/class", "ingress/routes"
+HOST, PATH, PATH_TYPE, PORT = "ingress/host", "ingress/path", "ingress/path-type", "ingress/port"
+TLS, SECRET, REDIRECT = "ingress/tls", "ingress/tls-secret", "ingress/tls-redirect"
 PROFILE = "ingress/profile"
 """The annotation of a Service that asks for a profile, and the one of what we make that says which it has."""
 
@@ -37,6 +40,7 @@ ONE_ROUTE = (Route(),)
 class Stated(msgspec.Struct, frozen=True):
     """What the annotations ask for. What is None is left to the settings, or to the Service's ports."""
 
+    http: bool | None = None
     hosts: tuple[str, ...] | None = None
     path: str | None = None
     path_type: str | None = None
@@ -51,18 +55,11 @@ class Stated(msgspec.Struct, frozen=True):
     """What is wrong with the annotations. A field whose annotation is wrong is None."""
 
 
-class Wrong(NamedTuple):
-    """What a parser returns for a value that it can't read."""
-
-    end: str
-    """The end of a sentence that begins with the annotation."""
+class Wrong(str):
+    """What a parser returns for a value that it can't read: the end of a sentence that begins with the annotation."""
 
 
-Parser = Callable[[str], Any]
-"""Returns what the value of an annotation means, or Wrong."""
-
-
-def text(check: Callable[[str], str]) -> Parser:
+def text(check: Callable[[str], str]) -> Callable[[str], str]:
     """Return a parser of values that mean themselves; `check` returns what is wrong with one."""
     return lambda value: Wrong(end) if (end := check(value)) else value
 
@@ -128,8 +125,8 @@ def wrong_fields(fields: Any) -> str:
     return ""
 
 
-_CHECKS = wrong_host, wrong_absolute_path, wrong_path_type, wrong_port
-ROUTE_FIELDS = dict(zip(("host", "path", "pathType", "port"), _CHECKS, strict=True))
+ROUTE_FIELDS = {"host": wrong_host, "path": wrong_absolute_path, "pathType": wrong_path_type, "port": wrong_port}
+"""The fields of a route, each with its check."""
 
 
 class Annotation(msgspec.Struct, frozen=True):
@@ -139,8 +136,8 @@ class Annotation(msgspec.Struct, frozen=True):
     field: str
     """The field of Stated that holds what the annotation says."""
 
-    parse: Parser
-    """Returns the field's value."""
+    parse: Callable[[str], Any]
+    """Returns what its value means, or Wrong."""
 
     meaning: str
     """What its value says, in one line, for the docs."""
@@ -148,34 +145,30 @@ class Annotation(msgspec.Struct, frozen=True):
     default: str
     """What holds without it, for the docs."""
 
-    shows_value: bool = True
-    """Whether a refusal quotes the value. A value of many lines isn't quoted: the refusal says where the mistake is."""
 
-
-HTTP = Annotation("ingress/http", "http", parse_boolean, '`"true"`: the Service gets an Ingress.', "off")
 # fmt: off
 TABLE = (
     # key, field, parser,
     #     what its value says, what holds without it
-    HTTP,
+    Annotation(HTTP, "http", parse_boolean, '`"true"`: the Service gets an Ingress.', "off"),
     Annotation(PROFILE, "profile", text(wrong_name),
         "The profile, which fills in what the annotations leave out.", "`defaults.profile`"),
-    Annotation("ingress/host", "hosts", parse_hosts,
+    Annotation(HOST, "hosts", parse_hosts,
         "The hosts, with commas between; `*.` is a wildcard; `*`: all other hosts.", "`defaults.host`"),
-    Annotation("ingress/path", "path", text(wrong_absolute_path), "The path.", "`/`"),
-    Annotation("ingress/path-type", "path_type", text(wrong_path_type),
+    Annotation(PATH, "path", text(wrong_absolute_path), "The path.", "`/`"),
+    Annotation(PATH_TYPE, "path_type", text(wrong_path_type),
         "`Prefix`, `Exact`, or `ImplementationSpecific`, if it is allowed.", "`Prefix`"),
-    Annotation("ingress/port", "port", text(wrong_port),
+    Annotation(PORT, "port", text(wrong_port),
         "The name or number of the port that serves HTTP.", "[inferred](#ports)"),
-    Annotation("ingress/class", "ingress_class", text(wrong_name), "The IngressClass.", "`defaults.class`"),
-    Annotation("ingress/tls", "tls", parse_boolean, '`"true"`: TLS for all its hosts.', "`defaults.tls.enabled`"),
-    Annotation("ingress/tls-secret", "tls_secret", text(wrong_name),
+    Annotation(CLASS, "ingress_class", text(wrong_name), "The IngressClass.", "`defaults.class`"),
+    Annotation(TLS, "tls", parse_boolean, '`"true"`: TLS for all its hosts.', "`defaults.tls.enabled`"),
+    Annotation(SECRET, "tls_secret", text(wrong_name),
         "The Secret with its certificate; turns TLS on.", "`defaults.tls.secret`"),
-    Annotation("ingress/tls-redirect", "tls_redirect", parse_boolean,
+    Annotation(REDIRECT, "tls_redirect", parse_boolean,
         '`"true"`: http redirects to https; HTTPRoutes only.', "`defaults.tls.redirect`"),
-    Annotation("ingress/routes", "routes", parse_routes,
+    Annotation(ROUTES, "routes", parse_routes,
         "A YAML list of `{host, path, pathType, port}`; the other annotations fill in what a route leaves out.",
-        "one route", shows_value=False),
+        "one route"),
 )
 # fmt: on
 ROWS = {annotation.key: annotation for annotation in TABLE}
@@ -187,7 +180,7 @@ def is_on(annotations: Mapping[str, str]) -> bool:
 
     Opting out wins over every mistake: without ingress/http, or with "false", nothing else is looked at.
     """
-    return annotations.get(HTTP.key, "false") != "false"
+    return annotations.get(HTTP, "false") != "false"
 
 
 def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
@@ -195,25 +188,19 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
 
     `begin` is what stands before each key on the Service: internal. for that of another entrance.
     """
+    problems = Problems()
+    if unknown := [key for key in annotations if key not in ROWS]:
+        more = max(0, len(unknown) - MOST_KEPT)
+        problems.extend([unknown_annotation(key, begin) for key in unknown[:MOST_KEPT]], more)
     found: dict[str, Any] = {}
-    wrong: dict[str, Problem] = {}
-    unknown: list[str] = []
-    for key, value in annotations.items():
-        if annotation := ROWS.get(key):
-            parsed = annotation.parse(value)
-            if isinstance(parsed, Wrong):
-                subject = f"{begin}{key}: {quoted(value)}" if annotation.shows_value else f"{begin}{key}:"
-                wrong[key] = Problem(f"{subject} {parsed.end}", annotation=begin + key)
-            else:
-                found[annotation.field] = parsed
+    for key in filter(annotations.__contains__, KEYS):
+        parsed = ROWS[key].parse(annotations[key])
+        if isinstance(parsed, Wrong):
+            # Of a list of many lines, only the route is shown that is wrong.
+            shown = "" if key == ROUTES else f" {quoted(annotations[key])}"
+            problems.add(f"{begin}{key}:{shown} {parsed}", annotation=begin + key)
         else:
-            unknown.append(key)
-    found.pop(HTTP.field, None)
-    if not unknown and not wrong:
-        return Stated(**found)
-    problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
-    problems.extend(unknown_annotation(key, begin) for key in unknown[:MOST_KEPT])
-    problems.extend(wrong[key] for key in KEYS if key in wrong)
+            found[ROWS[key].field] = parsed
     return Stated(problems=problems, **found)
 
 

@@ -1,7 +1,5 @@
 """The basis of an exposure: what it is decided from, and what is found wrong with it."""
 
-from collections.abc import Hashable
-
 import msgspec
 
 from ingress_manager.core.annotations import Stated
@@ -26,8 +24,6 @@ class Basis(msgspec.Struct, frozen=True):
     stated: Stated
     policy: NamespacePolicy
     problems: Problems
-    claims: dict[Hashable, tuple[str, object]]
-    """What entrances of the Service have claimed so far: by which one, and by which of its paths or rules."""
 
     @property
     def name(self) -> str:

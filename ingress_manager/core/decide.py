@@ -25,9 +25,9 @@ import msgspec
 from ingress_manager.core.annotations import Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENTRANCES, MOST_OBJECTS
-from ingress_manager.core.entrances import entrance_for, read_entrances
+from ingress_manager.core.entrances import entrance_of, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused
-from ingress_manager.core.exposure import expose
+from ingress_manager.core.exposure import check_claims, expose
 from ingress_manager.core.forbidden import forbidden
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
 from ingress_manager.core.namespace_policy import in_namespace
@@ -112,7 +112,7 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
         # All that stands stays as it is, and is not mended; or all goes, also what was made for entrances that are
         # right, if any of it is forbidden, or was made for an entrance that is off by now: opting out wins over every
         # mistake, and nothing that is observed can be answered.
-        is_off = any(entrance_for(service, key) not in stated for key in there)
+        is_off = any(entrance_of(service.metadata.name, key[1]) not in stated for key in there)
         return RemovedFirst({}, not_to_stand, refused) if not_to_stand or is_off else refused
     if not_to_stand:
         return RemovedFirst({key: desired[key] for key in desired if key not in not_to_stand}, not_to_stand)
@@ -125,12 +125,15 @@ def desired_objects(
 ) -> dict[Key, Object]:
     """Return the objects that the annotations ask for. Adds what is wrong with all entrances."""
     made: list[Object] = []
-    claims: dict[Hashable, tuple[str, object]] = {}
+    claims: dict[Hashable, tuple[Basis, str]] = {}
+    can_clash = sum([len(asked.routes) for asked in stated.values()]) > 1
     present = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in present.items() if is_for_controllers(key)}
     for entrance, asked in islice(stated.items(), MOST_ENTRANCES + 1):  # of more, it is only told that there are many
         here, own = in_namespace(policy, service.metadata.namespace, asked.profile), Problems()
-        exposure = expose(Basis(service, observed, entrance, asked, here, own, claims), for_controllers)
+        exposure = expose(Basis(service, observed, entrance, asked, here, own), for_controllers)
+        if exposure and can_clash:
+            check_claims(exposure, claims)
         if exposure and not own.kept:
             made += make_objects(exposure)
         problems.extend(own.kept, own.more)

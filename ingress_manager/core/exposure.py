@@ -1,19 +1,34 @@
 """The exposure: how a Service is reached, decided from what its annotations state, its ports and the policy."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from itertools import product
 
 import msgspec
 
-from ingress_manager.core.annotations import ONE_ROUTE, PREFIX, PROFILE
+from ingress_manager.core.annotations import (
+    CLASS,
+    HOST,
+    HTTP,
+    ONE_ROUTE,
+    PATH,
+    PATH_TYPE,
+    PORT,
+    PREFIX,
+    PROFILE,
+    REDIRECT,
+    ROUTES,
+    SECRET,
+    TLS,
+)
 from ingress_manager.core.basis import Basis
-from ingress_manager.core.bounds import MOST_LEFT
 from ingress_manager.core.copying import ANY, COPIED, NOT_COPIED, copy
 from ingress_manager.core.errors import Reason
+from ingress_manager.core.policy import ListenerSets
 from ingress_manager.core.protection import check_protection, check_reader
-from ingress_manager.core.routing import CLASS, REDIRECT, SECRET, TLS, Routing, choose_routing
-from ingress_manager.core.rules import HOST, PATH, PATH_TYPE, PORT, ROUTES, Place, Rule, check_claims, choose_rules
+from ingress_manager.core.routing import Routing, choose_routing
+from ingress_manager.core.rules import Rule, choose_rules, location
 from ingress_manager.core.text import listed, quoted
-from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS, is_read_from, is_read_from_services
+from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS, is_read_from
 
 EXTERNAL_NAME = "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)"
 CLASSES_OF_GKE = ("gce", "gce-internal")
@@ -39,7 +54,7 @@ class Exposure(msgspec.Struct, frozen=True):
 
 
 def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
-    """Return how the Service is to be reached by one entrance; None: nothing can be said, because of its problems.
+    """Return how the Service is to be reached by one entrance; None: not at all, because of its problems.
 
     `for_controllers` are those of its annotations that controllers read: they are looked for once for all entrances.
 
@@ -53,36 +68,18 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
         return None
     check_ignored(basis)
     ingress_class = choose_class(basis)
-    present, effective = service.metadata.annotations or {}, ingress_class or policy.default_class
-    check_words_of_ingresses(basis, present, effective)
+    present = service.metadata.annotations or {}
+    check_words_of_ingresses(basis, present, ingress_class or policy.default_class)
     copied = copy(present, policy.copy_annotations, policy.added_with_tls, problems)
     added = policy.added_with_tls if basis.tls else policy.annotations
-    annotations: dict[str, dict[str, str]] = {}
-    annotations["Ingress"], left = annotate("Ingress", basis, for_controllers, copied, added)
-    routing: Routing | None = None
-    left_of_httproutes: list[str] = []
-    if gateway := policy.gateway_of_httproutes:
-        elsewhere = for_controllers
-        if gateway.listener_sets and basis.tls:
-            annotations["ListenerSet"], _ = annotate("ListenerSet", basis, {}, copied, added)
-            elsewhere = {key: value for key, value in elsewhere.items() if key not in annotations["ListenerSet"]}
-        annotations["HTTPRoute"], left_of_httproutes = annotate(
-            "HTTPRoute", basis, elsewhere, copied, policy.annotations
-        )
-        routing = choose_routing(basis, gateway, copied, added)
-    check_protection(basis, left, left_of_httproutes)
+    annotations, left = annotate(basis, for_controllers, copied, added)
+    gateway = policy.gateway_of_httproutes
+    routing = choose_routing(basis, gateway, copied, added) if gateway else None
+    check_protection(basis, left)
     if policy.makes_ingresses:
-        of_service = [*copied, *(key for key in left[:MOST_LEFT] if is_read_from_services(key))]
-        check_reader(basis, effective, of_service, added)
+        check_reader(basis, ingress_class or policy.default_class, copied, left["Ingress"], added)
     rules = choose_rules(basis)
-    if not problems.kept:
-        places: list[Place] = routing.places if routing else []
-        if policy.makes_ingresses:
-            # Two Ingresses that nothing could lead to different places.
-            others = {key: value for key, value in annotations["Ingress"].items() if not key.startswith(PREFIX)}
-            places.append((ingress_class, basis.tls, frozenset(others.items()), frozenset(policy.labels.items())))
-        check_claims(basis, places, rules)
-    return Exposure(basis, annotations, ingress_class, rules, routing)
+    return None if problems.kept else Exposure(basis, annotations, ingress_class, rules, routing)
 
 
 def check_ignored(basis: Basis) -> None:
@@ -101,9 +98,10 @@ def check_ignored(basis: Basis) -> None:
         why = f'on HTTPRoutes: the certificate is that of {gateway}, for which {basis.key(TLS)}: "true" is enough'
         ignored.append((SECRET, why))
     if stated.routes is not ONE_ROUTE:
-        for annotation, field in ((HOST, "host"), (PATH, "path"), (PATH_TYPE, "path_type"), (PORT, "port")):
-            shared = stated.hosts if field == "host" else getattr(stated, field)
-            if shared and all(getattr(each, field) is not None for each in stated.routes):
+        shared = {HOST: stated.hosts, PATH: stated.path, PATH_TYPE: stated.path_type, PORT: stated.port}
+        own = zip(*map(msgspec.structs.astuple, stated.routes), strict=True)
+        for annotation, of_routes in zip(shared, own, strict=True):
+            if shared[annotation] and None not in of_routes:
                 ignored.append((annotation, f"because every one of {basis.key(ROUTES)} states its own"))
     for annotation, why in ignored:
         value = quoted((basis.service.metadata.annotations or {})[basis.key(annotation)])
@@ -115,11 +113,11 @@ def has_profile(basis: Basis) -> bool:
     asked, policy = basis.stated.profile, basis.policy
     if asked is None or policy.profile is not None:
         return not basis.has_wrong(PROFILE)
-    end, reason = policy.profile_not_allowed(asked), Reason.PROFILE_NOT_ALLOWED
-    if policy.profiles == ANY:  # with limits, it isn't told whether others may have it
-        reason = Reason.UNKNOWN_PROFILE
-        end = f"{quoted(asked)} is not a profile of the settings; {policy.allowed(policy.usable_profiles())}"
-    basis.add(PROFILE, f": {end}", reason)
+    if policy.profiles == ANY:
+        end = f": {quoted(asked)} is not a profile of the settings; {policy.allowed(policy.usable_profiles())}"
+        basis.add(PROFILE, end, Reason.UNKNOWN_PROFILE)
+    else:  # it isn't told whether others may have it
+        basis.add(PROFILE, f": {policy.profile_not_allowed(asked)}", Reason.PROFILE_NOT_ALLOWED)
     return False
 
 
@@ -127,13 +125,11 @@ def choose_class(basis: Basis) -> str | None:
     """Return the IngressClass; None: none is stated."""
     stated, policy = basis.stated.ingress_class, basis.policy
     chosen = policy.ingress_class if stated is None else stated
-    twice = chosen is not None and OLD_CLASS in policy.annotations
-    effective = chosen or policy.default_class
-    end, reason = policy.class_not_allowed(effective), Reason.CLASS_NOT_ALLOWED
-    if twice:
+    end, reason = policy.class_not_allowed(chosen or policy.default_class), Reason.CLASS_NOT_ALLOWED
+    if chosen is not None and OLD_CLASS in policy.annotations:
         reason = Reason.CONTRADICTION
         end = (
-            f"{quoted(chosen or '')} can't stand beside the annotation by which the settings name the class, "
+            f"{quoted(chosen)} can't stand beside the annotation by which the settings name the class, "
             f"{quoted(policy.annotations[OLD_CLASS])}; remove it, or choose another profile"
         )
     if end and stated is None:
@@ -157,7 +153,7 @@ def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_c
             f": with the class {quoted(ingress_class)}, GKE serves no Ingress with a dot in its name, "
             "as that of an entrance with a name; use another class, or another Service for it"
         )
-        basis.add("ingress/http", end, Reason.CONTRADICTION)
+        basis.add(HTTP, end, Reason.CONTRADICTION)
     if present.get(EDIT_IN_PLACE) == "true":
         sentence = (
             f'{EDIT_IN_PLACE}: "true" has no effect on a Service, '
@@ -167,26 +163,65 @@ def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_c
 
 
 def annotate(
-    kind: str,
-    basis: Basis,
-    for_controllers: Mapping[str, str],
-    copied: Mapping[str, str],
-    added: Mapping[str, str],
-) -> tuple[dict[str, str], list[str]]:
-    """Return the annotations of an object of this kind, and the keys of a controller's that it lacks.
+    basis: Basis, for_controllers: Mapping[str, str], copied: Mapping[str, str], added: Mapping[str, str]
+) -> tuple[dict[str, dict[str, str]], dict[str, list[str]]]:
+    """Return the annotations of what is made, by its kind, and likewise the keys of a controller's that it lacks.
 
     It has those of what is `copied`, or `added` by the settings, that are read from such an object. The Service's own
     are told where they aren't copied, or the settings have added them otherwise.
     """
-    annotations = {key: value for key, value in {**copied, **added}.items() if is_read_from(kind, key)}
-    of_service = sorted(annotations.keys() & copied.keys())
-    if basis.policy.profile is not None:
-        annotations[PROFILE] = basis.policy.profile
-    if basis.policy.fingerprint:
-        annotations[FINGERPRINT] = basis.policy.fingerprint
-    left = sorted([key for key, value in for_controllers.items() if annotations.get(key) != value])
-    if left:
-        annotations[NOT_COPIED] = listed(left)
-    if of_service:
-        annotations[COPIED] = ", ".join(of_service)
+    policy, gateway = basis.policy, basis.policy.gateway_of_httproutes
+    kinds = {"Ingress": added} if policy.makes_ingresses else {}
+    if gateway and gateway.listener_sets and basis.tls:
+        kinds["ListenerSet"] = added
+    if gateway:
+        kinds["HTTPRoute"] = policy.annotations
+    annotations: dict[str, dict[str, str]] = {}
+    left: dict[str, list[str]] = {}
+    for kind, of_settings in kinds.items():
+        own = {key: value for key, value in {**copied, **of_settings}.items() if is_read_from(kind, key)}
+        of_service = sorted(own.keys() & copied.keys())
+        elsewhere = annotations.get("ListenerSet", {})  # of which its HTTPRoutes come after it
+        lacks = [key for key, value in for_controllers.items() if own.get(key) != value and key not in elsewhere]
+        left[kind] = [] if kind == "ListenerSet" else sorted(lacks)
+        if policy.profile is not None:
+            own[PROFILE] = policy.profile
+        if policy.fingerprint:
+            own[FINGERPRINT] = policy.fingerprint
+        if left[kind]:
+            own[NOT_COPIED] = listed(left[kind])
+        if of_service:
+            own[COPIED] = ", ".join(of_service)
+        annotations[kind] = own
     return annotations, left
+
+
+def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
+    """Remember what an entrance claims: hosts and paths at places. Adds a problem for what was claimed before.
+
+    By the same entrance, or by another one of the Service; what two Services claim is compared by `audit`.
+    """
+    basis, places = exposure.basis, exposure.routing.places if exposure.routing else []
+    if basis.policy.makes_ingresses:
+        # Two Ingresses that nothing could lead to different places.
+        others = {key: value for key, value in exposure.annotations["Ingress"].items() if not key.startswith(PREFIX)}
+        labels = frozenset(basis.policy.labels.items())
+        places.append((exposure.ingress_class, basis.tls, frozenset(others.items()), labels))
+    for place, rule in product(places, exposure.rules):
+        own: list[tuple[Hashable, str]] = [
+            (location(rule.host, path.path, path.path_type), f"{rule.host}{path}") for path in rule.paths
+        ]
+        if isinstance(place[-1], ListenerSets):  # a Gateway takes one listener for a host at a port
+            own.append((rule.host, rule.host))
+        for claim, shown in own:
+            if (place, claim) not in claims:
+                claims[place, claim] = basis, shown
+                continue
+            other, first = claims[place, claim]
+            begin = f": {shown} is the same to ingress controllers as"
+            if other is basis:
+                basis.add(ROUTES, f"{begin} {first}; remove one", Reason.DUPLICATE_ROUTE)
+            else:
+                end = f'{begin} that of "{other.key(HTTP)}"; state another host, path, class or profile'
+                basis.add(HTTP, end, Reason.DUPLICATE_ROUTE)
+            return

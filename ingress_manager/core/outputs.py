@@ -14,14 +14,15 @@ limits are those of the CRDs' schemas.
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
+from ingress_manager.core.annotations import ROUTES, SECRET
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import API_VERSIONS, GATEWAY_API, Attachment, Object
 from ingress_manager.core.policy import Gateway, ListenerSets
-from ingress_manager.core.routing import SECRET, Routing
-from ingress_manager.core.rules import ROUTES, Path, Rule
+from ingress_manager.core.routing import Routing
+from ingress_manager.core.rules import Path, Rule
 from ingress_manager.core.syntax import EVERY_HOST, wrong_name
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import OLD_CLASS

@@ -39,39 +39,42 @@ def add_lost(basis: Basis, key: str, because: tuple[str, str], added: Container[
     basis.problems.add(sentence, reason, key)
 
 
-def check_protection(basis: Basis, left: Sequence[str], left_of_httproutes: Sequence[str]) -> None:
+def check_protection(basis: Basis, left: Mapping[str, Sequence[str]]) -> None:
     """Add a problem for each annotation that protects the Service, and wouldn't reach all that is made for it.
 
-    `left` are the keys that an Ingress would lack, `left_of_httproutes` those that an HTTPRoute would.
+    `left` are the keys that what is made would lack, by its kind.
     """
-    policy = basis.policy
-    if (count := max(len(left), len(left_of_httproutes))) > MOST_LEFT:
+    of_ingresses, of_httproutes = left.get("Ingress", ()), left.get("HTTPRoute", ())
+    if (count := max(len(of_ingresses), len(of_httproutes))) > MOST_LEFT:
         sentence = (
             f"this Service has {count} annotations meant for ingress controllers "
             f"that would not reach what is made for it; {MOST_LEFT} is the most"
         )
         basis.problems.add(sentence, Reason.TOO_LARGE)
         return
-    for key in sorted({*left, *left_of_httproutes}):
+    for key in sorted({*of_ingresses, *of_httproutes}):
         if not protects(key):
             continue
-        is_lost = policy.makes_ingresses and key in left and not is_read_from_services(key)
-        is_lost_there = key in left_of_httproutes and not is_read_from_services(key, of_httproutes=True)
+        is_lost = key in of_ingresses and not is_read_from_services(key)
+        is_lost_there = key in of_httproutes and not is_read_from_services(key, of_httproutes=True)
         if is_lost_there and not is_read_from("HTTPRoute", key):
             add_lost(basis, key, NOT_SAID)
         elif is_lost or is_lost_there:
-            add_lost(basis, key, OVERRULED if key in policy.added_with_tls else UNCOPIED)
+            add_lost(basis, key, OVERRULED if key in basis.policy.added_with_tls else UNCOPIED)
 
 
-def check_reader(basis: Basis, ingress_class: str | None, of_service: Iterable[str], added: Mapping[str, str]) -> None:
+def check_reader(
+    basis: Basis, ingress_class: str | None, copied: Iterable[str], left: Sequence[str], added: Mapping[str, str]
+) -> None:
     """Add a problem for each annotation that protects, and that the controller of the Ingress's class doesn't read.
 
-    Those `of_service` are copied to the Ingress, or read from the Service itself; the settings have `added` others.
+    It is `copied` to the Ingress, or `left` for it to read from the Service itself; or the settings have `added` it.
     """
     known = basis.policy.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or known is None:
         return
     why = f"the controller of the class {quoted(ingress_class)} doesn't read it"
+    of_service = [*copied, *(key for key in left[:MOST_LEFT] if is_read_from_services(key))]
     for key in dict.fromkeys([*of_service, *added]):
         # In lower case, because Traefik reads its keys so.
         if protects(key) and not key.lower().startswith(known.reads):

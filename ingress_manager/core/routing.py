@@ -7,13 +7,12 @@ that say it of an Ingress; else the settings' tls.redirect. An Ingress leaves it
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
+from ingress_manager.core.annotations import REDIRECT, SECRET, TLS
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import Gateway, ListenerSets
 from ingress_manager.core.protection import NOT_SAID, add_lost, check_said
 from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
-
-CLASS, SECRET, TLS, REDIRECT = "ingress/class", "ingress/tls-secret", "ingress/tls", "ingress/tls-redirect"
 
 
 class Routing(NamedTuple):

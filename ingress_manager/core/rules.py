@@ -1,26 +1,17 @@
 """The rules: under which hosts and paths a Service is reached, and which of its ports answers there."""
 
 import re
-from collections.abc import Collection, Hashable, Sequence
-from itertools import product, starmap
+from collections.abc import Collection, Sequence
 
 import msgspec
 
-from ingress_manager.core.annotations import HTTP, Route, Stated
+from ingress_manager.core.annotations import HOST, PATH, PATH_TYPE, PORT, ROUTES, Route, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import MOST_PATHS
-from ingress_manager.core.entrances import begin_of
-from ingress_manager.core.errors import Problem, Reason
+from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Service, ServicePort
-from ingress_manager.core.policy import ListenerSets
 from ingress_manager.core.syntax import wrong_host, wrong_path
 from ingress_manager.core.text import listed, quoted
-
-HOST, PATH, PATH_TYPE = "ingress/host", "ingress/path", "ingress/path-type"
-PORT, ROUTES = "ingress/port", "ingress/routes"
-
-Place = tuple[Hashable, ...]
-"""Where a rule is served: at the listener of a Gateway, or by an Ingress that nothing leads elsewhere than another."""
 
 
 class Path(msgspec.Struct, frozen=True):
@@ -30,6 +21,9 @@ class Path(msgspec.Struct, frozen=True):
     path_type: str
     port: int
 
+    def __str__(self) -> str:
+        return f"{self.path} ({self.path_type})"
+
 
 class Rule(msgspec.Struct, frozen=True):
     """One host with its paths."""
@@ -38,21 +32,22 @@ class Rule(msgspec.Struct, frozen=True):
     paths: Sequence[Path]
 
 
-def choose_rules(basis: Basis) -> tuple[Rule, ...]:
+def choose_rules(basis: Basis) -> Sequence[Rule]:
     """Return the rules of all routes. Where ingress/routes says nothing, there is one route, which states nothing."""
     routes = basis.stated.routes
     if basis.has_wrong(ROUTES):
         return ()
     without_host = [route.host for route in routes].count(None)
     shared_hosts = choose_shared_hosts(basis) if without_host else ()
-    ports = choose_ports(basis, {route.port for route in routes})
+    ports = choose_ports(basis)
     if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
         end = f" and {basis.key(ROUTES)} together make {count} paths; {MOST_PATHS} is the most"
         basis.problems.add(basis.key(HOST) + end, Reason.TOO_LARGE, basis.key(ROUTES))
         return ()
     paths: dict[str, list[Path]] = {}
     for route in routes:
-        path, path_type = choose_path(basis, route)
+        path, path_type = path_of(basis.stated, route)
+        check_path(basis, route, path, path_type)
         hosts = shared_hosts if route.host is None else allowed_hosts(basis, (route.host,), ROUTES, ": host")
         if route.port is not None and route.port not in ports:
             add_unknown(basis, ROUTES, " port", route.port)
@@ -60,37 +55,28 @@ def choose_rules(basis: Basis) -> tuple[Rule, ...]:
             way = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
             for host in hosts:
                 paths.setdefault(host, []).append(way)
-    return tuple(starmap(Rule, paths.items()))
+    return [Rule(host, ways) for host, ways in paths.items()]
 
 
-def check_claims(basis: Basis, places: Sequence[Place], rules: Sequence[Rule]) -> None:
-    """Remember what an entrance claims: hosts and paths at these places. Adds a problem for what was claimed before.
-
-    By the same entrance, or by another one of the Service; what two Services claim is compared by `audit`.
-    """
-    for place, rule in product(places, rules):
-        claims: list[tuple[Hashable, Path | Rule]] = [
-            (location(rule.host, path.path, path.path_type), path) for path in rule.paths
-        ]
-        if isinstance(place[-1], ListenerSets):  # a Gateway takes one listener for a host at a port
-            claims.append((rule.host, rule))
-        for claim, claimed in claims:
-            entrance, first = basis.claims.setdefault((place, claim), (basis.entrance, claimed))
-            if first is claimed:
-                continue
-            begin = f": {shown(rule.host, claimed)} is the same to ingress controllers as"
-            if entrance == basis.entrance:
-                basis.add(ROUTES, f"{begin} {shown(rule.host, first)}; remove one", Reason.DUPLICATE_ROUTE)
-            else:
-                other = f'"{begin_of(entrance)}{HTTP.key}"'
-                end = f"{begin} that of {other}; state another host, path, class or profile"
-                basis.add(HTTP.key, end, Reason.DUPLICATE_ROUTE)
-            return
+def choose_shared_hosts(basis: Basis) -> Sequence[str]:
+    """Return the hosts of the routes that state none: those of ingress/host, or the default of the settings."""
+    if basis.has_wrong(HOST):
+        return ()
+    if basis.stated.hosts is not None:
+        return allowed_hosts(basis, basis.stated.hosts, HOST, ":")
+    default = basis.policy.default_host(basis.service.metadata.name)
+    if end := wrong_host(default):
+        basis.add(HOST, f" is needed: the settings' default {quoted(default)} {end}", Reason.INVALID_DEFAULT_HOST)
+        return ()
+    return allowed_hosts(basis, (default,), HOST, " is needed: the default")
 
 
-def shown(host: str, claimed: object) -> str:
-    """Return a claim as people write it: a path of a host, or a whole host."""
-    return f"{host}{claimed.path} ({claimed.path_type})" if isinstance(claimed, Path) else host
+def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: str) -> Sequence[str]:
+    """Return the hosts if the policy allows them all; else return none, and add a problem of the annotation."""
+    if end := basis.policy.hosts_not_allowed(hosts):
+        basis.add(annotation, f"{begin} {end}", Reason.HOST_NOT_ALLOWED)
+        return ()
+    return hosts
 
 
 def path_of(stated: Stated, route: Route) -> tuple[str, str]:
@@ -98,14 +84,13 @@ def path_of(stated: Stated, route: Route) -> tuple[str, str]:
     return route.path or stated.path or "/", route.path_type or stated.path_type or "Prefix"
 
 
-def choose_path(basis: Basis, route: Route) -> tuple[str, str]:
-    """Return the path and the path type of a route. Adds a problem where it can't have them."""
+def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
+    """Add a problem where a route can't have this path, or this path type."""
     policy = basis.policy
-    path, path_type = path_of(basis.stated, route)
     annotation, begin = (ROUTES, ": pathType ") if route.path_type else (PATH_TYPE, ": ")
     if end := policy.path_type_not_allowed(path_type):
         basis.add(annotation, begin + end, Reason.PATH_TYPE_NOT_ALLOWED)
-        return path, path_type
+        return
     if path_type == "ImplementationSpecific" and policy.gateway_of_httproutes:
         end = f"{quoted(path_type)} can't be said in an HTTPRoute; use Prefix or Exact"
         basis.add(annotation, begin + end, Reason.NOT_IN_HTTPROUTE)
@@ -114,7 +99,6 @@ def choose_path(basis: Basis, route: Route) -> tuple[str, str]:
         if path_type != "ImplementationSpecific" and "ImplementationSpecific" in policy.path_types:
             end += "; a regular expression must be ImplementationSpecific"
         basis.add(annotation, f"{begin} {quoted(path)} {end}", Reason.INVALID_VALUE)
-    return path, path_type
 
 
 def as_prefix(path: str) -> str:
@@ -134,43 +118,19 @@ def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
     return (host, path, True) if path_type == "Exact" else (host, as_prefix(path), False)
 
 
-def choose_shared_hosts(basis: Basis) -> Sequence[str]:
-    """Return the hosts of the routes that state none: those of ingress/host, or the default of the settings."""
-    if basis.has_wrong(HOST):
-        return ()
-    if basis.stated.hosts is not None:
-        return allowed_hosts(basis, basis.stated.hosts, HOST, ":")
-    default = basis.policy.default_host(basis.service.metadata.name)
-    if end := wrong_host(default):
-        basis.add(HOST, f" is needed: the settings' default {quoted(default)} {end}", Reason.INVALID_DEFAULT_HOST)
-        return ()
-    return allowed_hosts(basis, (default,), HOST, " is needed: the default")
-
-
-def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: str) -> Sequence[str]:
-    """Return the hosts if the policy allows them all; else return none, and add a problem of the annotation."""
-    end = basis.policy.hosts_not_allowed(hosts)
-    if end:
-        basis.add(annotation, f"{begin} {end}", Reason.HOST_NOT_ALLOWED)
-    return () if end else hosts
-
-
-def choose_ports(basis: Basis, asked_for: Collection[str | None]) -> dict[str | None, int]:
+def choose_ports(basis: Basis) -> dict[str | None, int]:
     """Return the number of each port that routes ask for, if there is one. None: that of the routes that state none.
 
     It is that of ingress/port, else the one that is inferred. Adds a problem where there is no such port.
     """
-    tcp, stated = tcp_ports(basis.service), basis.stated.port
-    found = find_ports(tcp, {*asked_for, stated})
-    if None not in asked_for or basis.has_wrong(PORT):
-        return found
-    inferred = infer_port(basis.service, tcp, basis.key(PORT)) if stated is None else found.get(stated)
-    if inferred is None:
-        add_unknown(basis, PORT, "", str(stated))
-    elif isinstance(inferred, Problem):
-        basis.problems.extend([inferred])
-    else:
-        found[None] = inferred
+    stated, asked_for = basis.stated.port, {route.port for route in basis.stated.routes}
+    found = ports_called(basis.service, {*asked_for, stated})
+    if None in asked_for and not basis.has_wrong(PORT):
+        port = infer_port(basis) if stated is None else found.get(stated)
+        if port is not None:
+            found[None] = port
+        elif stated is not None:
+            add_unknown(basis, PORT, "", stated)
     return found
 
 
@@ -179,14 +139,10 @@ def tcp_ports(service: Service) -> list[ServicePort]:
     return [port for port in service.ports if port.protocol in {"TCP", ""}]
 
 
-def find_ports(ports: Sequence[ServicePort], asked_for: Collection[str | None]) -> dict[str | None, int]:
+def ports_called(service: Service, names: Collection[str | None]) -> dict[str | None, int]:
     """Return the number of each port that is asked for, by its name or number. One pass: there can be many ports."""
-    found: dict[str | None, int] = {}
-    for port in ports:
-        for key in (port.name, str(port.port)):
-            if key is not None and key in asked_for:
-                found.setdefault(key, port.port)
-    return found
+    called = ((key, port.port) for port in tcp_ports(service) for key in (port.name, str(port.port)))
+    return {key: number for key, number in called if key is not None and key in names}
 
 
 def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
@@ -195,11 +151,12 @@ def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
     basis.add(annotation, f":{field} {quoted(port)} {end}", Reason.UNKNOWN_PORT)
 
 
-def infer_port(service: Service, tcp: Sequence[ServicePort], key: str = PORT) -> int | Problem:
+def infer_port(basis: Basis) -> int | None:
     """Return the port that serves HTTP when nothing says which: the only one, or the one that looks like it.
 
-    That is the one named http, else the one with the appProtocol http, else number 80. `key` is that of ingress/port.
+    That is the one named http, else the one with the appProtocol http, else number 80. Adds a problem where none is.
     """
+    tcp, key = tcp_ports(basis.service), basis.key(PORT)
     if len(tcp) == 1:
         if not speaks_https(tcp[0]):
             return tcp[0].port
@@ -208,15 +165,18 @@ def infer_port(service: Service, tcp: Sequence[ServicePort], key: str = PORT) ->
             f'HTTP: add a port for HTTP; or state {key}: "{tcp[0].port}", '
             "if it speaks HTTP, or the controller is told to send HTTPS"
         )
-        return Problem(sentence, Reason.HTTPS_PORT, key)
-    has = listed(service.ports, shown_port) or "no ports"
-    if not tcp:
-        return Problem(f"this Service has no TCP port to send HTTP to; it has {has}", Reason.NO_PORT)
+        basis.problems.add(sentence, Reason.HTTPS_PORT, key)
+        return None
     for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", 80)):
         like_http = [port.port for port in tcp if getattr(port, field) == of_http]
         if len(like_http) == 1:
             return like_http[0]
-    return Problem(f"{key} is needed to say which port serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT, key)
+    has = listed(basis.service.ports, shown_port) or "no ports"
+    if tcp:
+        basis.add(PORT, f" is needed to say which port serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT)
+    else:
+        basis.problems.add(f"this Service has no TCP port to send HTTP to; it has {has}", Reason.NO_PORT)
+    return None
 
 
 def speaks_https(port: ServicePort) -> bool:

@@ -102,7 +102,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     wrong += why_not_replaced(item, spec) if others else ()
     if service and not own and is_on(by_entrance(service.annotations).get(entrance, {})):
         asks = f"Service {service.name} asks for an Ingress of this name, which would be made once this one has gone"
-        wrong.append(f"{asks}, and could take requests from others: set {begin_of(entrance)}{HTTP.key} to false first")
+        wrong.append(f"{asks}, and could take requests from others: set {begin_of(entrance)}{HTTP} to false first")
     wrong += () if wrong else not_yet(item, [(each.service, each.annotations) for each in parts])
     if wrong:
         return Adoption(item, title, messages=[about(item, sentence) for sentence in wrong])

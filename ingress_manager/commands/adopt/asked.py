@@ -172,7 +172,7 @@ def words_of(spec: IngressSpec, ingress_class: str, here: NamespacePolicy) -> di
         if path.path_type in PATH_TYPES[1:] and path.path_type in here.path_types:
             route["pathType"] = path.path_type
         by_host.setdefault(host or EVERY_HOST, []).append(route | ({"port": own} if more else {}))
-    found = {HTTP.key: "true"}
+    found = {HTTP: "true"}
     routes, *others = by_host.values()
     if all(each == routes for each in others):
         found["ingress/host"] = ", ".join(by_host)

@@ -9,7 +9,7 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.look import ServiceView, View
 from ingress_manager.commands.view.objects import ObjectView, is_being_deleted
 from ingress_manager.commands.view.surroundings import Surroundings
-from ingress_manager.core.entrances import entrance_for
+from ingress_manager.core.entrances import entrance_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key
 from ingress_manager.core.policy import Policy
@@ -99,7 +99,7 @@ class Seen:
         """Return the Service that asks for an object, or that may ask for it once it is not refused."""
         # No Service's name has a dot: what is behind it tells one of its objects from the others.
         namesake = self.view.services.get(each.item.full_name.partition(".")[0])
-        if not namesake or entrance_for(namesake.service, each.key) not in namesake.entrances:
+        if not namesake or entrance_of(namesake.item.name, each.key[1]) not in namesake.entrances:
             return None
         return namesake if namesake.refused or each.key in namesake.desired else None
 

@@ -17,7 +17,7 @@ from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, backends_of, deletion_of, is_being_deleted
 from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
-from ingress_manager.core.entrances import entrance_for, without_effect
+from ingress_manager.core.entrances import entrance_of, without_effect
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED
 from ingress_manager.core.text import listed, nearest
@@ -132,7 +132,7 @@ def unwanted(seen: Seen) -> Found:
 
 def _is_wanted(service: ServiceView, each: ObjectView) -> bool:
     """Return whether a Service asks for an object. One that is refused asks for all of its entrances."""
-    is_on = entrance_for(service.service, each.key) in service.entrances
+    is_on = entrance_of(service.item.name, each.key[1]) in service.entrances
     return is_on if service.refused else each.key in service.desired
 
 
@@ -182,7 +182,7 @@ def _correction(service: Item, problem: Problem) -> dict[str, str]:
     near = nearest(f"{PREFIX}{end}", KEYS, PREFIX) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""
     if near and f"{begin}{near}" not in service.annotations and value.isprintable():
         return {key: f"{key}-", f"{begin}{near}": f"{begin}{near}={value}"}
-    if key and problem.reason in TAKEN_OFF and not (protects(key) or key.endswith((PROFILE, HTTP.key))):
+    if key and problem.reason in TAKEN_OFF and not (protects(key) or key.endswith((PROFILE, HTTP))):
         return {key: f"{key}-"}
     # What is "true" is no wrong value: the key has the name of an entrance that can't be one.
     return {key: f"{key}=VALUE"} if key and problem.reason not in THOUGHT and value != "true" else {}

@@ -25,7 +25,7 @@ from ingress_manager.commands.view.surroundings import (
     is_taken,
     urls_of,
 )
-from ingress_manager.core.entrances import entrance_for
+from ingress_manager.core.entrances import entrance_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Ingress, Key
 
@@ -117,7 +117,7 @@ class Judge:
             found = [address for one in at for address in addresses_of(one)] if key in service.observed else []
             yield Row(
                 *(item.namespace, item.name, *judged, reasons),
-                entrance=entrance_for(service.service, key) or None,
+                entrance=entrance_of(service.item.name, key[1]) or None,
                 output=each.kind,
                 name=each.item.name,
                 urls=urls_of(each, found, self._around),
