@@ -30,7 +30,7 @@ from ingress_manager.core.policy import (
     Policy,
     Profile,
 )
-from ingress_manager.core.vocabulary import KNOWN
+from ingress_manager.core.vocabulary import COPIED_BY_DEFAULT
 from tools import chart
 from tools.markdown import played
 
@@ -78,8 +78,8 @@ def fields(
 
 def copied() -> str:
     """Return the keys that are copied by default."""
-    keys = (f"`{key}`" for key, row in KNOWN.items() if row.by_default)
-    return textwrap.fill(", ".join(keys), 150, break_on_hyphens=False) + "\n"
+    keys = ", ".join(f"`{key}`" for key in COPIED_BY_DEFAULT)
+    return textwrap.fill(keys, 150, break_on_hyphens=False) + "\n"
 
 
 def item(text: str, indent: str = "") -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ingress_manager.core.bounds import LONGEST_LIST, MOST_HOSTS, MOST_ROUTES, MOST_YAML_NODES
-from ingress_manager.core.errors import MOST_KEPT, Problem, Problems, Reason
+from ingress_manager.core.errors import MOST_KEPT, Problems, Reason
 from ingress_manager.core.strict_yaml import YamlError, load_text
 from ingress_manager.core.syntax import wrong_absolute_path, wrong_host, wrong_name
 from ingress_manager.core.text import nearest, quoted
@@ -188,10 +188,13 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
 
     `begin` is what stands before each key on the Service: internal. for that of another entrance.
     """
-    problems = Problems()
-    if unknown := [key for key in annotations if key not in ROWS]:
-        more = max(0, len(unknown) - MOST_KEPT)
-        problems.extend([unknown_annotation(key, begin) for key in unknown[:MOST_KEPT]], more)
+    unknown = [key for key in annotations if key not in ROWS]
+    problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
+    for key in unknown[:MOST_KEPT]:
+        near = nearest(key, KEYS, PREFIX)
+        instead = f"; did you mean {begin}{near}?" if near else ""
+        sentence = f"{begin}{key} is not an annotation of ingress-manager{instead}"
+        problems.add(sentence, Reason.UNKNOWN_ANNOTATION, begin + key)
     found: dict[str, Any] = {}
     for key in filter(annotations.__contains__, KEYS):
         parsed = ROWS[key].parse(annotations[key])
@@ -202,11 +205,3 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
         else:
             found[ROWS[key].field] = parsed
     return Stated(problems=problems, **found)
-
-
-def unknown_annotation(key: str, begin: str) -> Problem:
-    """Return the problem with a key that begins with ingress/ and isn't in the table."""
-    near = nearest(key, KEYS, PREFIX)
-    instead = f"; did you mean {begin}{near}?" if near else ""
-    sentence = f"{begin}{key} is not an annotation of ingress-manager{instead}"
-    return Problem(sentence, Reason.UNKNOWN_ANNOTATION, begin + key)

@@ -7,6 +7,7 @@ from ingress_manager.core.entrances import begin_of, ingress_of
 from ingress_manager.core.errors import Problems, Reason
 from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy
+from ingress_manager.core.text import quoted
 
 
 class Basis(msgspec.Struct, frozen=True):
@@ -59,3 +60,8 @@ class Basis(msgspec.Struct, frozen=True):
         """Add the problem of one of our annotations: the sentence begins with its key."""
         key = self.key(annotation)
         self.problems.add(f"{key}{end}", reason, key)
+
+    def add_ignored(self, annotation: str, why: str) -> None:
+        """Add the problem of one of our annotations that would do nothing."""
+        value = quoted((self.service.metadata.annotations or {})[self.key(annotation)])
+        self.add(annotation, f": {value} has no effect {why}; remove it", Reason.CONTRADICTION)

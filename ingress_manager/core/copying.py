@@ -16,6 +16,7 @@ from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_label_key
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import (
+    COPIED_BY_DEFAULT,
     EDIT_IN_PLACE,
     KNOWN,
     OLD_CLASS,
@@ -37,10 +38,7 @@ ANY: Literal["any"] = "any"
 Limit = Literal["any"] | Annotated[tuple[str, ...], Meta(min_length=1)]
 """The values that are allowed. A list is never empty: a list that somebody has yet to write must not lift a limit."""
 
-DEFAULT_COPIED: dict[str, Limit] = {key: ANY for key, known in KNOWN.items() if known.by_default}
-"""What is copied where the settings say nothing: keys that can harm nobody, whichever controller reads them."""
-
-_PATTERNS = {key: re.compile(known.pattern) for key, known in KNOWN.items()}
+DEFAULT_COPIED: dict[str, Limit] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
 
 OTHERS_PREFIXES = (PREFIX, "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 """How keys begin that belong to ingress-manager, Metacontroller or kubectl."""
@@ -86,7 +84,8 @@ def keys_not_copied(annotations: Mapping[str, str], made: Collection[Object]) ->
 
 def wrong_value(key: str, value: str) -> str:
     """Return what is wrong with a value of an annotation that is to be copied; of most keys, nothing is known."""
-    return "" if key not in KNOWN or _PATTERNS[key].fullmatch(value) else KNOWN[key].right
+    pattern, right = KNOWN.get(key, (".*", ""))
+    return "" if re.fullmatch(pattern, value) else right
 
 
 # What the settings may name. Each check returns the end of a sentence, "" if nothing is wrong.

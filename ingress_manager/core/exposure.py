@@ -1,32 +1,18 @@
 """The exposure: how a Service is reached, decided from what its annotations state, its ports and the policy."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
 
 import msgspec
 
-from ingress_manager.core.annotations import (
-    CLASS,
-    HOST,
-    HTTP,
-    ONE_ROUTE,
-    PATH,
-    PATH_TYPE,
-    PORT,
-    PREFIX,
-    PROFILE,
-    REDIRECT,
-    ROUTES,
-    SECRET,
-    TLS,
-)
+from ingress_manager.core.annotations import CLASS, HTTP, ONE_ROUTE, PREFIX, PROFILE, REDIRECT, ROUTES, SECRET, TLS
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import ANY, COPIED, NOT_COPIED, copy
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import ListenerSets
 from ingress_manager.core.protection import check_protection, check_reader
 from ingress_manager.core.routing import Routing, choose_routing
-from ingress_manager.core.rules import Rule, choose_rules, location
+from ingress_manager.core.rules import Rule, check_shared, choose_rules, location
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS, is_read_from
 
@@ -46,7 +32,7 @@ class Exposure(msgspec.Struct, frozen=True):
     """Those of an object, by its kind."""
 
     ingress_class: str | None
-    rules: tuple[Rule, ...]
+    rules: Sequence[Rule]
     """One for each host, in the order in which the hosts were first stated."""
 
     routing: Routing | None
@@ -68,8 +54,8 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
         return None
     check_ignored(basis)
     ingress_class = choose_class(basis)
-    present = service.metadata.annotations or {}
-    check_words_of_ingresses(basis, present, ingress_class or policy.default_class)
+    present, effective = service.metadata.annotations or {}, ingress_class or policy.default_class
+    check_words_of_ingresses(basis, present, effective)
     copied = copy(present, policy.copy_annotations, policy.added_with_tls, problems)
     added = policy.added_with_tls if basis.tls else policy.annotations
     annotations, left = annotate(basis, for_controllers, copied, added)
@@ -77,7 +63,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     routing = choose_routing(basis, gateway, copied, added) if gateway else None
     check_protection(basis, left)
     if policy.makes_ingresses:
-        check_reader(basis, ingress_class or policy.default_class, copied, left["Ingress"], added)
+        check_reader(basis, effective, copied, left["Ingress"], added)
     rules = choose_rules(basis)
     return None if problems.kept else Exposure(basis, annotations, ingress_class, rules, routing)
 
@@ -85,27 +71,19 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 def check_ignored(basis: Basis) -> None:
     """Add a problem for each of our annotations that would be ignored."""
     stated, policy, gateway = basis.stated, basis.policy, basis.policy.gateway_of_httproutes
-    ignored: list[tuple[str, str]] = []
     if stated.tls_secret and stated.tls is False:
-        ignored.append((SECRET, f'because of {basis.key(TLS)}: "false"'))
+        basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
     if stated.tls_redirect and gateway and not basis.tls:
-        ignored.append((REDIRECT, f'without {basis.key(TLS)}: "true"'))
+        basis.add_ignored(REDIRECT, f'without {basis.key(TLS)}: "true"')
     if stated.tls_redirect is not None and not gateway:
-        ignored.append((REDIRECT, f"where no HTTPRoute is made, as in namespace {policy.namespace}"))
+        basis.add_ignored(REDIRECT, f"where no HTTPRoute is made, as in namespace {policy.namespace}")
     if stated.ingress_class and not policy.makes_ingresses:
-        ignored.append((CLASS, f"where only HTTPRoutes are made, as in namespace {policy.namespace}"))
+        basis.add_ignored(CLASS, f"where only HTTPRoutes are made, as in namespace {policy.namespace}")
     if stated.tls_secret and not policy.makes_ingresses and gateway and not gateway.listener_sets:
         why = f'on HTTPRoutes: the certificate is that of {gateway}, for which {basis.key(TLS)}: "true" is enough'
-        ignored.append((SECRET, why))
+        basis.add_ignored(SECRET, why)
     if stated.routes is not ONE_ROUTE:
-        shared = {HOST: stated.hosts, PATH: stated.path, PATH_TYPE: stated.path_type, PORT: stated.port}
-        own = zip(*map(msgspec.structs.astuple, stated.routes), strict=True)
-        for annotation, of_routes in zip(shared, own, strict=True):
-            if shared[annotation] and None not in of_routes:
-                ignored.append((annotation, f"because every one of {basis.key(ROUTES)} states its own"))
-    for annotation, why in ignored:
-        value = quoted((basis.service.metadata.annotations or {})[basis.key(annotation)])
-        basis.add(annotation, f": {value} has no effect {why}; remove it", Reason.CONTRADICTION)
+        check_shared(basis)
 
 
 def has_profile(basis: Basis) -> bool:

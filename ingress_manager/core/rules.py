@@ -1,7 +1,7 @@
 """The rules: under which hosts and paths a Service is reached, and which of its ports answers there."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -58,6 +58,16 @@ def choose_rules(basis: Basis) -> Sequence[Rule]:
     return [Rule(host, ways) for host, ways in paths.items()]
 
 
+def check_shared(basis: Basis) -> None:
+    """Add a problem for each annotation in whose place every one of the routes states its own."""
+    stated = basis.stated
+    shared = {HOST: stated.hosts, PATH: stated.path, PATH_TYPE: stated.path_type, PORT: stated.port}
+    own = zip(*map(msgspec.structs.astuple, stated.routes), strict=True)
+    for annotation, of_routes in zip(shared, own, strict=True):
+        if shared[annotation] and None not in of_routes:
+            basis.add_ignored(annotation, f"because every one of {basis.key(ROUTES)} states its own")
+
+
 def choose_shared_hosts(basis: Basis) -> Sequence[str]:
     """Return the hosts of the routes that state none: those of ingress/host, or the default of the settings."""
     if basis.has_wrong(HOST):
@@ -111,10 +121,7 @@ def as_prefix(path: str) -> str:
 
 
 def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
-    """Return what is the same for two routes that are one to ingress controllers.
-
-    ImplementationSpecific counts as Prefix.
-    """
+    """Return what is the same for two routes that are one to controllers; ImplementationSpecific counts as Prefix."""
     return (host, path, True) if path_type == "Exact" else (host, as_prefix(path), False)
 
 
@@ -124,11 +131,14 @@ def choose_ports(basis: Basis) -> dict[str | None, int]:
     It is that of ingress/port, else the one that is inferred. Adds a problem where there is no such port.
     """
     stated, asked_for = basis.stated.port, {route.port for route in basis.stated.routes}
-    found = ports_called(basis.service, {*asked_for, stated})
+    tcp, named = tcp_ports(basis.service), {*asked_for, stated} - {None}
+    found: dict[str | None, int] = {  # in one pass: there can be many
+        key: port.port for port in tcp if named for key in (port.name, str(port.port)) if key in named
+    }
     if None in asked_for and not basis.has_wrong(PORT):
-        port = infer_port(basis) if stated is None else found.get(stated)
-        if port is not None:
-            found[None] = port
+        number = infer_port(basis, tcp) if stated is None else found.get(stated)
+        if number is not None:
+            found[None] = number
         elif stated is not None:
             add_unknown(basis, PORT, "", stated)
     return found
@@ -139,27 +149,21 @@ def tcp_ports(service: Service) -> list[ServicePort]:
     return [port for port in service.ports if port.protocol in {"TCP", ""}]
 
 
-def ports_called(service: Service, names: Collection[str | None]) -> dict[str | None, int]:
-    """Return the number of each port that is asked for, by its name or number. One pass: there can be many ports."""
-    called = ((key, port.port) for port in tcp_ports(service) for key in (port.name, str(port.port)))
-    return {key: number for key, number in called if key is not None and key in names}
-
-
 def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
     """Add the problem that the Service has no such port: the annotation asks for it, perhaps in a field of a route."""
     end = f"is not a TCP port of this Service; it has {listed(basis.service.ports, shown_port) or 'no ports'}"
     basis.add(annotation, f":{field} {quoted(port)} {end}", Reason.UNKNOWN_PORT)
 
 
-def infer_port(basis: Basis) -> int | None:
-    """Return the port that serves HTTP when nothing says which: the only one, or the one that looks like it.
+def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
+    """Return which of the TCP ports serves HTTP when nothing says it: the only one, or the one that looks like it.
 
     That is the one named http, else the one with the appProtocol http, else number 80. Adds a problem where none is.
     """
-    tcp, key = tcp_ports(basis.service), basis.key(PORT)
     if len(tcp) == 1:
         if not speaks_https(tcp[0]):
             return tcp[0].port
+        key = basis.key(PORT)
         sentence = (
             f"this Service's only TCP port, {shown_port(tcp[0])}, seems to speak HTTPS, and ingress controllers send "
             f'HTTP: add a port for HTTP; or state {key}: "{tcp[0].port}", '

@@ -8,8 +8,6 @@ prefix that says what one does. Sources: the pages on annotations of each contro
 import re
 from collections.abc import Iterable
 
-import msgspec
-
 NGINX = "nginx.ingress.kubernetes.io/"
 TRAEFIK = "traefik.ingress.kubernetes.io/"
 
@@ -119,18 +117,18 @@ REWRITE = f"{NGINX}rewrite-target"
 FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
 """What redirects to https even where the Ingress has no TLS."""
 
-ALWAYS, WITH_TLS, WITHOUT_TLS, NEVER = map(frozenset[bool], ([True, False], [True], [False], []))
-OFF_ANYWAY = ("canary", "enable-cors", "from-to-www-redirect", "ssl-passthrough", "use-regex")
-SAID = {
-    **{(key, "true"): WITH_TLS for key in (*FORCING, f"{TRAEFIK}router.tls")},
-    **{(key, "false"): ALWAYS for key in (*FORCING, SSL_REDIRECT, *[NGINX + name for name in OFF_ANYWAY])},
-    (SSL_REDIRECT, "true"): ALWAYS,
-    (f"{TRAEFIK}router.tls", "false"): WITHOUT_TLS,
-    **{(f"{NGINX}backend-protocol", http): ALWAYS for http in ("HTTP", "http")},
-    (REWRITE, "/"): ALWAYS,
+SAID: dict[tuple[str, str], bool | None] = {
+    **{(key, "true"): True for key in (*FORCING, f"{TRAEFIK}router.tls")},
+    **{(key, "false"): None for key in (*FORCING, SSL_REDIRECT)},
+    **{(NGINX + name, "false"): None for name in ("canary", "enable-cors", "from-to-www-redirect", "ssl-passthrough")},
+    (f"{NGINX}use-regex", "false"): None,
+    (SSL_REDIRECT, "true"): None,
+    (f"{TRAEFIK}router.tls", "false"): False,
+    **{(f"{NGINX}backend-protocol", http): None for http in ("HTTP", "http")},
+    (REWRITE, "/"): None,
 }
-"""The annotations and their values that HTTPRoutes say, or that ask for what HTTPRoutes do anyway: for which of a
-Service's with and without TLS."""
+"""The annotations and their values that HTTPRoutes say, or that ask for what HTTPRoutes do anyway: only for a Service
+with TLS, or only for one without it; None: for both."""
 
 
 def _any_of(parts: Iterable[str]) -> re.Pattern[str]:
@@ -163,9 +161,10 @@ def protects(key: str) -> bool:
 def is_for_controllers(key: str) -> bool:
     """Return whether the annotation looks like one that an ingress controller, or a program beside it, reads."""
     domain, name = _split(key)
-    if _CONTROLLERS.search(domain) and not (name.startswith("/-service.") or domain.endswith(".ingress")):
-        return True
-    return key.lower().startswith(OF_CONTROLLERS) or protects(key)
+    if domain == "ingress" or domain.endswith(".ingress"):
+        return False
+    looks_so = _CONTROLLERS.search(domain) is not None and not name.startswith("/-service.")
+    return looks_so or key.lower().startswith(OF_CONTROLLERS) or protects(key)
 
 
 def is_read_from(kind: str, key: str) -> bool:
@@ -183,7 +182,7 @@ def changes(key: str) -> bool:
 def is_said(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
     """Return whether HTTPRoutes with, or without, TLS say what the annotation says; `at_root`: for the path / alone."""
     # To rewrite a path as itself is nothing. ingress-nginx rewrites each other one, and takes it for a pattern.
-    return tls in SAID.get((key, value), NEVER) and (at_root or key != REWRITE)
+    return (key, value) in SAID and SAID[key, value] in {tls, None} and (at_root or key != REWRITE)
 
 
 def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
@@ -192,18 +191,8 @@ def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
     return is_read and (not of_httproutes or key.startswith(FROM_SERVICES_OF_HTTPROUTES))
 
 
-class KnownKey(msgspec.Struct, frozen=True):
-    """A key whose values we know: what can be no such value is refused, whatever the settings allow."""
-
-    pattern: str
-    """A regular expression of the values that can't break a controller's configuration."""
-
-    right: str
-    """The end of a sentence that says what would be right."""
-
-    by_default: bool = False
-    """Whether it is copied where the settings say nothing: it can harm nobody, whichever controller reads it."""
-
+# Keys whose values we know: a regular expression of those that can't break a controller's configuration, and the end of
+# a sentence that says what would be right. What can be no such value is refused, whatever the settings allow.
 
 SWITCH = ("true|false", 'must be "true" or "false"')
 TOGGLE = ("on|off", 'must be "on" or "off"')
@@ -213,38 +202,42 @@ RATE = ("[1-9][0-9]{0,5}", "must be a number of one to six digits, from 1")
 NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lower-case letters, digits, - and .")
 
 # fmt: off
-KNOWN = {
-    f"{NGINX}ssl-redirect": KnownKey(*SWITCH, by_default=True),
-    f"{NGINX}force-ssl-redirect": KnownKey(*SWITCH, by_default=True),
-    f"{NGINX}proxy-read-timeout": KnownKey(*SECONDS, by_default=True),
-    f"{NGINX}proxy-send-timeout": KnownKey(*SECONDS, by_default=True),
-    f"{NGINX}proxy-connect-timeout": KnownKey(*SECONDS, by_default=True),
-    f"{NGINX}proxy-http-version": KnownKey(r"1\.[01]", 'must be "1.0" or "1.1"', by_default=True),
-    f"{TRAEFIK}router.tls": KnownKey(*SWITCH, by_default=True),
-    "konghq.com/strip-path": KnownKey(*SWITCH, by_default=True),
-    "konghq.com/preserve-host": KnownKey(*SWITCH, by_default=True),
-    f"{NGINX}proxy-body-size": KnownKey(*SIZE),
-    f"{NGINX}proxy-request-buffering": KnownKey(*TOGGLE),
-    f"{NGINX}proxy-buffering": KnownKey(*TOGGLE),
-    f"{NGINX}proxy-buffer-size": KnownKey("[1-9][0-9]{0,5}[kK]?|[1-9][0-9]{0,2}[mM]",
+COPIED_BY_DEFAULT = {
+    f"{NGINX}ssl-redirect": SWITCH,
+    f"{NGINX}force-ssl-redirect": SWITCH,
+    f"{NGINX}proxy-read-timeout": SECONDS,
+    f"{NGINX}proxy-send-timeout": SECONDS,
+    f"{NGINX}proxy-connect-timeout": SECONDS,
+    f"{NGINX}proxy-http-version": (r"1\.[01]", 'must be "1.0" or "1.1"'),
+    f"{TRAEFIK}router.tls": SWITCH,
+    "konghq.com/strip-path": SWITCH,
+    "konghq.com/preserve-host": SWITCH,
+}
+"""Those that can harm nobody, whichever controller reads them: they are copied where the settings say nothing."""
+
+KNOWN = COPIED_BY_DEFAULT | {
+    f"{NGINX}proxy-body-size": SIZE,
+    f"{NGINX}proxy-request-buffering": TOGGLE,
+    f"{NGINX}proxy-buffering": TOGGLE,
+    f"{NGINX}proxy-buffer-size": ("[1-9][0-9]{0,5}[kK]?|[1-9][0-9]{0,2}[mM]",
         "must be one to six digits, from 1, perhaps with k behind them, or one to three with m"),
-    f"{NGINX}proxy-next-upstream-tries": KnownKey("[0-9]{1,3}", "must be a number of one to three digits"),
-    f"{NGINX}backend-protocol": KnownKey("(?ai:HTTPS?|GRPCS?|AUTO_HTTP)",
+    f"{NGINX}proxy-next-upstream-tries": ("[0-9]{1,3}", "must be a number of one to three digits"),
+    f"{NGINX}backend-protocol": ("(?ai:HTTPS?|GRPCS?|AUTO_HTTP)",
         "must be HTTP, HTTPS, GRPC, GRPCS or AUTO_HTTP"),
-    f"{NGINX}service-upstream": KnownKey(*SWITCH),
-    f"{NGINX}affinity": KnownKey("cookie", 'must be "cookie"'),
-    f"{NGINX}limit-rps": KnownKey(*RATE),
-    f"{NGINX}limit-rpm": KnownKey(*RATE),
-    f"{NGINX}limit-connections": KnownKey("[1-9][0-9]{0,3}", "must be a number from 1 to 9999"),
-    "cert-manager.io/cluster-issuer": KnownKey(*NAME),
-    "cert-manager.io/issuer": KnownKey(*NAME),
-    "kubernetes.io/tls-acme": KnownKey(*SWITCH),
-    f"{TRAEFIK}router.tls.certresolver": KnownKey("[A-Za-z0-9][-_A-Za-z0-9]{0,62}",
+    f"{NGINX}service-upstream": SWITCH,
+    f"{NGINX}affinity": ("cookie", 'must be "cookie"'),
+    f"{NGINX}limit-rps": RATE,
+    f"{NGINX}limit-rpm": RATE,
+    f"{NGINX}limit-connections": ("[1-9][0-9]{0,3}", "must be a number from 1 to 9999"),
+    "cert-manager.io/cluster-issuer": NAME,
+    "cert-manager.io/issuer": NAME,
+    "kubernetes.io/tls-acme": SWITCH,
+    f"{TRAEFIK}router.tls.certresolver": ("[A-Za-z0-9][-_A-Za-z0-9]{0,62}",
         "must be a name of letters, digits, - and _"),
-    "haproxy.org/ssl-redirect": KnownKey(*SWITCH),
-    "nginx.org/proxy-read-timeout": KnownKey("[0-9]{1,6}s", "must be one to six digits with s behind them"),
-    "nginx.org/client-max-body-size": KnownKey(*SIZE),
+    "haproxy.org/ssl-redirect": SWITCH,
+    "nginx.org/proxy-read-timeout": ("[0-9]{1,6}s", "must be one to six digits with s behind them"),
+    "nginx.org/client-max-body-size": SIZE,
 }
 # fmt: on
-"""The keys that we know. The patterns follow from what each controller's source does with a value: many are written
-into the configuration as they are, and nginx refuses the whole of it for a number that is too large (-1, too)."""
+"""All of them. The patterns follow from what each controller's source does with a value: many are written into the
+configuration as they are, and nginx refuses the whole of it for a number that is too large (-1, too)."""

@@ -80,8 +80,8 @@ PROTECTING_KEYS = st.sampled_from(
     [f"{NGINX}/auth-url", f"{NGINX}/limit-rps", f"{NGINX}/Auth-of-next-year", *PROTECTING]
 )
 RIGHT_VALUES = {
-    key: st.from_regex(f"(?:{known.pattern})", fullmatch=True, alphabet=st.characters(codec="ascii"))
-    for key, known in KNOWN.items()
+    key: st.from_regex(f"(?:{pattern})", fullmatch=True, alphabet=st.characters(codec="ascii"))
+    for key, (pattern, _) in KNOWN.items()
 }
 RIGHT = st.fixed_dictionaries(
     {}, optional={key: values for key, values in RIGHT_VALUES.items() if NGINX in key and not protects(key)}

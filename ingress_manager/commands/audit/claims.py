@@ -15,7 +15,7 @@ from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, class_of, places_of
 from ingress_manager.commands.view.surroundings import CLASS, addresses_of, gateway_of
 from ingress_manager.core.kubernetes import HTTPRoute, Key, ListenerSet, RouteMatch, RouteRule
-from ingress_manager.core.rules import as_prefix
+from ingress_manager.core.rules import location
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import NGINX
 
@@ -65,10 +65,8 @@ def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
         server = (parent.kind or "Gateway", parent.namespace or namespace, parent.name)
         listener = (parent.section_name or "", str(parent.port or ""))
         for host, path in product(route.hosts(), paths):
-            if path.type == "Exact":
-                yield Claim(server, listener, host, path.value, is_exact=True)
-            elif path.type == "PathPrefix":
-                yield Claim(server, listener, host, as_prefix(path.value), is_exact=False)
+            if path.type in {"Exact", "PathPrefix"}:
+                yield Claim(server, listener, *location(host, path.value, path.type))
 
 
 def claimed_twice(seen: Seen) -> Found:
