@@ -11,7 +11,7 @@ import msgspec
 from ingress_manager.core.bounds import LONGEST_LIST, MOST_HOSTS, MOST_ROUTES, MOST_YAML_NODES
 from ingress_manager.core.errors import MOST_KEPT, Problems, Reason
 from ingress_manager.core.strict_yaml import YamlError, load_text
-from ingress_manager.core.syntax import wrong_absolute_path, wrong_host, wrong_name
+from ingress_manager.core.syntax import check, wrong_absolute_path, wrong_host, wrong_name
 from ingress_manager.core.text import nearest, quoted
 
 PREFIX = "ingress/"
@@ -32,6 +32,10 @@ class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path_type: str | None = msgspec.field(name="pathType", default=None)
     port: str | None = None
 
+
+wrong_path_type = check((lambda value: value not in PATH_TYPES, "must be Prefix, Exact or ImplementationSpecific"))
+wrong_port = check((lambda value: not value, "must be the name or number of a port"))
+"""Returns what is wrong with it; whether the Service has the port is looked up later."""
 
 ONE_ROUTE = (Route(),)
 """The routes where ingress/routes states none: one, which states nothing by itself."""
@@ -81,16 +85,6 @@ def parse_hosts(value: str) -> tuple[str, ...] | Wrong:
         if hosts.count(host) > 1:
             return Wrong(f"lists {host} twice")
     return hosts
-
-
-def wrong_path_type(value: str) -> str:
-    """Return what is wrong with one of Kubernetes' path types."""
-    return "" if value in PATH_TYPES else f"must be {', '.join(PATH_TYPES[:-1])} or {PATH_TYPES[-1]}"
-
-
-def wrong_port(value: str) -> str:
-    """Return what is wrong with the name or number of a port; whether the Service has it is looked up later."""
-    return "" if value else "must be the name or number of a port"
 
 
 def parse_routes(value: str) -> tuple[Route, ...] | Wrong:

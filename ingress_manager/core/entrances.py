@@ -65,18 +65,10 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
     found = {name: parse(described[name], begin_of(name)) for name in on}
     for name in names:
         if not is_entrance_name(name):
-            found[name].problems.kept.insert(0, wrong_entrance(name))
+            right = f"it must be at most {LONGEST_ENTRANCE} lower-case letters, digits and -, and not redirect"
+            sentence = f"{name}.{HTTP}: {quoted(name)} can't be the name of an entrance; {right}"
+            found[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
     return found
-
-
-def wrong_entrance(name: str) -> Problem:
-    """Return the problem of an entrance with a name that none can have."""
-    key = f"{name}.{HTTP}"
-    sentence = (
-        f"{key}: {quoted(name)} can't be the name of an entrance; it must be at most {LONGEST_ENTRANCE} "
-        "lower-case letters, digits and -, and not redirect"
-    )
-    return Problem(sentence, annotation=key)
 
 
 def without_effect(annotations: Mapping[str, str]) -> list[Problem]:

@@ -105,11 +105,9 @@ def choose_class(basis: Basis) -> str | None:
     chosen = policy.ingress_class if stated is None else stated
     end, reason = policy.class_not_allowed(chosen or policy.default_class), Reason.CLASS_NOT_ALLOWED
     if chosen is not None and OLD_CLASS in policy.annotations:
+        other = f"the annotation by which the settings name the class, {quoted(policy.annotations[OLD_CLASS])}"
+        end = f"{quoted(chosen)} can't stand beside {other}; remove it, or choose another profile"
         reason = Reason.CONTRADICTION
-        end = (
-            f"{quoted(chosen)} can't stand beside the annotation by which the settings name the class, "
-            f"{quoted(policy.annotations[OLD_CLASS])}; remove it, or choose another profile"
-        )
     if end and stated is None:
         basis.problems.add(f"the class of the profile {policy.profile} {end}", reason, basis.key(PROFILE))
     elif end:
@@ -121,23 +119,15 @@ def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_c
     """Add a problem for each annotation that says of an Ingress what none of this Service, of this class, will be."""
     if basis.policy.makes_ingresses and present.get(OLD_CLASS, ingress_class) != ingress_class:
         named = "the cluster's default class" if ingress_class is None else f"the class {quoted(ingress_class)}"
-        sentence = (
-            f"{OLD_CLASS}: {quoted(present[OLD_CLASS])} has no effect on a Service, which would get {named}: "
-            f"state {basis.key(CLASS)}, or take it off"
-        )
-        basis.problems.add(sentence, Reason.CONTRADICTION, OLD_CLASS)
+        end = f"has no effect on a Service, which would get {named}: state {basis.key(CLASS)}, or take it off"
+        basis.problems.add(f"{OLD_CLASS}: {quoted(present[OLD_CLASS])} {end}", Reason.CONTRADICTION, OLD_CLASS)
     if basis.policy.makes_ingresses and ingress_class in CLASSES_OF_GKE and "." in basis.name:
-        end = (
-            f": with the class {quoted(ingress_class)}, GKE serves no Ingress with a dot in its name, "
-            "as that of an entrance with a name; use another class, or another Service for it"
-        )
+        why = "GKE serves no Ingress with a dot in its name, as that of an entrance with a name"
+        end = f": with the class {quoted(ingress_class)}, {why}; use another class, or another Service for it"
         basis.add(HTTP, end, Reason.CONTRADICTION)
     if present.get(EDIT_IN_PLACE) == "true":
-        sentence = (
-            f'{EDIT_IN_PLACE}: "true" has no effect on a Service, '
-            "and would keep cert-manager from renewing the certificate: take it off"
-        )
-        basis.problems.add(sentence, Reason.CONTRADICTION, EDIT_IN_PLACE)
+        end = "has no effect on a Service, and would keep cert-manager from renewing the certificate: take it off"
+        basis.problems.add(f'{EDIT_IN_PLACE}: "true" {end}', Reason.CONTRADICTION, EDIT_IN_PLACE)
 
 
 def annotate(

@@ -49,12 +49,12 @@ def choose_rules(basis: Basis) -> Sequence[Rule]:
         path, path_type = path_of(basis.stated, route)
         check_path(basis, route, path, path_type)
         hosts = shared_hosts if route.host is None else allowed_hosts(basis, (route.host,), ROUTES, ": host")
-        if route.port is not None and route.port not in ports:
-            add_unknown(basis, ROUTES, " port", route.port)
         if (port := ports.get(route.port)) is not None:
             way = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
             for host in hosts:
                 paths.setdefault(host, []).append(way)
+        elif route.port is not None:
+            add_unknown(basis, ROUTES, " port", route.port)
     return [Rule(host, ways) for host, ways in paths.items()]
 
 
@@ -125,22 +125,20 @@ def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
     return (host, path, True) if path_type == "Exact" else (host, as_prefix(path), False)
 
 
-def choose_ports(basis: Basis) -> dict[str | None, int]:
+def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     """Return the number of each port that routes ask for, if there is one. None: that of the routes that state none.
 
     It is that of ingress/port, else the one that is inferred. Adds a problem where there is no such port.
     """
     stated, asked_for = basis.stated.port, {route.port for route in basis.stated.routes}
     tcp, named = tcp_ports(basis.service), {*asked_for, stated} - {None}
-    found: dict[str | None, int] = {  # in one pass: there can be many
+    found: dict[str | None, int | None] = {  # in one pass: there can be many
         key: port.port for port in tcp if named for key in (port.name, str(port.port)) if key in named
     }
     if None in asked_for and not basis.has_wrong(PORT):
-        number = infer_port(basis, tcp) if stated is None else found.get(stated)
-        if number is not None:
-            found[None] = number
-        elif stated is not None:
+        if stated is not None and stated not in found:
             add_unknown(basis, PORT, "", stated)
+        found[None] = infer_port(basis, tcp) if stated is None else found.get(stated)
     return found
 
 
@@ -163,13 +161,10 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
     if len(tcp) == 1:
         if not speaks_https(tcp[0]):
             return tcp[0].port
-        key = basis.key(PORT)
-        sentence = (
-            f"this Service's only TCP port, {shown_port(tcp[0])}, seems to speak HTTPS, and ingress controllers send "
-            f'HTTP: add a port for HTTP; or state {key}: "{tcp[0].port}", '
-            "if it speaks HTTP, or the controller is told to send HTTPS"
-        )
-        basis.problems.add(sentence, Reason.HTTPS_PORT, key)
+        key, only = basis.key(PORT), shown_port(tcp[0])
+        what = f"this Service's only TCP port, {only}, seems to speak HTTPS, and ingress controllers send HTTP"
+        right = f'{key}: "{tcp[0].port}", if it speaks HTTP, or the controller is told to send HTTPS'
+        basis.problems.add(f"{what}: add a port for HTTP; or state {right}", Reason.HTTPS_PORT, key)
         return None
     for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", 80)):
         like_http = [port.port for port in tcp if getattr(port, field) == of_http]
