@@ -137,7 +137,7 @@ def listed(texts: Iterable[str]) -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    "annotations": lambda: listed(f"`{each.key}` ({each.default}): {each.meaning}" for each in TABLE),
+    "annotations": lambda: listed(f"`{key}` ({each.default}): {each.meaning}" for key, each in TABLE.items()),
     "settings": lambda: settings(Policy, left_out=("defaults", "limits", "profiles", "namespaces")),
     "defaults": lambda: settings(Defaults, BUILT_IN_DEFAULTS),
     "limits": lambda: settings(Limits, BUILT_IN_LIMITS),

@@ -126,7 +126,6 @@ ROUTE_FIELDS = {"host": wrong_host, "path": wrong_absolute_path, "pathType": wro
 class Annotation(msgspec.Struct, frozen=True):
     """A row of the table."""
 
-    key: str
     field: str
     """The field of Stated that holds what the annotation says."""
 
@@ -141,32 +140,31 @@ class Annotation(msgspec.Struct, frozen=True):
 
 
 # fmt: off
-TABLE = (
-    # key, field, parser,
+TABLE = {
+    # key: field, parser,
     #     what its value says, what holds without it
-    Annotation(HTTP, "http", parse_boolean, '`"true"`: the Service gets an Ingress.', "off"),
-    Annotation(PROFILE, "profile", text(wrong_name),
+    HTTP: Annotation("http", parse_boolean, '`"true"`: the Service gets an Ingress.', "off"),
+    PROFILE: Annotation("profile", text(wrong_name),
         "The profile, which fills in what the annotations leave out.", "`defaults.profile`"),
-    Annotation(HOST, "hosts", parse_hosts,
+    HOST: Annotation("hosts", parse_hosts,
         "The hosts, with commas between; `*.` is a wildcard; `*`: all other hosts.", "`defaults.host`"),
-    Annotation(PATH, "path", text(wrong_absolute_path), "The path.", "`/`"),
-    Annotation(PATH_TYPE, "path_type", text(wrong_path_type),
+    PATH: Annotation("path", text(wrong_absolute_path), "The path.", "`/`"),
+    PATH_TYPE: Annotation("path_type", text(wrong_path_type),
         "`Prefix`, `Exact`, or `ImplementationSpecific`, if it is allowed.", "`Prefix`"),
-    Annotation(PORT, "port", text(wrong_port),
+    PORT: Annotation("port", text(wrong_port),
         "The name or number of the port that serves HTTP.", "[inferred](#ports)"),
-    Annotation(CLASS, "ingress_class", text(wrong_name), "The IngressClass.", "`defaults.class`"),
-    Annotation(TLS, "tls", parse_boolean, '`"true"`: TLS for all its hosts.', "`defaults.tls.enabled`"),
-    Annotation(SECRET, "tls_secret", text(wrong_name),
+    CLASS: Annotation("ingress_class", text(wrong_name), "The IngressClass.", "`defaults.class`"),
+    TLS: Annotation("tls", parse_boolean, '`"true"`: TLS for all its hosts.', "`defaults.tls.enabled`"),
+    SECRET: Annotation("tls_secret", text(wrong_name),
         "The Secret with its certificate; turns TLS on.", "`defaults.tls.secret`"),
-    Annotation(REDIRECT, "tls_redirect", parse_boolean,
+    REDIRECT: Annotation("tls_redirect", parse_boolean,
         '`"true"`: http redirects to https; HTTPRoutes only.', "`defaults.tls.redirect`"),
-    Annotation(ROUTES, "routes", parse_routes,
+    ROUTES: Annotation("routes", parse_routes,
         "A YAML list of `{host, path, pathType, port}`; the other annotations fill in what a route leaves out.",
         "one route"),
-)
+}
 # fmt: on
-ROWS = {annotation.key: annotation for annotation in TABLE}
-KEYS = tuple(ROWS)
+KEYS = tuple(TABLE)
 
 
 def is_on(annotations: Mapping[str, str]) -> bool:
@@ -182,7 +180,7 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
 
     `begin` is what stands before each key on the Service: internal. for that of another entrance.
     """
-    unknown = [key for key in annotations if key not in ROWS]
+    unknown = [key for key in annotations if key not in TABLE]
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
     for key in unknown[:MOST_KEPT]:
         near = nearest(key, KEYS, PREFIX)
@@ -191,11 +189,11 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
         problems.add(sentence, Reason.UNKNOWN_ANNOTATION, begin + key)
     found: dict[str, Any] = {}
     for key in filter(annotations.__contains__, KEYS):
-        parsed = ROWS[key].parse(annotations[key])
+        parsed = TABLE[key].parse(annotations[key])
         if isinstance(parsed, Wrong):
             # Of a list of many lines, only the route is shown that is wrong.
             shown = "" if key == ROUTES else f" {quoted(annotations[key])}"
             problems.add(f"{begin}{key}:{shown} {parsed}", annotation=begin + key)
         else:
-            found[ROWS[key].field] = parsed
+            found[TABLE[key].field] = parsed
     return Stated(problems=problems, **found)

@@ -54,16 +54,14 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
         return None
     check_ignored(basis)
     ingress_class = choose_class(basis)
-    present, effective = service.metadata.annotations or {}, ingress_class or policy.default_class
-    check_words_of_ingresses(basis, present, effective)
-    copied = copy(present, policy.copy_annotations, policy.added_with_tls, problems)
+    copied = copy(service.metadata.annotations or {}, policy.copy_annotations, policy.added_with_tls, problems)
     added = policy.added_with_tls if basis.tls else policy.annotations
     annotations, left = annotate(basis, for_controllers, copied, added)
     gateway = policy.gateway_of_httproutes
     routing = choose_routing(basis, gateway, copied, added) if gateway else None
     check_protection(basis, left)
     if policy.makes_ingresses:
-        check_reader(basis, effective, copied, left["Ingress"], added)
+        check_reader(basis, ingress_class or policy.default_class, copied, left["Ingress"], added)
     rules = choose_rules(basis)
     return None if problems.kept else Exposure(basis, annotations, ingress_class, rules, routing)
 
@@ -82,6 +80,9 @@ def check_ignored(basis: Basis) -> None:
     if stated.tls_secret and not policy.makes_ingresses and gateway and not gateway.listener_sets:
         why = f'on HTTPRoutes: the certificate is that of {gateway}, for which {basis.key(TLS)}: "true" is enough'
         basis.add_ignored(SECRET, why)
+    if (basis.service.metadata.annotations or {}).get(EDIT_IN_PLACE) == "true":
+        end = "has no effect on a Service, and would keep cert-manager from renewing the certificate: take it off"
+        basis.problems.add(f'{EDIT_IN_PLACE}: "true" {end}', Reason.CONTRADICTION, EDIT_IN_PLACE)
     if stated.routes is not ONE_ROUTE:
         check_shared(basis)
 
@@ -100,34 +101,29 @@ def has_profile(basis: Basis) -> bool:
 
 
 def choose_class(basis: Basis) -> str | None:
-    """Return the IngressClass; None: none is stated."""
-    stated, policy = basis.stated.ingress_class, basis.policy
+    """Return the IngressClass; None: none is stated. Adds a problem where it can't be this."""
+    stated, policy, old = basis.stated.ingress_class, basis.policy, basis.policy.annotations.get(OLD_CLASS)
     chosen = policy.ingress_class if stated is None else stated
-    end, reason = policy.class_not_allowed(chosen or policy.default_class), Reason.CLASS_NOT_ALLOWED
-    if chosen is not None and OLD_CLASS in policy.annotations:
-        other = f"the annotation by which the settings name the class, {quoted(policy.annotations[OLD_CLASS])}"
+    effective = old if chosen is None else chosen
+    end, reason = policy.class_not_allowed(effective), Reason.CLASS_NOT_ALLOWED
+    if chosen is not None and old is not None:
+        other = f"the annotation by which the settings name the class, {quoted(old)}"
         end = f"{quoted(chosen)} can't stand beside {other}; remove it, or choose another profile"
         reason = Reason.CONTRADICTION
     if end and stated is None:
         basis.problems.add(f"the class of the profile {policy.profile} {end}", reason, basis.key(PROFILE))
     elif end:
         basis.add(CLASS, f": {end}", reason)
-    return chosen
-
-
-def check_words_of_ingresses(basis: Basis, present: Mapping[str, str], ingress_class: str | None) -> None:
-    """Add a problem for each annotation that says of an Ingress what none of this Service, of this class, will be."""
-    if basis.policy.makes_ingresses and present.get(OLD_CLASS, ingress_class) != ingress_class:
-        named = "the cluster's default class" if ingress_class is None else f"the class {quoted(ingress_class)}"
+    on_service = (basis.service.metadata.annotations or {}).get(OLD_CLASS, effective)
+    if policy.makes_ingresses and on_service != effective:
+        named = "the cluster's default class" if effective is None else f"the class {quoted(effective)}"
         end = f"has no effect on a Service, which would get {named}: state {basis.key(CLASS)}, or take it off"
-        basis.problems.add(f"{OLD_CLASS}: {quoted(present[OLD_CLASS])} {end}", Reason.CONTRADICTION, OLD_CLASS)
-    if basis.policy.makes_ingresses and ingress_class in CLASSES_OF_GKE and "." in basis.name:
+        basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
+    if policy.makes_ingresses and effective in CLASSES_OF_GKE and "." in basis.name:
         why = "GKE serves no Ingress with a dot in its name, as that of an entrance with a name"
-        end = f": with the class {quoted(ingress_class)}, {why}; use another class, or another Service for it"
+        end = f": with the class {quoted(effective)}, {why}; use another class, or another Service for it"
         basis.add(HTTP, end, Reason.CONTRADICTION)
-    if present.get(EDIT_IN_PLACE) == "true":
-        end = "has no effect on a Service, and would keep cert-manager from renewing the certificate: take it off"
-        basis.problems.add(f'{EDIT_IN_PLACE}: "true" {end}', Reason.CONTRADICTION, EDIT_IN_PLACE)
+    return chosen
 
 
 def annotate(

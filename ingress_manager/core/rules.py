@@ -9,7 +9,7 @@ from ingress_manager.core.annotations import HOST, PATH, PATH_TYPE, PORT, ROUTES
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import MOST_PATHS
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.kubernetes import Service, ServicePort
+from ingress_manager.core.kubernetes import ServicePort
 from ingress_manager.core.syntax import wrong_host, wrong_path
 from ingress_manager.core.text import listed, quoted
 
@@ -131,7 +131,9 @@ def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     It is that of ingress/port, else the one that is inferred. Adds a problem where there is no such port.
     """
     stated, asked_for = basis.stated.port, {route.port for route in basis.stated.routes}
-    tcp, named = tcp_ports(basis.service), {*asked_for, stated} - {None}
+    # The API server takes no protocol for TCP.
+    tcp = [port for port in basis.service.ports if port.protocol in {"TCP", ""}]
+    named = {*asked_for, stated} - {None}
     found: dict[str | None, int | None] = {  # in one pass: there can be many
         key: port.port for port in tcp if named for key in (port.name, str(port.port)) if key in named
     }
@@ -140,11 +142,6 @@ def choose_ports(basis: Basis) -> dict[str | None, int | None]:
             add_unknown(basis, PORT, "", stated)
         found[None] = infer_port(basis, tcp) if stated is None else found.get(stated)
     return found
-
-
-def tcp_ports(service: Service) -> list[ServicePort]:
-    """Return the ports that can serve HTTP. The API server takes no protocol for TCP."""
-    return [port for port in service.ports if port.protocol in {"TCP", ""}]
 
 
 def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:

@@ -11,7 +11,6 @@ from ingress_manager.commands.view.objects import certificate_of, covers, secret
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import IngressPath, IngressSpec, Object, Service
-from ingress_manager.core.rules import tcp_ports
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
@@ -85,7 +84,7 @@ def _of_path(service: Service, where: str, path: IngressPath, other: IngressPath
         yield Change(f"{at}.pathType", f"{path.path_type}{where}", other.path_type)
     before, after = path.backend.service, other.backend.service
     if before and after and before.port != after.port:
-        named = [port.port for port in tcp_ports(service) if port.name and port.name == before.port.name]
+        named = [port.port for port in service.ports if port.name and port.name == before.port.name]
         is_same = after.port.number in named
         yield Change(f"{at}.backend.service.port", f"{before.port}{where}", str(after.port), is_same)
 
