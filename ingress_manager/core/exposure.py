@@ -12,7 +12,7 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import ListenerSets
 from ingress_manager.core.protection import check_protection, check_reader
 from ingress_manager.core.routing import Routing, choose_routing
-from ingress_manager.core.rules import Rule, check_shared, choose_rules, location
+from ingress_manager.core.rules import Path, check_shared, choose_rules, location
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS, is_read_from
 
@@ -32,8 +32,8 @@ class Exposure(msgspec.Struct, frozen=True):
     """Those of an object, by its kind."""
 
     ingress_class: str | None
-    rules: Sequence[Rule]
-    """One for each host, in the order in which the hosts were first stated."""
+    rules: Mapping[str, Sequence[Path]]
+    """The paths of each host."""
 
     routing: Routing | None
     """None: no HTTPRoute is made."""
@@ -171,12 +171,10 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
         others = {key: value for key, value in exposure.annotations["Ingress"].items() if not key.startswith(PREFIX)}
         labels = frozenset(basis.policy.labels.items())
         places.append((exposure.ingress_class, basis.tls, frozenset(others.items()), labels))
-    for place, rule in product(places, exposure.rules):
-        own: list[tuple[Hashable, str]] = [
-            (location(rule.host, path.path, path.path_type), f"{rule.host}{path}") for path in rule.paths
-        ]
+    for place, (host, paths) in product(places, exposure.rules.items()):
+        own: list[tuple[Hashable, str]] = [(location(host, way.path, way.path_type), f"{host}{way}") for way in paths]
         if isinstance(place[-1], ListenerSets):  # a Gateway takes one listener for a host at a port
-            own.append((rule.host, rule.host))
+            own.append((host, host))
         for claim, shown in own:
             if (place, claim) not in claims:
                 claims[place, claim] = basis, shown

@@ -22,7 +22,7 @@ from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import API_VERSIONS, GATEWAY_API, Attachment, Object
 from ingress_manager.core.policy import Gateway, ListenerSets
 from ingress_manager.core.routing import Routing
-from ingress_manager.core.rules import Path, Rule
+from ingress_manager.core.rules import Path
 from ingress_manager.core.syntax import EVERY_HOST, wrong_name
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -73,15 +73,15 @@ def make_ingress(exposure: Exposure) -> Object:
     spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
     if basis.tls:
         # The entry of the rules' hosts, and one without hosts if there is a rule of every host.
-        named = [rule.host for rule in exposure.rules if rule.host != EVERY_HOST]
+        named = [host for host in exposure.rules if host != EVERY_HOST]
         secret = {"secretName": basis.secret} if basis.secret else {}
         spec["tls"] = [{"hosts": named, **secret}] if named else []
         if len(named) < len(exposure.rules):
             spec["tls"].append(secret)
     spec["rules"] = []
-    for rule in exposure.rules:  # that of every host states none
-        host = {} if rule.host == EVERY_HOST else {"host": rule.host}
-        spec["rules"].append({**host, "http": {"paths": [ingress_path(basis, path) for path in rule.paths]}})
+    for host, paths in exposure.rules.items():  # that of every host states none
+        stated = {} if host == EVERY_HOST else {"host": host}
+        spec["rules"].append({**stated, "http": {"paths": [ingress_path(basis, path) for path in paths]}})
     return make("Ingress", basis, basis.name, annotations, spec)
 
 
@@ -101,9 +101,7 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
     check_watched(basis, "HTTPRoute", basis.observed.httproutes)
     if isinstance(routing.listener, ListenerSets):
         check_watched(basis, "ListenerSet", basis.observed.listenersets)
-        made += [
-            make_listenerset(exposure, routing.gateway, routing.listener.port, rule.host) for rule in exposure.rules
-        ]
+        made += [make_listenerset(exposure, routing.gateway, routing.listener.port, host) for host in exposure.rules]
     for hosts, paths in by_paths(exposure.rules):
         to_service = rules_to_service(basis, paths)
         if len(to_service) > MOST_RULES:
@@ -139,14 +137,14 @@ def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | N
         basis.problems.add(sentence, Reason.NOT_WATCHED)
 
 
-def by_paths(rules: Sequence[Rule]) -> Iterator[tuple[list[str], Sequence[Path]]]:
+def by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], Sequence[Path]]]:
     """Yield hosts that have the same paths, as many as one HTTPRoute may have, and the paths."""
-    groups: dict[tuple[bool, frozenset[Path]], list[Rule]] = {}
-    for rule in rules:
-        groups.setdefault((rule.host == EVERY_HOST, frozenset(rule.paths)), []).append(rule)
-    for alike in groups.values():
-        for start in range(0, len(alike), MOST_HOSTNAMES):
-            yield [rule.host for rule in alike[start : start + MOST_HOSTNAMES]], alike[0].paths
+    groups: dict[tuple[bool, frozenset[Path]], list[str]] = {}
+    for host, paths in rules.items():
+        groups.setdefault((host == EVERY_HOST, frozenset(paths)), []).append(host)
+    for hosts in groups.values():
+        for start in range(0, len(hosts), MOST_HOSTNAMES):
+            yield hosts[start : start + MOST_HOSTNAMES], rules[hosts[0]]
 
 
 def parent(gateway: Gateway, listener: str | None = None) -> Object:

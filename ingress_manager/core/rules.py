@@ -1,7 +1,7 @@
 """The rules: under which hosts and paths a Service is reached, and which of its ports answers there."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -25,25 +25,21 @@ class Path(msgspec.Struct, frozen=True):
         return f"{self.path} ({self.path_type})"
 
 
-class Rule(msgspec.Struct, frozen=True):
-    """One host with its paths."""
+def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
+    """Return the paths of all routes, by their hosts, in the order in which these were first stated.
 
-    host: str
-    paths: Sequence[Path]
-
-
-def choose_rules(basis: Basis) -> Sequence[Rule]:
-    """Return the rules of all routes. Where ingress/routes says nothing, there is one route, which states nothing."""
+    Where ingress/routes says nothing, there is one route, which states nothing.
+    """
     routes = basis.stated.routes
     if basis.has_wrong(ROUTES):
-        return ()
+        return {}
     without_host = [route.host for route in routes].count(None)
     shared_hosts = choose_shared_hosts(basis) if without_host else ()
     ports = choose_ports(basis)
     if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
         end = f" and {basis.key(ROUTES)} together make {count} paths; {MOST_PATHS} is the most"
         basis.problems.add(basis.key(HOST) + end, Reason.TOO_LARGE, basis.key(ROUTES))
-        return ()
+        return {}
     paths: dict[str, list[Path]] = {}
     for route in routes:
         path, path_type = path_of(basis.stated, route)
@@ -55,7 +51,7 @@ def choose_rules(basis: Basis) -> Sequence[Rule]:
                 paths.setdefault(host, []).append(way)
         elif route.port is not None:
             add_unknown(basis, ROUTES, " port", route.port)
-    return [Rule(host, ways) for host, ways in paths.items()]
+    return paths
 
 
 def check_shared(basis: Basis) -> None:
