@@ -19,9 +19,9 @@ from typing import Literal
 import msgspec
 
 from hooks.sync import UNREADABLE
+from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
-from ingress_manager.core.entrances import without_effect
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy

@@ -17,8 +17,7 @@ from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTE
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, read_named, with_source
 from ingress_manager.commands.view.managed import copied_from, is_made_for, keys_of
 from ingress_manager.commands.view.objects import is_being_deleted
-from ingress_manager.core.annotations import is_on
-from ingress_manager.core.entrances import by_entrance, entrance_of, ingress_of
+from ingress_manager.core.annotations import by_entrance, entrance_of, ingress_of, is_on
 
 LOOK_AFTER = 5
 """Seconds: Metacontroller acts within a second or so on a change that it sees."""

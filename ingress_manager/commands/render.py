@@ -9,8 +9,8 @@ from ingress_manager.commands.printing import Message, as_yaml, note, show, wait
 from ingress_manager.commands.reading.manifests import SERVICE, Item, Unreadable, about, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS_OR_DEFAULTS, Source, with_source
 from ingress_manager.commands.view.objects import as_service
+from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.decide import Desired, decide, refusal_of
-from ingress_manager.core.entrances import without_effect
 from ingress_manager.core.kubernetes import NOTHING, Object
 from ingress_manager.core.policy import Policy
 

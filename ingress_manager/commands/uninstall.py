@@ -16,7 +16,7 @@ from ingress_manager.commands.reading.options import CLUSTER, Source, with_sourc
 from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, named_by
 from ingress_manager.commands.release import taken_off
 from ingress_manager.commands.view.managed import CONTROLLER, controller_of, is_managed
-from ingress_manager.core.entrances import by_entrance
+from ingress_manager.core.annotations import by_entrance
 
 CONTROLLERS = (RESOURCE, "compositecontrollers.metacontroller.k8s.io")
 

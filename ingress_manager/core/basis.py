@@ -2,8 +2,7 @@
 
 import msgspec
 
-from ingress_manager.core.annotations import Stated
-from ingress_manager.core.entrances import begin_of, ingress_of
+from ingress_manager.core.annotations import Stated, begin_of, ingress_of
 from ingress_manager.core.errors import Problems, Reason
 from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy

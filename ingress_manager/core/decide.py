@@ -22,10 +22,9 @@ from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core.annotations import Stated
+from ingress_manager.core.annotations import Stated, entrance_of, read_entrances
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENTRANCES, MOST_OBJECTS
-from ingress_manager.core.entrances import entrance_of, read_entrances
 from ingress_manager.core.errors import Problem, Problems, Reason, Refused
 from ingress_manager.core.exposure import check_claims, expose
 from ingress_manager.core.forbidden import forbidden

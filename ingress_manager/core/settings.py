@@ -12,8 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from ingress_manager.core import copying
-from ingress_manager.core.annotations import wrong_path_type
-from ingress_manager.core.entrances import LONGEST_ENTRANCE, ingress_of
+from ingress_manager.core.annotations import LONGEST_ENTRANCE, ingress_of, wrong_path_type
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.namespace_policy import NamespacePolicy, fill_in, resolve
 from ingress_manager.core.policy import (

@@ -18,9 +18,8 @@ from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind
 from ingress_manager.commands.view.managed import keys_of
-from ingress_manager.core.annotations import PATH_TYPES, PROFILE
+from ingress_manager.core.annotations import PATH_TYPES, PROFILE, by_entrance
 from ingress_manager.core.copying import MANAGED_BY_LABEL, wrong_copied_key
-from ingress_manager.core.entrances import by_entrance
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.settings import parse

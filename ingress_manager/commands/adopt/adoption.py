@@ -23,8 +23,7 @@ from ingress_manager.commands.plans.steps import annotating, kubectl, patch, rem
 from ingress_manager.commands.reading.manifests import Item, about, at
 from ingress_manager.commands.view.managed import is_made_for, patch_to_own
 from ingress_manager.commands.view.objects import as_spec, backends_in
-from ingress_manager.core.annotations import HTTP, is_on
-from ingress_manager.core.entrances import begin_of, by_entrance, is_entrance_name
+from ingress_manager.core.annotations import HTTP, begin_of, by_entrance, is_entrance_name, is_on
 from ingress_manager.core.policy import Policy
 
 Need = tuple[str, ...]

@@ -9,10 +9,20 @@ import yaml
 from ingress_manager.commands.adopt.changes import Change, changes
 from ingress_manager.commands.reading.manifests import INGRESS, Item
 from ingress_manager.commands.view.objects import as_service, certificates_of, class_of
-from ingress_manager.core.annotations import HTTP, KEYS, PATH_TYPES, PREFIX, PROFILE, is_on
+from ingress_manager.core.annotations import (
+    HTTP,
+    KEYS,
+    PATH_TYPES,
+    PREFIX,
+    PROFILE,
+    begin_of,
+    by_entrance,
+    ingress_of,
+    is_on,
+    read_entrances,
+)
 from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide
-from ingress_manager.core.entrances import begin_of, by_entrance, ingress_of, read_entrances
 from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Policy

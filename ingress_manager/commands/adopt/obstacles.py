@@ -11,9 +11,8 @@ from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import CONTROLLER, owners
 from ingress_manager.commands.view.objects import certificates_of, class_of, is_being_deleted, places_of, secret_called
-from ingress_manager.core.annotations import PROFILE
+from ingress_manager.core.annotations import PROFILE, begin_of
 from ingress_manager.core.decide import refusal_of
-from ingress_manager.core.entrances import begin_of
 from ingress_manager.core.kubernetes import DECORATOR, IngressSpec
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE
 

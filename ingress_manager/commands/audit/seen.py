@@ -9,7 +9,7 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.look import ServiceView, View
 from ingress_manager.commands.view.objects import ObjectView, is_being_deleted
 from ingress_manager.commands.view.surroundings import Surroundings
-from ingress_manager.core.entrances import entrance_of
+from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key
 from ingress_manager.core.policy import Policy

@@ -15,9 +15,8 @@ from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, backends_of, deletion_of, is_being_deleted
-from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE
+from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE, entrance_of, without_effect
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
-from ingress_manager.core.entrances import entrance_of, without_effect
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED
 from ingress_manager.core.text import listed, nearest

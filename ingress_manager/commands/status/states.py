@@ -25,7 +25,7 @@ from ingress_manager.commands.view.surroundings import (
     is_taken,
     urls_of,
 )
-from ingress_manager.core.entrances import entrance_of
+from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Ingress, Key
 

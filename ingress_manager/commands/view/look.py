@@ -10,9 +10,8 @@ from typing import Any
 
 from ingress_manager.commands.reading.manifests import SERVICE, Item
 from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, as_service
-from ingress_manager.core.annotations import Stated
+from ingress_manager.core.annotations import Stated, read_entrances
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, refusal_of
-from ingress_manager.core.entrances import read_entrances
 from ingress_manager.core.errors import Problem, Refused
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service
 from ingress_manager.core.policy import Policy
