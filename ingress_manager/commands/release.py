@@ -17,7 +17,7 @@ from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTE
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, read_named, with_source
 from ingress_manager.commands.view.managed import copied_from, is_made_for, keys_of
 from ingress_manager.commands.view.objects import is_being_deleted
-from ingress_manager.core.annotations import by_entrance, entrance_of, ingress_of, is_on
+from ingress_manager.core.annotations import by_entrance, entrance_of, ingress_of, read_entrances
 
 LOOK_AFTER = 5
 """Seconds: Metacontroller acts within a second or so on a change that it sees."""
@@ -63,9 +63,9 @@ def release(
 
 def release_of(service: Item, items: Iterable[Item], entrance: str | None = None, *, events: bool = True) -> Plan:
     """Return what is to be done with a Service, or with one entrance of it."""
-    described = by_entrance(service.annotations)
-    entrances = [*described] if entrance is None else [entrance]
-    on = [each for each in entrances if is_on(described.get(each, {}))]
+    entrances = [*by_entrance(service.annotations)] if entrance is None else [entrance]
+    asked_for = read_entrances(service.annotations)
+    on = [each for each in entrances if each in asked_for]
     names = {f"{service.namespace}/{ingress_of(each, service.name)}" for each in on}
     kept, waited_for = list[Item](), list[Item]()
     for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET):

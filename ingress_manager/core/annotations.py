@@ -172,14 +172,6 @@ TABLE = {
 KEYS = tuple(TABLE)
 
 
-def is_on(annotations: Mapping[str, str]) -> bool:
-    """Return whether the annotations ask for something, or may do so with a mistake.
-
-    Opting out wins over every mistake: without ingress/http, or with "false", nothing else is looked at.
-    """
-    return annotations.get(HTTP, "false") != "false"
-
-
 def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
     """Return what the annotations of one entrance say, with all that is wrong with them.
 
@@ -248,9 +240,12 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
-    """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is ""."""
+    """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is "".
+
+    Opting out wins over every mistake: without ingress/http, or with "false", nothing else of one is looked at.
+    """
     described = by_entrance(annotations)
-    on = [name for name in sorted(described) if is_on(described[name])]
+    on = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]
     if len(names := [*filter(None, on)]) > MOST_ENTRANCES:
         # There can be thousands. What else is wrong with them is not looked for.
         sentence = f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most"

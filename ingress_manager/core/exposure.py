@@ -42,9 +42,8 @@ class Exposure(msgspec.Struct, frozen=True):
 def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     """Return how the Service is to be reached by one entrance; None: not at all, because of its problems.
 
-    `for_controllers` are those of its annotations that controllers read: they are looked for once for all entrances.
-
-    Adds all that is wrong: with the annotations themselves, then with what they lead to.
+    Adds all that is wrong: with the annotations themselves, then with what they lead to. `for_controllers` are those of
+    the Service's annotations that controllers read: they are looked for once for all entrances.
     """
     service, stated, policy, problems = basis.service, basis.stated, basis.policy, basis.problems
     if service.spec.type == "ExternalName":

@@ -57,10 +57,9 @@ def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
 def check_shared(basis: Basis) -> None:
     """Add a problem for each annotation in whose place every one of the routes states its own."""
     stated = basis.stated
-    shared = {HOST: stated.hosts, PATH: stated.path, PATH_TYPE: stated.path_type, PORT: stated.port}
-    own = zip(*map(msgspec.structs.astuple, stated.routes), strict=True)
-    for annotation, of_routes in zip(shared, own, strict=True):
-        if shared[annotation] and None not in of_routes:
+    keys, shared = (HOST, PATH, PATH_TYPE, PORT), (stated.hosts, stated.path, stated.path_type, stated.port)
+    for annotation, value, *own in zip(keys, shared, *map(msgspec.structs.astuple, stated.routes), strict=True):
+        if value and None not in own:
             basis.add_ignored(annotation, f"because every one of {basis.key(ROUTES)} states its own")
 
 

@@ -6,7 +6,6 @@ prefix that says what one does. Sources: the pages on annotations of each contro
 """
 
 import re
-from collections.abc import Iterable
 
 NGINX = "nginx.ingress.kubernetes.io/"
 TRAEFIK = "traefik.ingress.kubernetes.io/"
@@ -131,13 +130,10 @@ SAID: dict[tuple[str, str], bool | None] = {
 with TLS, or only for one without it; None: for both."""
 
 
-def _any_of(parts: Iterable[str]) -> re.Pattern[str]:
-    """Return an expression that finds each of some parts in a text."""
-    return re.compile("|".join(map(re.escape, parts)))
-
-
-_PROTECTING, _SOUNDS_SO, _BESIDE, _TUNING = map(_any_of, (PROTECTING, SOUNDS_SO, BESIDE, TUNING))
-_CONTROLLERS, _OF_SERVICES = _any_of(CONTROLLERS), tuple([f".{domain}" for domain in OF_SERVICES])
+_PROTECTING, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
+    re.compile("|".join(map(re.escape, parts))) for parts in (PROTECTING, SOUNDS_SO, BESIDE, TUNING, CONTROLLERS)
+)
+_OF_SERVICES = tuple([f".{domain}" for domain in OF_SERVICES])
 
 
 def _split(key: str) -> tuple[str, str]:

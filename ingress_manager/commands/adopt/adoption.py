@@ -23,7 +23,7 @@ from ingress_manager.commands.plans.steps import annotating, kubectl, patch, rem
 from ingress_manager.commands.reading.manifests import Item, about, at
 from ingress_manager.commands.view.managed import is_made_for, patch_to_own
 from ingress_manager.commands.view.objects import as_spec, backends_in
-from ingress_manager.core.annotations import HTTP, begin_of, by_entrance, is_entrance_name, is_on
+from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, read_entrances
 from ingress_manager.core.policy import Policy
 
 Need = tuple[str, ...]
@@ -99,7 +99,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     own = next((each for each in parts if each.stays), None)
     others = [each for each in parts if each is not own]
     wrong += why_not_replaced(item, spec) if others else ()
-    if service and not own and is_on(by_entrance(service.annotations).get(entrance, {})):
+    if service and not own and entrance in read_entrances(service.annotations):
         asks = f"Service {service.name} asks for an Ingress of this name, which would be made once this one has gone"
         wrong.append(f"{asks}, and could take requests from others: set {begin_of(entrance)}{HTTP} to false first")
     wrong += () if wrong else not_yet(item, [(each.service, each.annotations) for each in parts])

@@ -18,7 +18,6 @@ from ingress_manager.core.annotations import (
     begin_of,
     by_entrance,
     ingress_of,
-    is_on,
     read_entrances,
 )
 from ingress_manager.core.copying import not_allowed
@@ -149,7 +148,8 @@ def asked_for(now: Asked) -> Asked:
     allowed = {key: value for key, value in shown if not not_allowed(key, value, here.copy_annotations)}
     copied = {key: value for key, value in allowed.items() if key not in here.added_with_tls}
     # What is copied from the Service, each of its entrances is given. On the Service, the hook guards what protects.
-    is_shared = now.entrance or {*read_entrances(now.service.annotations)} - {now.entrance}
+    on = read_entrances(now.service.annotations)
+    is_shared = now.entrance or {*on} - {now.entrance}
     also = {} if is_shared else copied | protecting(item, here, tls=bool(certificates_of(now.spec)))
     off = {f"{begin}{key}": None for key in present if key in SAID or key not in KEYS}
     new = {f"{begin}{key}": value for key, value in words_of(now.spec, class_of(item, now.spec), here).items()}
@@ -158,7 +158,7 @@ def asked_for(now: Asked) -> Asked:
         # What the settings and the ports imply isn't stated.
         without = replace(now, asking={**found.asking, key: None})
         found = without if found.ingress and without.ingress == found.ingress else found
-    as_it_is = replace(now, asking=also) if is_on(present) else found
+    as_it_is = replace(now, asking=also) if now.entrance in on else found
     fits = as_it_is.ingress and not (found.ingress and len(found.changes) < len(as_it_is.changes))
     return as_it_is if fits else found
 
