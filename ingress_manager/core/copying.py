@@ -26,11 +26,9 @@ from ingress_manager.core.vocabulary import (
     protects,
 )
 
-NOT_COPIED = "ingress/not-copied"
-"""An annotation of what we make. It lists those of the Service that look meant for a controller and weren't copied."""
-
-COPIED = "ingress/copied"
-"""An annotation of what we make. It lists those that were copied from the Service: they must be allowed to stay."""
+COPIED, NOT_COPIED, FINGERPRINT = "ingress/copied", "ingress/not-copied", "ingress/profile-fingerprint"
+"""Annotations of what we make: which of its Service's were copied, and must be allowed to stay; which look meant for a
+controller, and weren't copied; which filters and annotations its profile gave it, as a hash."""
 
 ANY: Literal["any"] = "any"
 """The word that lifts a limit."""

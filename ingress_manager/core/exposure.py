@@ -7,7 +7,7 @@ import msgspec
 
 from ingress_manager.core.annotations import CLASS, HTTP, ONE_ROUTE, PREFIX, PROFILE, REDIRECT, ROUTES, SECRET, TLS
 from ingress_manager.core.basis import Basis
-from ingress_manager.core.copying import ANY, COPIED, NOT_COPIED, copy
+from ingress_manager.core.copying import ANY, COPIED, FINGERPRINT, NOT_COPIED, copy
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.policy import ListenerSets
 from ingress_manager.core.protection import check_protection, check_reader
@@ -19,9 +19,6 @@ from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS, is_read_fr
 EXTERNAL_NAME = "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)"
 CLASSES_OF_GKE = ("gce", "gce-internal")
 """Of no Ingress with a dot in its name a load balancer can be made. Source: kubernetes/ingress-gce, issue 614."""
-
-FINGERPRINT = "ingress/profile-fingerprint"
-"""An annotation of what we make: which filters and annotations its profile gave it."""
 
 
 class Exposure(msgspec.Struct, frozen=True):

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from ingress_manager.core.annotations import PROFILE
-from ingress_manager.core.copying import ANY, COPIED, not_allowed
+from ingress_manager.core.copying import ANY, COPIED, FINGERPRINT, not_allowed
 from ingress_manager.core.errors import Problem, Reason, Refused
-from ingress_manager.core.exposure import EXTERNAL_NAME, FINGERPRINT
+from ingress_manager.core.exposure import EXTERNAL_NAME
 from ingress_manager.core.kubernetes import (
     DECORATOR,
     LAST_APPLIED,

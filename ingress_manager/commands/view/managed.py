@@ -11,8 +11,7 @@ from typing import Any
 from ingress_manager.commands.reading import settings
 from ingress_manager.commands.reading.manifests import Item, mappings
 from ingress_manager.core.annotations import PREFIX, PROFILE, begin_of
-from ingress_manager.core.copying import COPIED, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
-from ingress_manager.core.exposure import FINGERPRINT
+from ingress_manager.core.copying import COPIED, FINGERPRINT, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.vocabulary import is_for_controllers, is_read_from_services
 
