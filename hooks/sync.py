@@ -39,6 +39,7 @@ class ManagedFieldsEntry(msgspec.Struct, frozen=True):
 
 
 class StoredMeta(ObjectMeta, rename="camel", frozen=True):
+    creation_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     managed_fields: tuple[ManagedFieldsEntry, ...] = ()
 
     @property

@@ -20,7 +20,7 @@ import click
 import msgspec
 import yaml
 
-from ingress_manager.core.text import is_seen, one_line, quoted
+from ingress_manager.core.text import one_line, quoted
 
 Command = tuple[str, ...]
 
@@ -35,6 +35,11 @@ def with_options(command: Iterable[str], options: Sequence[str]) -> Command:
 def shown(command: Sequence[str], options: Sequence[str] = ()) -> str:
     """Return a command as one line for a shell, empty where it is; `options` of kubectl say which cluster."""
     return " ".join(map(word, with_options(command, options))) if command else ""
+
+
+def is_seen(text: str) -> bool:
+    """Return whether a person sees a text as it is, in lines: nothing in it moves a cursor, or is without a shape."""
+    return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def word(text: str) -> str:

@@ -170,6 +170,7 @@ TABLE = {
 }
 # fmt: on
 KEYS = tuple(TABLE)
+WORDS = [key.removeprefix(PREFIX) for key in KEYS]
 
 
 def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
@@ -180,8 +181,8 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
     unknown = [key for key in annotations if key not in TABLE]
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
     for key in unknown[:MOST_KEPT]:
-        near = nearest(key, KEYS, PREFIX)
-        instead = f"; did you mean {begin}{near}?" if near else ""
+        near = nearest(key.removeprefix(PREFIX), WORDS)
+        instead = f"; did you mean {begin}{PREFIX}{near}?" if near else ""
         sentence = f"{begin}{key} is not an annotation of ingress-manager{instead}"
         problems.add(sentence, Reason.UNKNOWN_ANNOTATION, begin + key)
     found: dict[str, Any] = {}

@@ -4,7 +4,7 @@ An update can be denied by somebody's admission, and a refused Service keeps wha
 administrator has forbidden would stay for as long as that lasts, and the owner of the Service could see to it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -12,17 +12,7 @@ from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import ANY, COPIED, FINGERPRINT, not_allowed
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.exposure import EXTERNAL_NAME
-from ingress_manager.core.kubernetes import (
-    DECORATOR,
-    LAST_APPLIED,
-    Attachment,
-    HTTPRoute,
-    Ingress,
-    ListenerSet,
-    Object,
-    ParentRef,
-    Service,
-)
+from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Attachment, Object, ParentRef, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Gateway, Policy
 from ingress_manager.core.syntax import EVERY_HOST, wrong_path
@@ -46,7 +36,7 @@ def forbidden(
     problem = next(_beyond_limits(observed, annotations, here), None)
     if problem and (refused or not (desired and is_as_answered(annotations, desired))):
         yield problem
-    parents = [parent.name for parent in parents_of(observed)]
+    parents = [parent.name for parent in observed.parents]
     if len(parents) > len({*parents}):  # Metacontroller takes two of one name for one, and can't mend it
         yield Problem(f"its parents are two listeners of a Gateway {parents[0]}", Reason.OUTDATED)
     if refused:
@@ -71,13 +61,13 @@ def _beyond_limits(observed: Attachment, annotations: Mapping[str, str], policy:
     """Yield what the limits forbid in an object."""
     if PROFILE in annotations and (end := policy.profile_not_allowed(annotations[PROFILE])):
         yield Problem(f"its profile {end}", Reason.PROFILE_NOT_ALLOWED)
-    if end := policy.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts()]):
+    if end := policy.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts]):
         yield Problem(f"its host {end}", Reason.HOST_NOT_ALLOWED)
-    if isinstance(observed, Ingress):  # where no class was stated, it has the cluster's default
+    if observed.kind == "Ingress":  # where no class was stated, it has the cluster's default
         ingress_class = observed.spec.ingress_class_name or annotations.get(OLD_CLASS)
         if end := policy.class_not_allowed(ingress_class):
             yield Problem(f"its class {end}", Reason.CLASS_NOT_ALLOWED)
-    for path, path_type in observed.paths():
+    for path, path_type in observed.paths:
         if end := policy.path_type_not_allowed(path_type):
             yield Problem(f"its path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
         if end := wrong_path(path, path_type):
@@ -101,19 +91,12 @@ def _outdated(observed: Attachment, annotations: Mapping[str, str], policy: Name
         sentence = f"it isn't what its profile {quoted(str(policy.profile))} gives any more"
         yield Problem(sentence, Reason.OUTDATED)
     gateway = policy.gateway_of_httproutes
-    for parent in parents_of(observed):
+    for parent in observed.parents:
         shown = f"{parent.kind} {parent.namespace}/{parent.name}"
         if parent.section_name is not None:
             shown = f"listener {quoted(parent.section_name)} of {shown}"
         if gateway is None or not is_served_by(parent, gateway):
             yield Problem(f"its parent, {shown}, is not one that the settings name", Reason.OUTDATED)
-
-
-def parents_of(observed: Attachment) -> Sequence[ParentRef]:
-    """Return what an HTTPRoute, or a ListenerSet, attaches to."""
-    if isinstance(observed, ListenerSet):
-        return [observed.spec.parent_ref]
-    return observed.spec.parent_refs or () if isinstance(observed, HTTPRoute) else ()
 
 
 def is_served_by(parent: ParentRef, gateway: Gateway) -> bool:

@@ -1,24 +1,21 @@
-"""The fields of Kubernetes objects on which a decision, or what a command says, depends, as types.
+"""The fields of Kubernetes objects on which a decision depends, as types.
 
 Any other field is skipped, so a field that a later Kubernetes adds changes nothing. Sources: the Kubernetes API
 reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference (HTTPRoute v1, ListenerSet v1).
 """
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
 
 Object = dict[str, Any]
 """A whole Kubernetes object, as its JSON."""
 
-
-METACONTROLLER = "metacontroller.k8s.io/"
-LAST_APPLIED = f"{METACONTROLLER}last-applied-configuration"
+LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 """An annotation that Metacontroller adds: the object as the hook answered with it, as JSON."""
 
-DECORATOR = f"{METACONTROLLER}decorator-controller"
+DECORATOR = "metacontroller.k8s.io/decorator-controller"
 """An annotation that Metacontroller adds: the name of its DecoratorController. It is in the record, too."""
 
 
@@ -28,8 +25,6 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
     uid: str
     resource_version: str = ""
     annotations: dict[str, str] | None = None
-    labels: dict[str, str] | None = None
-    creation_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
 class ServicePort(msgspec.Struct, rename="camel", frozen=True):
@@ -58,87 +53,15 @@ class Service(msgspec.Struct, rename="camel", frozen=True):
 
 class AttachmentMeta(msgspec.Struct, frozen=True):
     annotations: dict[str, str] | None = None
-    labels: dict[str, str] | None = None
 
 
-class BackendPort(msgspec.Struct, frozen=True, omit_defaults=True):
-    name: str | None = None
-    number: int | None = None
-
-    def __str__(self) -> str:
-        """Return what the annotation ingress/port says of it."""
-        return self.name or str(self.number)
-
-
-class ServiceBackend(msgspec.Struct, frozen=True, omit_defaults=True):
-    name: str
-    port: BackendPort = BackendPort()
-
-
-class Backend(msgspec.Struct, frozen=True, omit_defaults=True):
-    service: ServiceBackend | None = None
-    resource: Object | None = None
-
-
-class IngressPath(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+class IngressPath(msgspec.Struct, rename="camel", frozen=True):
     path_type: str
-    backend: Backend
     path: str = ""
 
 
 class IngressPaths(msgspec.Struct, frozen=True):
-    paths: list[IngressPath]
-
-
-class IngressRule(msgspec.Struct, frozen=True, omit_defaults=True):
-    host: str = ""
-    http: IngressPaths | None = None
-
-
-class IngressTls(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    hosts: list[str] | None = None
-    secret_name: str | None = None
-
-
-class IngressSpec(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    ingress_class_name: str | None = None
-    default_backend: Backend | None = None
-    rules: list[IngressRule] | None = None
-    tls: list[IngressTls] | None = None
-
-    def paths(self) -> Iterator[tuple[str, IngressPath]]:
-        """Yield the host and each path of the rules; the host "" stands for every host."""
-        for rule in self.rules or ():
-            for path in rule.http.paths if rule.http else ():
-                yield rule.host, path
-
-
-class Ingress(msgspec.Struct, frozen=True):
-    metadata: AttachmentMeta
-    spec: IngressSpec
-
-    def hosts(self) -> Iterator[str]:
-        """Yield the hosts; "" stands for every host."""
-        for rule in self.spec.rules or ():
-            yield rule.host
-        if self.spec.default_backend:
-            yield ""
-        for entry in self.spec.tls or ():
-            yield from entry.hosts or ("",)
-
-    def paths(self) -> Iterator[tuple[str, str]]:
-        """Yield each path and its type."""
-        for _, path in self.spec.paths():
-            yield path.path or "/", path.path_type
-
-
-class ParentRef(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    name: str
-    group: str | None = None
-    kind: str | None = None
-    namespace: str | None = None
-    section_name: str | None = None
-    port: int | None = None
+    paths: tuple[IngressPath, ...]
 
 
 class RoutePath(msgspec.Struct, frozen=True):
@@ -146,65 +69,76 @@ class RoutePath(msgspec.Struct, frozen=True):
     value: str = "/"
 
 
-class RouteMatch(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+class RouteMatch(msgspec.Struct, frozen=True):
     path: RoutePath = RoutePath()
-    headers: list[Any] | None = None
-    query_params: list[Any] | None = None
-    method: str | None = None
 
 
-class RouteRule(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    matches: list[RouteMatch] | None = None
+class Rule(msgspec.Struct, frozen=True):
+    """One of an Ingress has a host, and perhaps paths; one of an HTTPRoute has matches, or matches every path."""
+
+    host: str = ""
+    http: IngressPaths | None = None
+    matches: tuple[RouteMatch, ...] | None = None
 
 
-class RouteSpec(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    parent_refs: list[ParentRef] | None = None
-    hostnames: list[str] | None = None
-    rules: list[RouteRule] | None = None
+class Tls(msgspec.Struct, frozen=True):
+    hosts: tuple[str, ...] | None = None
 
 
-class HTTPRoute(msgspec.Struct, frozen=True):
-    metadata: AttachmentMeta
-    spec: RouteSpec
-
-    def hosts(self) -> Iterator[str]:
-        """Yield the hosts; "" stands for every host."""
-        yield from self.spec.hostnames or [""]
-
-    def paths(self) -> Iterator[tuple[str, str]]:
-        """Yield each path and its type, by the name that an Ingress has for it."""
-        for rule in self.spec.rules or [RouteRule()]:
-            for match in rule.matches or [RouteMatch()]:
-                yield match.path.value, match.path.type.removeprefix("Path")
-
-
-class ListenerEntry(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    name: str
+class Listener(msgspec.Struct, frozen=True):
     hostname: str | None = None
-    port: int | None = None
 
 
-class ListenerSetSpec(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
-    parent_ref: ParentRef
-    listeners: list[ListenerEntry] | None = None
+class ParentRef(msgspec.Struct, rename="camel", frozen=True):
+    name: str
+    kind: str | None = None
+    namespace: str | None = None
+    section_name: str | None = None
 
 
-class ListenerSet(msgspec.Struct, frozen=True):
+class Spec(msgspec.Struct, rename="camel", frozen=True):
+    """An Ingress has the fields up to `rules`, an HTTPRoute `rules` and two more, a ListenerSet the last two."""
+
+    ingress_class_name: str | None = None
+    default_backend: Any = None
+    tls: tuple[Tls, ...] | None = None
+    rules: tuple[Rule, ...] | None = None
+    hostnames: tuple[str, ...] | None = None
+    parent_refs: tuple[ParentRef, ...] | None = None
+    parent_ref: ParentRef | None = None
+    listeners: tuple[Listener, ...] | None = None
+
+
+class Attachment(msgspec.Struct, frozen=True):
+    """An object that is made for a Service: an Ingress, an HTTPRoute or a ListenerSet."""
+
+    kind: str
     metadata: AttachmentMeta
-    spec: ListenerSetSpec
+    spec: Spec
 
-    def hosts(self) -> Iterator[str]:
-        """Yield the hosts; "" stands for every host."""
-        for listener in self.spec.listeners or ():
-            yield listener.hostname or ""
+    @property
+    def hosts(self) -> list[str]:
+        """Return the hosts; "" stands for every host."""
+        if self.kind == "HTTPRoute":
+            return [*(self.spec.hostnames or ("",))]
+        of_rules = [rule.host for rule in self.spec.rules or ()] + ([] if self.spec.default_backend is None else [""])
+        of_tls = [host for entry in self.spec.tls or () for host in entry.hosts or ("",)]
+        return [*of_rules, *of_tls, *(each.hostname or "" for each in self.spec.listeners or ())]
 
-    def paths(self) -> Iterator[tuple[str, str]]:
-        """Yield nothing: it has no paths."""
-        return iter(())
+    @property
+    def paths(self) -> list[tuple[str, str]]:
+        """Return each path and its type, by the name that an Ingress has for it."""
+        rules = self.spec.rules or (Rule(),)
+        if self.kind == "HTTPRoute":
+            matched = [match.path for rule in rules for match in rule.matches or (RouteMatch(),)]
+            return [(path.value, path.type.removeprefix("Path")) for path in matched]
+        return [(path.path or "/", path.path_type) for rule in rules if rule.http for path in rule.http.paths]
 
+    @property
+    def parents(self) -> Sequence[ParentRef]:
+        """Return what an HTTPRoute, or a ListenerSet, attaches to."""
+        return self.spec.parent_refs or ((self.spec.parent_ref,) if self.spec.parent_ref else ())
 
-Attachment = Ingress | HTTPRoute | ListenerSet
-"""An object that is made for a Service."""
 
 GATEWAY_API = "gateway.networking.k8s.io"
 API_VERSIONS = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": f"{GATEWAY_API}/v1", "ListenerSet": f"{GATEWAY_API}/v1"}
@@ -220,14 +154,11 @@ def key_of(desired: Object) -> Key:
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """The objects that were made for a Service and are there now, by namespace/name."""
+    """What was made for a Service and is there now, by namespace/name. None: Metacontroller isn't told of that kind."""
 
-    ingresses: dict[str, Ingress] = msgspec.field(name="Ingress.networking.k8s.io/v1", default_factory=dict)
-    httproutes: dict[str, HTTPRoute] | None = msgspec.field(name="HTTPRoute.gateway.networking.k8s.io/v1", default=None)
-    """None: Metacontroller doesn't look after HTTPRoutes."""
-
-    listenersets: dict[str, ListenerSet] | None = msgspec.field(name=f"ListenerSet.{GATEWAY_API}/v1", default=None)
-    """None: nor after ListenerSets."""
+    ingresses: dict[str, Attachment] = msgspec.field(name="Ingress.networking.k8s.io/v1", default_factory=dict)
+    httproutes: dict[str, Attachment] | None = msgspec.field(name=f"HTTPRoute.{GATEWAY_API}/v1", default=None)
+    listenersets: dict[str, Attachment] | None = msgspec.field(name=f"ListenerSet.{GATEWAY_API}/v1", default=None)
 
     def all(self) -> dict[Key, Attachment]:
         """Return all of them."""

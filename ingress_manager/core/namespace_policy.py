@@ -123,7 +123,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
         if not refused:
             return ""
         shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.patterns or ()]
-        return f"{listed(refused, quoted)} may not be claimed; {self.allowed(shown)}"
+        return f"{listed([*map(quoted, refused)])} may not be claimed; {self.allowed(shown)}"
 
     def allows_host(self, host: str) -> bool:
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""

@@ -25,7 +25,6 @@ WORDS = {
     "null": "null",
     "array": "a list",
     "object": "a mapping",
-    "datetime": "a time",
 }
 """What people call the types that msgspec expects."""
 

@@ -13,7 +13,7 @@ from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.plans.plan import Step, listed
-from ingress_manager.commands.printing import Command, shown, with_options
+from ingress_manager.commands.printing import Command, is_seen, shown, with_options
 from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, Unreadable, of_kind, read
 from ingress_manager.commands.release import release_of
 from ingress_manager.commands.uninstall import steps
@@ -88,3 +88,8 @@ def test_no_word_of_a_command_holds_what_a_person_would_not_see() -> None:
     """What a command tells in a sentence of its own never comes so far."""
     with pytest.raises(ValueError, match=r"\\x1b\[31mred"):
         shown(("annotate", "a=\x1b[31mred"))
+
+
+@pytest.mark.parametrize(("text", "seen"), [("a\tb\nü", True), ("a\rb", False), ("\u200b", False)])
+def test_a_text_is_seen_as_it_is_unless_something_in_it_moves_a_cursor_or_has_no_shape(text: str, seen: bool) -> None:
+    assert is_seen(text) is seen

@@ -7,22 +7,12 @@ import pytest
 
 from devcluster.sync_requests import service
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS, Decision, decide, not_made, refusal_of
-from ingress_manager.core.kubernetes import (
-    NOTHING,
-    AttachmentMeta,
-    BackendPort,
-    HTTPRoute,
-    Ingress,
-    IngressSpec,
-    Observed,
-    RouteSpec,
-    Service,
-)
+from ingress_manager.core.kubernetes import NOTHING, Attachment, AttachmentMeta, Observed, Service, Spec
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, ListenerSets, Policy
 
 ON = {"ingress/http": "true"}
 NONE = Observed()
-INGRESS, ROUTE = Ingress(AttachmentMeta(), IngressSpec()), HTTPRoute(AttachmentMeta(), RouteSpec())
+INGRESS, ROUTE = (Attachment(kind, AttachmentMeta(), Spec()) for kind in ("Ingress", "HTTPRoute"))
 OBSERVED = Observed({"team-a/shop": INGRESS})
 GATEWAY = Gateway(name="web", namespace="infrastructure", listener_sets=ListenerSets(port=443))
 BOTH, ROUTES = (Policy(Defaults(outputs=outputs, gateway=GATEWAY)) for outputs in (OUTPUT_NAMES, ("httproute",)))
@@ -115,10 +105,6 @@ def test_hosts_times_routes_may_be_1000_paths() -> None:
     """More are an attack: cost-hosts-times-routes."""
     routes = "".join(f"- path: /{number}\n" for number in range(100))
     assert not refusal(ON | {"ingress/host": ",".join(f"h{n}" for n in range(10)), "ingress/routes": routes})
-
-
-def test_the_port_of_an_ingress_is_called_as_a_service_would_ask_for_it() -> None:
-    assert [str(port) for port in (BackendPort(name="web"), BackendPort(number=80))] == ["web", "80"]
 
 
 def test_of_many_missing_objects_those_that_fit_are_named() -> None:

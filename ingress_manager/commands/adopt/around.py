@@ -12,9 +12,17 @@ from ingress_manager.commands.adopt.asked import Asked, asked_for
 from ingress_manager.commands.adopt.changes import CLASS
 from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, of_kind
 from ingress_manager.commands.view.managed import is_managed
-from ingress_manager.commands.view.objects import Place, as_spec, class_of, covers, places_of
+from ingress_manager.commands.view.objects import (
+    IngressPaths,
+    IngressRule,
+    IngressSpec,
+    Place,
+    as_spec,
+    class_of,
+    covers,
+    places_of,
+)
 from ingress_manager.core.annotations import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
-from ingress_manager.core.kubernetes import IngressPaths, IngressRule, IngressSpec
 from ingress_manager.core.policy import Policy
 
 
@@ -54,17 +62,17 @@ def part(spec: IngressSpec, service: str) -> IngressSpec:
     rules = []
     for rule in spec.rules or ():
         leading = rule.http.paths if rule.http else ()
-        paths = [path for path in leading if path.backend.service and path.backend.service.name == service]
+        paths = tuple(path for path in leading if path.backend.service and path.backend.service.name == service)
         if paths:
-            rules.append(IngressRule(rule.host, IngressPaths(paths)))
+            rules.append(IngressRule(host=rule.host, http=IngressPaths(paths)))
     hosts, every = {rule.host for rule in rules}, {rule.host for rule in spec.rules or ()}
-    tls = [
+    tls = tuple(
         msgspec.structs.replace(entry, hosts=own or None)
         for entry in spec.tls or ()
-        if (own := [host for host in entry.hosts or () if covers(host, hosts) or not covers(host, every)])
+        if (own := tuple(host for host in entry.hosts or () if covers(host, hosts) or not covers(host, every)))
         or not entry.hosts
-    ]
-    return msgspec.structs.replace(spec, rules=rules or None, tls=tls or None)
+    )
+    return msgspec.structs.replace(spec, rules=tuple(rules) or None, tls=tls or None)
 
 
 def asked_beside(now: Asked, around: Around) -> Asked:

@@ -8,7 +8,7 @@ import yaml
 
 from ingress_manager.commands.adopt.changes import Change, changes
 from ingress_manager.commands.reading.manifests import INGRESS, Item
-from ingress_manager.commands.view.objects import as_service, certificates_of, class_of
+from ingress_manager.commands.view.objects import IngressSpec, as_service, certificates_of, class_of
 from ingress_manager.core.annotations import (
     HTTP,
     KEYS,
@@ -22,7 +22,7 @@ from ingress_manager.core.annotations import (
 )
 from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide
-from ingress_manager.core.kubernetes import NOTHING, IngressSpec, Object, Service
+from ingress_manager.core.kubernetes import NOTHING, Object, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.syntax import EVERY_HOST

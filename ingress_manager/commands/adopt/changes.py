@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.objects import certificate_of, covers, secret_called
+from ingress_manager.commands.view.objects import IngressPath, IngressSpec, certificate_of, covers, secret_called
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.copying import MANAGED_BY_LABEL
-from ingress_manager.core.kubernetes import IngressPath, IngressSpec, Object, Service
+from ingress_manager.core.kubernetes import Object, Service
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 

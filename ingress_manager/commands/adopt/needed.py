@@ -10,9 +10,9 @@ import msgspec
 
 from ingress_manager.commands.adopt.adoption import Adoption, Need
 from ingress_manager.commands.adopt.asked import BOOKKEEPING, CANARY
+from ingress_manager.commands.view.objects import IngressSpec
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key
-from ingress_manager.core.kubernetes import IngressSpec
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import NO_LIMITS, Limits, Policy, overlay
 from ingress_manager.core.syntax import EVERY_HOST

@@ -10,10 +10,17 @@ from ingress_manager.commands.adopt.changes import ISSUERS
 from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.managed import CONTROLLER, owners
-from ingress_manager.commands.view.objects import certificates_of, class_of, is_being_deleted, places_of, secret_called
+from ingress_manager.commands.view.objects import (
+    IngressSpec,
+    certificates_of,
+    class_of,
+    is_being_deleted,
+    places_of,
+    secret_called,
+)
 from ingress_manager.core.annotations import PROFILE, begin_of
 from ingress_manager.core.decide import refusal_of
-from ingress_manager.core.kubernetes import DECORATOR, IngressSpec
+from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE
 
 DEFAULT_BACKEND = "spec.defaultBackend"

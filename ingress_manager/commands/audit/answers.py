@@ -28,8 +28,6 @@ from ingress_manager.commands.view.surroundings import (
     said_of,
     time_of,
 )
-from ingress_manager.core.forbidden import parents_of
-from ingress_manager.core.kubernetes import Ingress, ListenerSet
 from ingress_manager.core.text import listed, quoted
 
 PATIENCE = timedelta(minutes=5)
@@ -58,7 +56,7 @@ def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
 
 def no_class(each: ObjectView, _service: ServiceView, around: Surroundings) -> Iterator[str]:
     """Yield what is wrong with the class of an Ingress. One that has an address is served, whatever its class is."""
-    if not isinstance(each.typed, Ingress) or CLASS not in around.read or addresses_of(each.item):
+    if each.kind != INGRESS or CLASS not in around.read or addresses_of(each.item):
         return
     name, classes = each.typed.spec.ingress_class_name, around.of_kind(CLASS)
     if name is not None and name not in classes:
@@ -92,12 +90,12 @@ def certificate(each: ObjectView, _service: ServiceView, around: Surroundings) -
 def not_accepted(each: ObjectView, _service: ServiceView, around: Surroundings) -> Iterator[str]:
     """Yield what the controllers of Gateways say against an object as it is now, or why none says anything."""
     item = each.item
-    for ref in parents_of(each.typed):
+    for ref in each.typed.parents:
         said, label = said_of(item, ref), gateway_of(item, ref)
         at_parent = f"{ref.kind or GATEWAY} {label}"
         false = [one for word in SAID for one in said if (one.type, one.status) == (word, "False")]
         # Of a ListenerSet, what else is wrong follows from the first.
-        for wrong in false[:1] if isinstance(each.typed, ListenerSet) else false:
+        for wrong in false[:1] if each.kind == LISTENERSET else false:
             yield f"{wrong.controller} {SAID[wrong.type]} ({at_parent}): {wrong.told}"
         if ref.kind == LISTENERSET:
             continue  # one that isn't there is missing, and one that isn't looked after says so itself

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at
+from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, class_of, places_of
-from ingress_manager.commands.view.surroundings import CLASS, addresses_of, gateway_of
-from ingress_manager.core.kubernetes import HTTPRoute, Key, ListenerSet, RouteMatch, RouteRule
-from ingress_manager.core.rules import location
+from ingress_manager.commands.view.objects import Ingress, ObjectView, class_of, places_of
+from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, addresses_of, gateway_of
+from ingress_manager.core.kubernetes import Key, Object
+from ingress_manager.core.rules import as_prefix
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import NGINX
 
@@ -44,29 +44,36 @@ class Claim(NamedTuple):
 
 Claimant = tuple[ObjectView, Claim]
 
+CONDITIONS = ("headers", "queryParams", "method")
+"""What a match of an HTTPRoute may have beside its path."""
+
 
 def claims_of(each: ObjectView) -> Iterator[Claim]:
-    if isinstance(each.typed, HTTPRoute):
-        yield from _claims_of_route(each.item.namespace, each.typed)
-    elif isinstance(each.typed, ListenerSet):
-        gateway = gateway_of(each.item, each.typed.spec.parent_ref)
-        for one in each.typed.spec.listeners or ():
-            yield Claim((LISTENERSET, gateway), ("", str(one.port or 0)), one.hostname or "", "", is_exact=False)
+    parents, stated = each.typed.parents, at(each.item, "spec")
+    if isinstance(each.typed, Ingress):
+        of_class = (INGRESS, class_of(each.item, each.typed.spec))
+        yield from (Claim(of_class, ("", ""), *place) for place in places_of(each.typed.spec))
+    elif each.kind == LISTENERSET:
+        for parent, one in product(parents, mappings(stated.get("listeners"))):
+            server, listener = (LISTENERSET, gateway_of(each.item, parent)), ("", str(one.get("port") or 0))
+            yield Claim(server, listener, one.get("hostname") or "", "", is_exact=False)
     else:
-        server = (INGRESS, class_of(each.item, each.typed.spec))
-        yield from (Claim(server, ("", ""), *place) for place in places_of(each.typed.spec))
+        for parent, ref in zip(parents, mappings(stated.get("parentRefs")), strict=True):
+            server = (parent.kind or GATEWAY, gateway_of(each.item, parent))
+            listener = (parent.section_name or "", str(ref.get("port") or ""))
+            for host, (path, path_type) in product(each.typed.hosts, _paths_alone(stated)):
+                if path_type == "Exact":
+                    yield Claim(server, listener, host, path, is_exact=True)
+                elif path_type == "PathPrefix":
+                    yield Claim(server, listener, host, as_prefix(path), is_exact=False)
 
 
-def _claims_of_route(namespace: str, route: HTTPRoute) -> Iterator[Claim]:
-    """Yield the claims of an HTTPRoute. A match with further conditions is none: it may share its path with another."""
-    matches = [match for rule in route.spec.rules or [RouteRule()] for match in rule.matches or [RouteMatch()]]
-    paths = [match.path for match in matches if not (match.headers or match.query_params or match.method)]
-    for parent in route.spec.parent_refs or ():
-        server = (parent.kind or "Gateway", parent.namespace or namespace, parent.name)
-        listener = (parent.section_name or "", str(parent.port or ""))
-        for host, path in product(route.hosts(), paths):
-            if path.type in {"Exact", "PathPrefix"}:
-                yield Claim(server, listener, *location(host, path.value, path.type))
+def _paths_alone(route: Object) -> list[tuple[str, str]]:
+    """Return the paths of an HTTPRoute, and their types, but for those that it may share: with further conditions."""
+    rules = mappings(route.get("rules")) or [{}]
+    matches = [match for rule in rules for match in mappings(rule.get("matches")) or [{}]]
+    paths = [at(match, "path") or {} for match in matches if not any(map(match.get, CONDITIONS))]
+    return [(path.get("value") or "/", path.get("type") or "PathPrefix") for path in paths]
 
 
 def claimed_twice(seen: Seen) -> Found:

@@ -15,7 +15,7 @@ from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, backends_of, deletion_of, is_being_deleted
-from ingress_manager.core.annotations import HTTP, KEYS, PREFIX, PROFILE, entrance_of, without_effect
+from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, WORDS, entrance_of, without_effect
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED
@@ -68,7 +68,7 @@ def name_taken(seen: Seen) -> Found:
         # What is ours and belongs to no Service is told of as detached.
         if not other.looks_ours or (other.is_marked and seen.view.owner_of(other)):
             backends = backends_of(other)
-            leads = f", and leads to {listed(backends, ' '.join)}" if backends else ""
+            leads = f", and leads to {listed([*map(' '.join, backends)])}" if backends else ""
             sentence = f"{other} is in the way: it was not made for this Service{leads}"
             command = kubectl("edit", service.item)
             if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_marked:
@@ -178,9 +178,10 @@ def _correction(service: Item, problem: Problem) -> dict[str, str]:
     """Return the changes of annotations that fix a problem, by their keys; none where a person has to think."""
     key, value = problem.annotation, service.annotations.get(problem.annotation, "")
     begin, _, end = key.rpartition(PREFIX)
-    near = nearest(f"{PREFIX}{end}", KEYS, PREFIX) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""
-    if near and f"{begin}{near}" not in service.annotations and value.isprintable():
-        return {key: f"{key}-", f"{begin}{near}": f"{begin}{near}={value}"}
+    near = nearest(end, WORDS) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""
+    right = f"{begin}{PREFIX}{near}"
+    if near and right not in service.annotations and value.isprintable():
+        return {key: f"{key}-", right: f"{right}={value}"}
     if key and problem.reason in TAKEN_OFF and not (protects(key) or key.endswith((PROFILE, HTTP))):
         return {key: f"{key}-"}
     # What is "true" is no wrong value: the key has the name of an entrance that can't be one.

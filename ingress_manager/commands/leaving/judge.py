@@ -14,8 +14,7 @@ import yaml
 
 from ingress_manager.commands.leaving.order import Stated, answered_by_others, hosts_by_regex, hosts_of
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.objects import class_of
-from ingress_manager.core.kubernetes import IngressSpec
+from ingress_manager.commands.view.objects import IngressSpec, class_of
 from ingress_manager.core.vocabulary import NGINX, REWRITE, changes, is_said, protects
 
 CLASS, OWN_CLASS = "nginx", "ingress-manager"

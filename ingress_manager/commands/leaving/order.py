@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.core.kubernetes import Backend, IngressSpec
+from ingress_manager.commands.view.objects import Backend, IngressSpec
 from ingress_manager.core.vocabulary import NGINX, REWRITE
 
 Stated = tuple[Item, IngressSpec]

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
-from ingress_manager.commands.printing import Command, Message
+from ingress_manager.commands.printing import Command, Message, is_seen
 from ingress_manager.commands.reading.manifests import VERSIONS, Item, about
 from ingress_manager.commands.view.events import SYNC_ERROR, report_of
 from ingress_manager.commands.view.managed import operations_to_disown
 from ingress_manager.core.decide import ABSENT, LONGEST_ABSENT
 from ingress_manager.core.kubernetes import LAST_APPLIED
-from ingress_manager.core.text import is_seen, quoted
+from ingress_manager.core.text import quoted
 
 MOVING = "ingress-manager/moving"
 """An annotation of a Service that says nothing to anybody. The last step takes it off."""

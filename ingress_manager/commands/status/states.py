@@ -13,7 +13,7 @@ import msgspec
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing import plural
-from ingress_manager.commands.reading.manifests import LISTENERSET, Item
+from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, Item
 from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import ObjectView, as_object, backends_of, class_of, deletion_of
 from ingress_manager.commands.view.surroundings import (
@@ -27,7 +27,7 @@ from ingress_manager.commands.view.surroundings import (
 )
 from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.kubernetes import Ingress, Key
+from ingress_manager.core.kubernetes import Key
 
 
 class State(StrEnum):
@@ -121,7 +121,7 @@ class Judge:
                 output=each.kind,
                 name=each.item.name,
                 urls=urls_of(each, found, self._around),
-                ingress_class=class_of(each.item, each.typed.spec) if isinstance(each.typed, Ingress) else None,
+                ingress_class=class_of(each.item, each.typed.spec) if each.kind == INGRESS else None,
                 gateways=list(gateways),
                 addresses=list(dict.fromkeys(found)),
             )
@@ -160,7 +160,7 @@ class Judge:
             between = self._judged(service, (LISTENERSET, label))
             if between.state not in {State.SERVING, State.ACCEPTED}:
                 return between
-        if isinstance(each.typed, Ingress):
+        if each.kind == INGRESS:
             is_there, late = bool(addresses_of(each.item)), "no controller of its class has given it an address"
         else:
             is_there, late = is_taken(each), "its controller has not taken it"
@@ -176,7 +176,7 @@ class Judge:
             if not addresses_of(gateway):
                 return Judged(State.ACCEPTED, f"Gateway {label} has no address")
         slices = self._around.slices.get(service.item.full_name, ())
-        leads = isinstance(each.typed, Ingress) or backends_of(each)  # else it redirects, or is a ListenerSet
+        leads = each.kind == INGRESS or backends_of(each)  # else it redirects, or is a ListenerSet
         if not leads or any(map(is_ready, slices)):
             return Judged(State.SERVING)
         if SLICE not in self._around.read:

@@ -15,7 +15,6 @@ from ingress_manager.commands.view.managed import is_labelled, is_marked
 from ingress_manager.commands.view.objects import secrets_of
 from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings, attached_to
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
-from ingress_manager.core.kubernetes import Ingress
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
@@ -91,7 +90,7 @@ def read_surroundings(source: Source, view: View) -> Surroundings:
     made = [each for each in view.objects.values() if each.is_marked and each.service]
     gateways = {label.partition("/")[0] for each in made for label in attached_to(each, GATEWAY)}
     matters = {
-        CLASS: any(isinstance(each.typed, Ingress) for each in made),
+        CLASS: any(each.kind == INGRESS for each in made),
         GATEWAY: bool(gateways),
         SLICE: bool(made),
         SECRET: any(True for each in made for _ in secrets_of(each)),

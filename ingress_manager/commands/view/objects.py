@@ -3,19 +3,73 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import msgspec
 
 from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, Unreadable, about, at, mappings
 from ingress_manager.commands.view import managed
-from ingress_manager.core.kubernetes import Attachment, Backend, Ingress, IngressSpec, IngressTls, Key, Object, Service
+from ingress_manager.core import kubernetes
+from ingress_manager.core.kubernetes import API_VERSIONS, Attachment, Key, Object, Service
 from ingress_manager.core.rules import location
 from ingress_manager.core.shape import FieldError, converted
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+# The fields of an Ingress on which no decision depends, in the types of the core.
+
+
+class BackendPort(msgspec.Struct, frozen=True):
+    name: str | None = None
+    number: int | None = None
+
+    def __str__(self) -> str:
+        """Return what the annotation ingress/port says of it."""
+        return self.name or str(self.number)
+
+
+class ServiceBackend(msgspec.Struct, frozen=True):
+    name: str
+    port: BackendPort = BackendPort()
+
+
+class Backend(msgspec.Struct, frozen=True):
+    service: ServiceBackend | None = None
+    resource: Object | None = None
+
+
+class IngressPath(kubernetes.IngressPath, frozen=True, kw_only=True):
+    backend: Backend
+
+
+class IngressPaths(kubernetes.IngressPaths, frozen=True):
+    paths: tuple[IngressPath, ...]
+
+
+class IngressRule(kubernetes.Rule, frozen=True):
+    http: IngressPaths | None = None
+
+
+class IngressTls(kubernetes.Tls, rename="camel", frozen=True):
+    secret_name: str | None = None
+
+
+class IngressSpec(kubernetes.Spec, frozen=True):
+    default_backend: Backend | None = None
+    tls: tuple[IngressTls, ...] | None = None
+    rules: tuple[IngressRule, ...] | None = None
+
+    def paths(self) -> Iterator[tuple[str, IngressPath]]:
+        """Yield the host and each path of the rules; the host "" stands for every host."""
+        for rule in self.rules or ():
+            for path in rule.http.paths if rule.http else ():
+                yield rule.host, path
+
+
+class Ingress(Attachment, frozen=True):
+    spec: IngressSpec
 
 
 def as_service(item: Item) -> Service:
@@ -56,7 +110,7 @@ def without_nulls(stated: Any) -> Any:
     return stated
 
 
-TYPES: dict[str, type[Attachment]] = {each.__name__: each for each in get_args(Attachment)}
+TYPES: dict[str, type[Attachment]] = {**dict.fromkeys(API_VERSIONS, Attachment), INGRESS: Ingress}
 """Those of the objects that are made for Services, by their kinds."""
 
 
@@ -95,7 +149,7 @@ class ObjectView:
 
 def as_object(item: Item) -> ObjectView:
     """Return the typed object. Raises Unreadable for what the API server would not take."""
-    found: Attachment = as_type(item, TYPES[item.kind])
+    found = as_type(item, TYPES[item.kind])
     owner, is_marked = managed.controller_of(item), managed.is_marked(item)
     return ObjectView(item.kind, item, found, owner, is_marked, is_marked or managed.is_labelled(item))
 
@@ -110,7 +164,7 @@ def deletion_of(item: Item) -> str:
     if not is_being_deleted(item):
         return ""
     found = item.metadata.get("finalizers")
-    held_by = listed(found) if isinstance(found, list) and found else "nothing"
+    held_by = listed([*map(str, found)]) if isinstance(found, list) and found else "nothing"
     return f"{item} is being deleted since {item.metadata['deletionTimestamp']}; held by {held_by}"
 
 
@@ -154,7 +208,7 @@ def places_of(spec: IngressSpec) -> Iterator[Place]:
         yield location("", "/", "Prefix")
 
 
-def class_of(item: Item, spec: IngressSpec) -> str:
+def class_of(item: Item, spec: kubernetes.Spec) -> str:
     """Return the class of an Ingress; empty for the cluster's default."""
     return spec.ingress_class_name or item.annotations.get(OLD_CLASS, "")
 

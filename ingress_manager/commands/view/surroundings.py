@@ -14,9 +14,8 @@ from itertools import product
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.manifests import LISTENERSET, Item, at, mappings
-from ingress_manager.commands.view.objects import ObjectView, certificate_of, places_of
-from ingress_manager.core.forbidden import parents_of
-from ingress_manager.core.kubernetes import HTTPRoute, Ingress, ListenerSet, ParentRef
+from ingress_manager.commands.view.objects import Ingress, ObjectView, certificate_of, places_of
+from ingress_manager.core.kubernetes import ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
 
 CLASS, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
@@ -114,13 +113,13 @@ def gateway_of(item: Item, parent: ParentRef) -> str:
 
 def attached_to(each: ObjectView, kind: str) -> list[str]:
     """Return the Gateways, or the ListenerSets, to which an object is attached, as namespace/name."""
-    return [gateway_of(each.item, ref) for ref in parents_of(each.typed) if (ref.kind or GATEWAY) == kind]
+    return [gateway_of(each.item, ref) for ref in each.typed.parents if (ref.kind or GATEWAY) == kind]
 
 
 def is_taken(each: ObjectView) -> bool:
     """Return whether all that an object attaches to has taken it; only ListenerSets are said to be programmed."""
-    words = {*BY_CAUSE} if isinstance(each.typed, ListenerSet) else {*BY_CAUSE} - {"Programmed"}
-    for parent in parents_of(each.typed):
+    words = {*BY_CAUSE} if each.kind == LISTENERSET else {*BY_CAUSE} - {"Programmed"}
+    for parent in each.typed.parents:
         said = {(one.type, one.status) for one in said_of(each.item, parent) if one.type in words}
         if said != {(word, "True") for word in words}:
             return False
@@ -160,13 +159,13 @@ def urls_of(each: ObjectView, addresses: Sequence[str], around: Surroundings) ->
     if isinstance(made, Ingress):
         for host, path, _ in places_of(made.spec):
             places.append((SCHEMES["HTTPS" if certificate_of(host, made.spec) else "HTTP"], host, path))
-    elif isinstance(made, ListenerSet):
-        places += ((SCHEMES["HTTPS"], host, "") for host in made.hosts())
-    for parent in made.spec.parent_refs or () if isinstance(made, HTTPRoute) else ():
+    elif made.kind == LISTENERSET:
+        places += ((SCHEMES["HTTPS"], host, "") for host in made.hosts)
+    for parent in made.spec.parent_refs or ():
         listeners = mappings(at(around.items.get((GATEWAY, gateway_of(each.item, parent))), "spec", "listeners"))
         protocols = {one["protocol"] for one in listeners if parent.section_name in {None, "", one["name"]}}
         protocols |= {"HTTPS"} if parent.kind == LISTENERSET else set()
         schemes = sorted(SCHEMES.get(protocol, "") for protocol in protocols) or [""]
-        places += product(schemes, made.hosts(), dict.fromkeys(path for path, _ in made.paths()))
+        places += product(schemes, made.hosts, dict.fromkeys(path for path, _ in made.paths))
     every = next((f"[{address}]" if ":" in address else address for address in addresses), EVERY_HOST)
     return list(dict.fromkeys(f"{scheme}//{host or every}{path}" for scheme, host, path in places))
