@@ -15,9 +15,8 @@ from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, 
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
 from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, about, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, read_named, with_source
-from ingress_manager.commands.view.managed import copied_from, is_made_for, keys_of
-from ingress_manager.commands.view.objects import is_being_deleted
-from ingress_manager.core.annotations import by_entrance, entrance_of, ingress_of, read_entrances
+from ingress_manager.commands.view.managed import copied_from, is_made_for
+from ingress_manager.core.annotations import begin_of, by_entrance, entrance_of, ingress_of, read_entrances
 
 LOOK_AFTER = 5
 """Seconds: Metacontroller acts within a second or so on a change that it sees."""
@@ -79,10 +78,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
     off = taken_off(service, entrances, kept)
     held = "is being deleted, and nothing can keep it; finalizers hold it until then"
     plan = Plan(service, service.full_name if entrance is None else f"{service.full_name}.{entrance}")
-    plan.messages = [
-        *unseen(service, off),
-        *(about(item, held) for item in kept if is_being_deleted(item)),
-    ]
+    plan.messages = [*unseen(service, off), *(about(item, held) for item in kept if item.is_being_deleted)]
     if plan.messages:
         return plan
 
@@ -105,8 +101,8 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
 
 def taken_off(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:
     """Return the annotations that ask for entrances, each to be taken off; with the last, what was copied to `kept`."""
-    stated = service.annotations
-    off: dict[str, str | None] = dict.fromkeys(key for each in entrances for key in keys_of(each, stated))
-    if off and {*by_entrance(stated)} <= {*entrances}:
+    described = by_entrance(service.annotations)
+    off: dict[str, str | None] = {begin_of(each) + key: None for each in entrances for key in described.get(each, ())}
+    if off and described.keys() <= {*entrances}:
         off |= dict.fromkeys(copied_from(service, kept))
     return {**off, MOVING: None} if off else {}

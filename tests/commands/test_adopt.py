@@ -17,8 +17,7 @@ from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind
-from ingress_manager.commands.view.managed import keys_of
-from ingress_manager.core.annotations import PATH_TYPES, PROFILE, by_entrance
+from ingress_manager.core.annotations import PATH_TYPES, PROFILE, begin_of, by_entrance
 from ingress_manager.core.copying import MANAGED_BY_LABEL, wrong_copied_key
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits, Policy
@@ -72,7 +71,7 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
         return
     shop, policy = case.service, case.policy
     stated = shop["metadata"].get("annotations") or {}
-    asking = [key for entrance in by_entrance(stated) for key in keys_of(entrance, stated)]
+    asking = [begin_of(entrance) + key for entrance, own in by_entrance(stated).items() for key in own]
     yet = {key: value for key, value in stated.items() if key not in asking or key.endswith(PROFILE)}
     for made in ingresses:
         del made["metadata"]["labels"][MANAGED_BY_LABEL]

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.adopt.around import Around, asked_beside, part
+from ingress_manager.commands.adopt.around import Around, asked_beside
 from ingress_manager.commands.adopt.asked import Asked, asked_for
 from ingress_manager.commands.adopt.obstacles import obstacles, why_not, why_not_replaced
 from ingress_manager.commands.plans.deployers import about_service, not_yet
@@ -22,7 +22,7 @@ from ingress_manager.commands.plans.plan import PAUSE, Plan, Seen, Step
 from ingress_manager.commands.plans.steps import annotating, kubectl, patch, remains, touch
 from ingress_manager.commands.reading.manifests import Item, about, at
 from ingress_manager.commands.view.managed import is_made_for, patch_to_own
-from ingress_manager.commands.view.objects import as_spec, backends_in
+from ingress_manager.commands.view.objects import as_spec, backends_in, part
 from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, read_entrances
 from ingress_manager.core.policy import Policy
 

@@ -1,4 +1,4 @@
-"""What is around an Ingress, and the parts of one that becomes an Ingress of each Service to which it leads.
+"""What is around an Ingress, and how Services ask for the parts of one that leads to several.
 
 What else is there counts: the Services, and what other Ingresses answer, with what the plans before are about to make.
 """
@@ -6,20 +6,14 @@ What else is there counts: the Services, and what other Ingresses answer, with w
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
-import msgspec
-
 from ingress_manager.commands.adopt.asked import Asked, asked_for
 from ingress_manager.commands.adopt.changes import CLASS
 from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, of_kind
 from ingress_manager.commands.view.managed import is_managed
 from ingress_manager.commands.view.objects import (
-    IngressPaths,
-    IngressRule,
-    IngressSpec,
     Place,
     as_spec,
     class_of,
-    covers,
     places_of,
 )
 from ingress_manager.core.annotations import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
@@ -55,24 +49,6 @@ class Around:
             # A word sorts it behind all that has a time.
             metadata = asked.ingress["metadata"] | {"creationTimestamp": "not born yet"}
             self.add(Item(asked.ingress | {"metadata": metadata}), is_ours=True)
-
-
-def part(spec: IngressSpec, service: str) -> IngressSpec:
-    """Return a spec with only the rules that lead to one Service, and the certificates for their hosts."""
-    rules = []
-    for rule in spec.rules or ():
-        leading = rule.http.paths if rule.http else ()
-        paths = tuple(path for path in leading if path.backend.service and path.backend.service.name == service)
-        if paths:
-            rules.append(IngressRule(host=rule.host, http=IngressPaths(paths)))
-    hosts, every = {rule.host for rule in rules}, {rule.host for rule in spec.rules or ()}
-    tls = tuple(
-        msgspec.structs.replace(entry, hosts=own or None)
-        for entry in spec.tls or ()
-        if (own := tuple(host for host in entry.hosts or () if covers(host, hosts) or not covers(host, every)))
-        or not entry.hosts
-    )
-    return msgspec.structs.replace(spec, rules=tuple(rules) or None, tls=tls or None)
 
 
 def asked_beside(now: Asked, around: Around) -> Asked:

@@ -8,7 +8,7 @@ import yaml
 
 from ingress_manager.commands.adopt.changes import Change, changes
 from ingress_manager.commands.reading.manifests import INGRESS, Item
-from ingress_manager.commands.view.objects import IngressSpec, as_service, certificates_of, class_of
+from ingress_manager.commands.view.objects import IngressSpec, as_type, certificates_of, class_of
 from ingress_manager.core.annotations import (
     HTTP,
     KEYS,
@@ -79,7 +79,7 @@ class Asked:
     @cached_property
     def typed(self) -> Service:
         """Return the same. Raises Unreadable."""
-        return as_service(self.changed)
+        return as_type(self.changed, Service)
 
     @cached_property
     def here(self) -> NamespacePolicy:

@@ -14,7 +14,6 @@ from ingress_manager.commands.view.objects import (
     IngressSpec,
     certificates_of,
     class_of,
-    is_being_deleted,
     places_of,
     secret_called,
 )
@@ -34,7 +33,7 @@ def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Aroun
             f"out, first; --accept-changes {DEFAULT_BACKEND} does without it"
         )
     for each in filter(None, (item, service)):
-        if is_being_deleted(each):
+        if each.is_being_deleted:
             yield f"{each} is being deleted"
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
         yield f"belongs to another DecoratorController of Metacontroller's: {other}"

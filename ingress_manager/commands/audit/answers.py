@@ -58,7 +58,7 @@ def no_class(each: ObjectView, _service: ServiceView, around: Surroundings) -> I
     """Yield what is wrong with the class of an Ingress. One that has an address is served, whatever its class is."""
     if each.kind != INGRESS or CLASS not in around.read or addresses_of(each.item):
         return
-    name, classes = each.typed.spec.ingress_class_name, around.of_kind(CLASS)
+    name, classes = each.typed.spec.ingress_class_name, around.items[CLASS]
     if name is not None and name not in classes:
         there = f"; there is {listed(sorted(classes))}" if classes else "; there is none at all"
         yield f"spec.ingressClassName is {quoted(name)}, and there is no IngressClass of that name{there}"
@@ -73,7 +73,7 @@ def certificate(each: ObjectView, _service: ServiceView, around: Surroundings) -
     field = "spec.tls" if each.kind == INGRESS else "spec.listeners"
     for name, hosts in secrets_of(each) if SECRET in around.read else ():
         label = f"Secret {namespace}/{name}"
-        secret = around.items.get((SECRET, f"{namespace}/{name}"))
+        secret = around.items[SECRET].get(f"{namespace}/{name}")
         data = at(secret, "data") or {}
         if secret is None:
             if _is_minutes_old(each, around):
@@ -99,7 +99,7 @@ def not_accepted(each: ObjectView, _service: ServiceView, around: Surroundings) 
             yield f"{wrong.controller} {SAID[wrong.type]} ({at_parent}): {wrong.told}"
         if ref.kind == LISTENERSET:
             continue  # one that isn't there is missing, and one that isn't looked after says so itself
-        if (GATEWAY, label) not in around.items:
+        if label not in around.items[GATEWAY]:
             if GATEWAY in around.read:
                 yield f"it names Gateway {label}, which isn't there"
         elif not said and _is_minutes_old(each, around):

@@ -21,7 +21,7 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
 from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.look import View
-from ingress_manager.commands.view.objects import ObjectView, as_object, is_being_deleted
+from ingress_manager.commands.view.objects import ObjectView, as_object
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.kubernetes import Object
@@ -195,12 +195,12 @@ def _removed(view: View) -> Iterator[Finding]:
     What is made anew is yielded twice: as removed, and as created.
     """
     for _, service in sorted(view.services.items()):
-        if is_being_deleted(service.item) or isinstance(service.decision, Refused | None):
+        if service.item.is_being_deleted or isinstance(service.decision, Refused | None):
             continue
         # If the Service is refused, all that was made for it goes.
         why_all = next(iter(service.forbidden.values()), None) if service.refused else None
         for key, each in sorted(service.observed.items()):
-            if key in service.desired or is_being_deleted(each.item):
+            if key in service.desired or each.item.is_being_deleted:
                 continue
             problem = service.forbidden.get(key, why_all)
             sentence = problem.told() if problem else f"Service {service.item.full_name} doesn't ask for it"

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at, mappings
-from ingress_manager.commands.view.look import ServiceView
 from ingress_manager.commands.view.objects import Ingress, ObjectView, class_of, places_of
 from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, addresses_of, gateway_of
 from ingress_manager.core.kubernetes import Key, Object
@@ -44,9 +43,6 @@ class Claim(NamedTuple):
 
 Claimant = tuple[ObjectView, Claim]
 
-CONDITIONS = ("headers", "queryParams", "method")
-"""What a match of an HTTPRoute may have beside its path."""
-
 
 def claims_of(each: ObjectView) -> Iterator[Claim]:
     parents, stated = each.typed.parents, at(each.item, "spec")
@@ -72,52 +68,46 @@ def _paths_alone(route: Object) -> list[tuple[str, str]]:
     """Return the paths of an HTTPRoute, and their types, but for those that it may share: with further conditions."""
     rules = mappings(route.get("rules")) or [{}]
     matches = [match for rule in rules for match in mappings(rule.get("matches")) or [{}]]
-    paths = [at(match, "path") or {} for match in matches if not any(map(match.get, CONDITIONS))]
+    alone = [match for match in matches if not any(match.get(key) for key in ("headers", "queryParams", "method"))]
+    paths = [match.get("path") or {} for match in alone]
     return [(path.get("value") or "/", path.get("type") or "PathPrefix") for path in paths]
 
 
 def claimed_twice(seen: Seen) -> Found:
-    """Yield each younger object with each older one that has claimed the same first. One of the two is ours."""
+    """Yield each younger object with the oldest one that it meets at a claim. One of the two is ours.
+
+    Where only some of the objects are known, there are fewer younger ones in it, and never another.
+    """
     both: dict[tuple[Key, Key], tuple[ObjectView, ObjectView, list[str]]] = {}
     for claimants in _sharing_claims(seen):
-        for (older, _), (younger, claim) in _pairs(claimants):
-            claims = both.setdefault((younger.key, older.key), (older, younger, []))[2]
-            claims += [str(claim)] if str(claim) not in claims else []
+        for number, (younger, claim) in enumerate(claimants):
+            before = (each for each in claimants[:number] if each[0].looks_ours or younger.looks_ours)
+            if met := next((each for each, its in before if _meet((each, its), (younger, claim))), None):
+                claims = both.setdefault((younger.key, met.key), (met, younger, []))[2]
+                claims += [str(claim)] if str(claim) not in claims else []
     for older, younger, claims in both.values():
         age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
         sentence = f"{older} {age}, and claims {listed(claims)}, too"
         owner = seen.view.owner_of(younger)
-        service = owner.item if isinstance(owner, ServiceView) else None
+        service = owner.item if owner else None
         yield Finding(younger.item, sentence, kubectl("edit", service or younger.item), service)
 
 
-def _pairs(claimants: list[Claimant]) -> Iterator[tuple[Claimant, Claimant]]:
-    """Yield the oldest that each one meets, and that one; they are sorted by age.
-
-    Where only some of the objects are known, there are fewer younger ones in it, and never another.
-    """
-    ours = [number for number, (each, _) in enumerate(claimants) if each.looks_ours]
-    for number, younger in enumerate(claimants) if ours else ():
-        older = range(number) if younger[0].looks_ours else (other for other in ours if other < number)
-        if met := next((claimants[other] for other in older if _meet(claimants[other], younger)), None):
-            yield met, younger
-
-
 def _sharing_claims(seen: Seen) -> Iterator[list[Claimant]]:
-    """Yield who claims the same place of one server, the oldest first.
+    """Yield who claims the same place of one server, the oldest first, if one of them is ours.
 
     One controller may serve several classes. Of those that are unknown, none is another.
     """
     controllers = {
         name: [str(each) for each in (at(item, "spec", "controller"), item.annotations.get(ALSO_SERVED_BY)) if each]
-        for name, item in seen.around.of_kind(CLASS).items()
+        for name, item in seen.around.items[CLASS].items()
     }
     shared: dict[tuple[tuple[str, ...], str, str, bool], list[Claimant]] = {}
     for each in sorted(seen.view.objects.values(), key=lambda each: each.item.born):
         for claim in dict.fromkeys(claims_of(each)):
             for server in _servers_of(each, claim, controllers):
                 shared.setdefault((server, *claim[2:]), []).append((each, claim))
-    yield from shared.values()
+    yield from (claimants for claimants in shared.values() if any(each.looks_ours for each, _ in claimants))
 
 
 def _servers_of(each: ObjectView, claim: Claim, controllers: Mapping[str, list[str]]) -> list[tuple[str, ...]]:

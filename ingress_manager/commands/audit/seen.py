@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ingress_manager.commands.printing import Command
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.look import ServiceView, View
-from ingress_manager.commands.view.objects import ObjectView, is_being_deleted
+from ingress_manager.commands.view.objects import ObjectView
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.errors import Reason
@@ -62,14 +62,14 @@ class Seen:
         # Without the settings, nobody knows what a Service should have.
         decided = [each for each in view.services.values() if each.decision]
         self.exposed = [each for each in decided if each.is_exposed or each.observed]
-        self.accepted = [each for each in self.exposed if not (each.refused or is_being_deleted(each.item))]
+        self.accepted = [each for each in self.exposed if not (each.refused or each.item.is_being_deleted)]
         """The Services whose desired objects Metacontroller makes."""
 
         self.absent = [
             (service, key, view.objects.get(key))
             for service in self.accepted
             for key in service.desired
-            if key not in service.observed or is_being_deleted(service.observed[key].item)
+            if key not in service.observed or service.observed[key].item.is_being_deleted
             if key in view.objects or key[0] not in view.known.unread
         ]
         """What Services ask for and Metacontroller doesn't have, or not for long, with what has its name."""
@@ -78,17 +78,17 @@ class Seen:
             (service, each, service.forbidden.get(key))
             for service in self.exposed
             for key, each in service.observed.items()
-            if not is_being_deleted(each.item)
+            if not each.item.is_being_deleted
         ]
         """What was made for Services, each with why it is forbidden, if it is."""
 
         self.settled = [
-            (service, each) for service, each, why in self.made if not (why or is_being_deleted(service.item))
+            (service, each) for service, each, why in self.made if not (why or service.item.is_being_deleted)
         ]
         """What was made for Services, and may stand."""
 
         ours = [(each, view.owner_of(each)) for each in view.objects.values() if each.looks_ours]
-        ours = [(each, owner) for each, owner in ours if not is_being_deleted(each.item)]
+        ours = [(each, owner) for each, owner in ours if not each.item.is_being_deleted]
         self.standing = [(each, owner) for each, owner in ours if owner and each.is_marked]
         """What Metacontroller takes for made for a Service."""
 

@@ -14,7 +14,7 @@ from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item
 from ingress_manager.commands.view import managed
 from ingress_manager.commands.view.drift import differences
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, backends_of, deletion_of, is_being_deleted
+from ingress_manager.commands.view.objects import ObjectView, backends_of, deletion_of
 from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, WORDS, entrance_of, without_effect
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
 from ingress_manager.core.errors import Problem, Reason, Refused
@@ -39,7 +39,7 @@ NOT_OURS = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DEC
 
 def refused(seen: Seen) -> Found:
     for service in seen.exposed:
-        if service.refused and not is_being_deleted(service.item):
+        if service.refused and not service.item.is_being_deleted:
             item, why = service.item, service.refused
             reasons = list(dict.fromkeys(problem.reason for problem in why.problems))
             yield Finding(item, why.line(), _correct(item, why), item, reasons)
@@ -63,7 +63,7 @@ def no_http(seen: Seen) -> Found:
 
 def name_taken(seen: Seen) -> Found:
     for service, key, other in seen.absent:
-        if other is None or is_being_deleted(other.item):
+        if other is None or other.item.is_being_deleted:
             continue
         # What is ours and belongs to no Service is told of as detached.
         if not other.looks_ours or (other.is_marked and seen.view.owner_of(other)):
@@ -139,7 +139,11 @@ def detached(seen: Seen) -> Found:
     for each, owner in seen.alone:
         is_anothers = bool(each.owner) and not each.service
         if asking := owner or (None if is_anothers else seen.asking_for(each)):
-            yield Finding(each.item, _lacks(each, owner), _attach(each.item, asking.item), asking.item)
+            change = managed.patch_to_own(each.item, asking.item)
+            # What it was when it was read may be long ago, and its controller writes its status.
+            del change["resourceVersion"]
+            command = steps.patch(each.item, {"metadata": change})
+            yield Finding(each.item, _lacks(each, owner), command, asking.item)
         else:
             # Kubernetes deletes what belongs to a Service that is gone. What is nobody's may answer: it serves on.
             command = kubectl("delete", each.item) if each.service else steps.patch(each.item, NOT_OURS)
@@ -186,11 +190,3 @@ def _correction(service: Item, problem: Problem) -> dict[str, str]:
         return {key: f"{key}-"}
     # What is "true" is no wrong value: the key has the name of an entrance that can't be one.
     return {key: f"{key}=VALUE"} if key and problem.reason not in THOUGHT and value != "true" else {}
-
-
-def _attach(observed: Item, service: Item) -> Command:
-    """Return the command after which Metacontroller takes an object for the one that it made for a Service."""
-    change = managed.patch_to_own(observed, service)
-    # What it was when it was read may be long ago, and its controller writes its status.
-    del change["resourceVersion"]
-    return steps.patch(observed, {"metadata": change})

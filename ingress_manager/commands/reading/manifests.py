@@ -110,6 +110,11 @@ class Item:
         """Return what sorts objects by their age, the oldest first, and those of one second by their names."""
         return str(self.metadata.get("creationTimestamp") or ""), self.full_name
 
+    @property
+    def is_being_deleted(self) -> bool:
+        """Return whether it is being deleted: what is still there then is held by finalizers."""
+        return bool(self.metadata.get("deletionTimestamp"))
+
     def line(self, *path: str | int) -> int:
         """Return the line of one of its fields in the file, else of the nearest field around it; 0 without a file."""
         return self.document.line((*self.path, *path)) if self.file and self.document else 0

@@ -18,8 +18,8 @@ from ingress_manager.commands.status.states import KINDS_OF_STATES, Judge, Row, 
 from ingress_manager.commands.view.cluster import read_policy
 from ingress_manager.commands.view.events import about_whom, report_of
 from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.managed import keys_of
 from ingress_manager.commands.view.objects import backends_of
+from ingress_manager.core.annotations import begin_of, by_entrance
 from ingress_manager.core.text import one_line, quoted
 
 SECONDS_BETWEEN_LOOKS = 2.0
@@ -160,11 +160,11 @@ def _lines(sentences: Iterable[str], width: int) -> list[str]:
 
 
 def _asked_for(service: ServiceView) -> Iterator[str]:
-    annotations = service.item.annotations
+    described = by_entrance(service.item.annotations)
     if not service.entrances:
         yield 'nothing: it has no annotation ingress/http: "true"'
     for entrance in service.entrances:
-        yield from (f"{key}: {quoted(annotations[key])}" for key in keys_of(entrance, annotations))
+        yield from (f"{begin_of(entrance)}{key}: {quoted(value)}" for key, value in described[entrance].items())
 
 
 def _standing(service: ServiceView, rows: Iterable[Row], seen: Looked) -> Iterator[str]:

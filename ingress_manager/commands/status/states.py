@@ -130,7 +130,7 @@ class Judge:
 
     def _gateways(self, each: ObjectView) -> dict[str, Item | None]:
         """Return the Gateways of an object, or of its ListenerSets, by namespace/name; None: it wasn't read."""
-        found = {label: self._around.items.get((GATEWAY, label)) for label in attached_to(each, GATEWAY)}
+        found = {label: self._around.items[GATEWAY].get(label) for label in attached_to(each, GATEWAY)}
         for label in attached_to(each, LISTENERSET):
             if between := self._view.objects.get((LISTENERSET, label)):
                 found |= self._gateways(between)

@@ -6,10 +6,9 @@ What could not be read isn't the same as what isn't there: `Known` tells them ap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from ingress_manager.commands.reading.manifests import SERVICE, Item
-from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, as_service
+from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, as_type
 from ingress_manager.core.annotations import Stated, read_entrances
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, refusal_of
 from ingress_manager.core.errors import Problem, Refused
@@ -104,9 +103,7 @@ class View:
         """Return what the hook answers to a Service with these objects; None where the settings are unknown."""
         if self.policy is None:
             return None
-        found: dict[str, dict[str, Any]] = {kind: {} for kind in TYPES}
-        for (kind, label), each in observed.items():
-            found[kind][label] = each.typed
+        found = {kind: {name: each.typed for (its, name), each in observed.items() if its == kind} for kind in TYPES}
         # Metacontroller doesn't look after the kinds that are lacking.
         ingresses, *others = (None if kind in self.known.lacking else each for kind, each in found.items())
         return decide(service, Observed(ingresses or {}, *others), self.policy)
@@ -129,7 +126,7 @@ def look(items: Iterable[Item], policy: Policy | None, known: Known | None = Non
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:
         if item.kind == SERVICE:
-            services[item.full_name] = item, as_service(item)
+            services[item.full_name] = item, as_type(item, Service)
         elif item.kind in TYPES:
             each = as_object(item)
             view.objects[each.key] = each

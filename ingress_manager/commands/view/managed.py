@@ -1,5 +1,4 @@
-"""What makes an object ingress-manager's: Metacontroller's annotations, the Service as its controller, and our label;
-and the annotations of a Service that ask for an entrance of it.
+"""What makes an object ingress-manager's: Metacontroller's annotations, the Service as its controller, and our label.
 
 Source: Metacontroller's decorator controller, which takes an attachment for its own when the annotation names its
 DecoratorController and the object's controller is the parent. The label is for people.
@@ -10,7 +9,7 @@ from typing import Any
 
 from ingress_manager.commands.reading import settings
 from ingress_manager.commands.reading.manifests import Item, mappings
-from ingress_manager.core.annotations import PREFIX, PROFILE, begin_of
+from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import COPIED, FINGERPRINT, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.vocabulary import is_for_controllers, is_read_from_services
@@ -92,8 +91,3 @@ def operations_to_disown(item: Item) -> list[dict[str, Any]]:
         *({"op": "test", "path": path, "value": value} for path, value in tests.items()),
         *({"op": "remove", "path": path} for path in (decorator, *others, owner)),
     ]
-
-
-def keys_of(entrance: str, keys: Iterable[str]) -> list[str]:
-    """Return those of the keys that are annotations of an entrance."""
-    return [key for key in keys if key.startswith(f"{begin_of(entrance)}{PREFIX}")]

@@ -10,7 +10,7 @@ import msgspec
 from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, Unreadable, about, at, mappings
 from ingress_manager.commands.view import managed
 from ingress_manager.core import kubernetes
-from ingress_manager.core.kubernetes import API_VERSIONS, Attachment, Key, Object, Service
+from ingress_manager.core.kubernetes import API_VERSIONS, Attachment, Key, Object
 from ingress_manager.core.rules import location
 from ingress_manager.core.shape import FieldError, converted
 from ingress_manager.core.text import listed
@@ -70,11 +70,6 @@ class IngressSpec(kubernetes.Spec, frozen=True):
 
 class Ingress(Attachment, frozen=True):
     spec: IngressSpec
-
-
-def as_service(item: Item) -> Service:
-    """Return the typed Service. Raises Unreadable for what kubectl would not apply either."""
-    return as_type(item, Service)
 
 
 def as_spec(item: Item) -> IngressSpec:
@@ -154,14 +149,9 @@ def as_object(item: Item) -> ObjectView:
     return ObjectView(item.kind, item, found, owner, is_marked, is_marked or managed.is_labelled(item))
 
 
-def is_being_deleted(item: Item) -> bool:
-    """Return whether an object is being deleted: what is still there then is held by finalizers."""
-    return bool(item.metadata.get("deletionTimestamp"))
-
-
 def deletion_of(item: Item) -> str:
     """Return what is said of an object that is being deleted: since when, and what holds it; empty of another."""
-    if not is_being_deleted(item):
+    if not item.is_being_deleted:
         return ""
     found = item.metadata.get("finalizers")
     held_by = listed([*map(str, found)]) if isinstance(found, list) and found else "nothing"
@@ -239,3 +229,21 @@ def secret_called(name: str | None) -> str:
 def covers(host: str, hosts: Collection[str]) -> bool:
     """Return whether a certificate for a host, which may be a wildcard, holds for one of the hosts."""
     return host in hosts or (host.startswith("*.") and any(each.partition(".")[2] == host[2:] for each in hosts))
+
+
+def part(spec: IngressSpec, service: str) -> IngressSpec:
+    """Return a spec with only the rules that lead to one Service, and the certificates for their hosts."""
+    rules = []
+    for rule in spec.rules or ():
+        leading = rule.http.paths if rule.http else ()
+        paths = tuple(path for path in leading if path.backend.service and path.backend.service.name == service)
+        if paths:
+            rules.append(IngressRule(host=rule.host, http=IngressPaths(paths)))
+    hosts, every = {rule.host for rule in rules}, {rule.host for rule in spec.rules or ()}
+    tls = tuple(
+        msgspec.structs.replace(entry, hosts=own or None)
+        for entry in spec.tls or ()
+        if (own := tuple(host for host in entry.hosts or () if covers(host, hosts) or not covers(host, every)))
+        or not entry.hosts
+    )
+    return msgspec.structs.replace(spec, rules=tuple(rules) or None, tls=tls or None)

@@ -45,21 +45,17 @@ class Surroundings:
     read: set[str] = field(default_factory=set)
     """The kinds of which all objects were read: what isn't there then doesn't exist."""
 
-    items: dict[tuple[str, str], Item] = field(default_factory=dict)
-    """The objects, by kind and namespace/name; of IngressClasses, by their name."""
+    items: dict[str, dict[str, Item]] = field(default_factory=lambda: {kind: {} for kind in RESOURCES})
+    """The objects of each kind, by namespace/name; IngressClasses by their names."""
 
     slices: dict[str, list[Item]] = field(default_factory=dict)
     """The EndpointSlices of each Service, by its namespace/name."""
-
-    def of_kind(self, kind: str) -> dict[str, Item]:
-        """Return the objects of a kind by their namespace/name; IngressClasses by their names."""
-        return {label: item for (each, label), item in self.items.items() if each == kind}
 
     def take(self, items: Iterable[Item]) -> None:
         """Add what belongs to the surroundings."""
         for item in items:
             if item.kind in RESOURCES:
-                self.items[item.kind, item.name if item.kind == CLASS else item.full_name] = item
+                self.items[item.kind][item.name if item.kind == CLASS else item.full_name] = item
             if item.kind == SLICE:
                 service = f"{item.namespace}/{item.labels.get('kubernetes.io/service-name')}"
                 self.slices.setdefault(service, []).append(item)
@@ -162,7 +158,7 @@ def urls_of(each: ObjectView, addresses: Sequence[str], around: Surroundings) ->
     elif made.kind == LISTENERSET:
         places += ((SCHEMES["HTTPS"], host, "") for host in made.hosts)
     for parent in made.spec.parent_refs or ():
-        listeners = mappings(at(around.items.get((GATEWAY, gateway_of(each.item, parent))), "spec", "listeners"))
+        listeners = mappings(at(around.items[GATEWAY].get(gateway_of(each.item, parent)), "spec", "listeners"))
         protocols = {one["protocol"] for one in listeners if parent.section_name in {None, "", one["name"]}}
         protocols |= {"HTTPS"} if parent.kind == LISTENERSET else set()
         schemes = sorted(SCHEMES.get(protocol, "") for protocol in protocols) or [""]
