@@ -39,11 +39,8 @@ def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), chang
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
-        {
-            "apiVersion": VERSIONS[item.kind],
-            "kind": item.kind,
-            "metadata": {"namespace": item.namespace, "name": item.name},
-        }
+        {"apiVersion": VERSIONS[item.kind], "kind": item.kind}
+        | {"metadata": {"namespace": item.namespace, "name": item.name}}
         for item in items
     ]
     command = ("kubectl", verb, "--filename=-", *options, *(["--", *changes] if changes else []))

@@ -165,9 +165,9 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
             item = Item(value, file, namespace, document, path)
             if _is_of_another_api(item):
                 continue
-            if wrong := _wrong_with(item):
-                found.unreadable.append(wrong)
-            else:
+            wrong = [*_wrong_with(item)] if item.kind in VERSIONS else []
+            found.unreadable.extend(wrong)
+            if not wrong:
                 found.items.append(item)
     return found
 
@@ -178,32 +178,24 @@ def _is_of_another_api(item: Item) -> bool:
     return item.version.rpartition("/")[0] not in {right.rpartition("/")[0], "extensions"}
 
 
-def _wrong_with(item: Item) -> Message | None:
-    """Return why an object of one of VERSIONS isn't read, None if it is: its version, or what names it in commands."""
-    right = VERSIONS.get(item.kind, item.version)
+def _wrong_with(item: Item) -> Iterator[Message]:
+    """Yield why an object of one of VERSIONS isn't read: its version, or what names it in commands."""
+    metadata, right, begin = item.metadata, VERSIONS[item.kind], f"is no valid {item.kind}: metadata"
     if item.version != right:
-        return about(item, f"has the version {quoted(item.version)}, which isn't read; {right} is")
-    for end, *path in _wrong_names(item) if item.kind in VERSIONS else ():
-        return about(item, f"is no valid {item.kind}: metadata{end}", "metadata", *path)
-    return None
-
-
-def _wrong_names(item: Item) -> Iterator[tuple[str, ...]]:
-    """Yield the end of a sentence about the metadata of an object, and the path of the field there."""
-    metadata = item.metadata
+        yield about(item, f"has the version {quoted(item.version)}, which isn't read; {right} is")
     if not metadata.get("name"):
-        yield (".name is missing",)
+        yield about(item, f"{begin}.name is missing", "metadata")
     checks = {"name": wrong_name, "namespace": wrong_name, "uid": _wrong_id, "resourceVersion": _wrong_id}
     for key, check in checks.items():
         text = metadata.get(key) or (item.namespace if key == "namespace" else "")
         if not isinstance(text, str):
-            yield f".{key}: must be text: put it in quotes", key
+            yield about(item, f"{begin}.{key}: must be text: put it in quotes", "metadata", key)
         elif text and (end := check(text)):
-            yield f".{key}: {quoted(text)} {end}", key
+            yield about(item, f"{begin}.{key}: {quoted(text)} {end}", "metadata", key)
     annotations = metadata.get("annotations")
     for key in annotations if isinstance(annotations, dict) else ():
         if end := wrong_annotation_key(key.lower()):
-            yield f".annotations: {quoted(key)} {end}", "annotations", key
+            yield about(item, f"{begin}.annotations: {quoted(key)} {end}", "metadata", "annotations", key)
 
 
 def _wrong_id(text: str) -> str:

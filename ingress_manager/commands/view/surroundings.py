@@ -115,11 +115,9 @@ def attached_to(each: ObjectView, kind: str) -> list[str]:
 def is_taken(each: ObjectView) -> bool:
     """Return whether all that an object attaches to has taken it; only ListenerSets are said to be programmed."""
     words = {*BY_CAUSE} if each.kind == LISTENERSET else {*BY_CAUSE} - {"Programmed"}
-    for parent in each.typed.parents:
-        said = {(one.type, one.status) for one in said_of(each.item, parent) if one.type in words}
-        if said != {(word, "True") for word in words}:
-            return False
-    return True
+    found = (said_of(each.item, parent) for parent in each.typed.parents)
+    by_parent = ({(one.type, one.status) for one in said if one.type in words} for said in found)
+    return all(said == {(word, "True") for word in words} for said in by_parent)
 
 
 def said_of(item: Item, parent: ParentRef) -> list[Said]:
