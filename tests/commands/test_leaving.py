@@ -36,12 +36,12 @@ def test_the_table_has_every_annotation_of_ingress_nginx_and_says_what_differs_a
 @pytest.mark.parametrize("title", [title for title, row in ESTATE.items() if not row.unknowable])
 def test_the_worst_that_is_said_of_an_ingress_is_what_it_is_answered(title: str) -> None:
     found = judge(*stated(ingress(title)), STANDS)
-    assert next(each.gateway for each in found) in ESTATE[title].words, found
+    assert next(each.row.gateway for each in found) in ESTATE[title].words, found
 
 
 def test_what_only_other_ingresses_show_is_not_said_without_them() -> None:
     found = judge(*stated(ingress("an Exact path of the host")))
-    assert {each.gateway for each in found} == {AtGateway.ALIKE}
+    assert {each.row.gateway for each in found} == {AtGateway.ALIKE}
 
 
 def plain(
@@ -66,7 +66,7 @@ def judged(annotation: str, value: str) -> Judged:
 
 def test_another_may_answer_if_its_rule_is_as_long() -> None:
     every, one = stated(plain("every", host="*", path="Prefix /status")), stated(plain("one"))
-    [[route, other, by]] = answered_by_others(*one, [one, every])
+    [[route, other, by]] = answered_by_others(one, [one, every], set())
     assert (len(route.rule()), other, by) == (43, "Prefix /status", every[0])
 
 
@@ -75,8 +75,8 @@ def test_a_path_is_a_regular_expression_if_any_ingress_of_its_host_asks_for_it()
     here = stated(plain("regex", {"use-regex": "true"}))
     elsewhere = stated(plain("regex", {"use-regex": "true"}, host="b.example.com"))
     internal = stated(plain("internal", {"use-regex": "true"}, of_class="internal"))
-    assert {each.gateway for one in both for each in judge(*one, [here])} <= {AtGateway.ALIKE}
-    assert [each.do for one in both for each in judge(*one, [elsewhere, internal])] == ["Make it Prefix.", ""]
+    assert {each.row.gateway for one in both for each in judge(*one, [here])} <= {AtGateway.ALIKE}
+    assert [each.row.do for one in both for each in judge(*one, [elsewhere, internal])] == ["Make it Prefix.", ""]
 
 
 def test_beside_an_ingress_are_all_that_may_answer_for_one_of_its_hosts() -> None:
@@ -104,14 +104,14 @@ def test_how_httproutes_say_it() -> None:
         ("auth-type", "basic"): AsHttpRoute.NO,
         ("auth-type", ""): AsHttpRoute.SAME,
     }
-    assert {stands: judged(*stands).httproutes for stands in said} == said
+    assert {stands: judged(*stands).row.httproutes for stands in said} == said
     for path in ("/", "/shop", "/v[0-9]+"):
         [found] = judge(*stated(plain(path=f"ImplementationSpecific {path}")))
-        assert found.httproutes is AsHttpRoute.NO, path
+        assert found.row.httproutes is AsHttpRoute.NO, path
 
 
 def test_an_annotation_that_nobody_knows_is_open_if_it_seems_to_protect() -> None:
-    assert (judged("auth-new", "x").gateway, judged("new", "x").gateway) == (AtGateway.OPEN, AtGateway.IGNORED)
+    assert (judged("auth-new", "x").row.gateway, judged("new", "x").row.gateway) == (AtGateway.OPEN, AtGateway.IGNORED)
 
 
 def test_traefik_reads_what_is_alike_and_nothing_that_the_table_does_not_have() -> None:

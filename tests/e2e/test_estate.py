@@ -184,12 +184,12 @@ def test_the_gateway_answers_what_the_estate_says(estate: Estate, title: str) ->
 @pytest.mark.parametrize("title", [title for title in ESTATE if ESTATE[title].ingress_class == "nginx"])
 def test_what_would_be_open_is_denied_unless_it_stood_before(estate: Estate, title: str) -> None:
     stands = estate.ingresses[title]
-    opened = [each for each in judge(*stated(stands)) if each.gateway is AtGateway.OPEN]
+    opened = [each for each in judge(*stated(stands)) if each.row.gateway is AtGateway.OPEN]
     told = estate.denied(title)
-    assert any(f"{each.key} would be" in told and each.but in told for each in opened) == bool(told) == bool(opened)
+    assert any(f"{each.key} would be" in told and each.row.but in told for each in opened) == bool(told) == bool(opened)
     assert estate.change_denied(title, labels={"from": "before"}) == ""
     # Of a rule without a host, the annotation alone isn't open.
-    opened = [each for each in opened if each.but != FIELDS["certificate-of-every-host"].but]
+    opened = [each for each in opened if each.row.but != FIELDS["certificate-of-every-host"].but]
     assert bool(estate.change_denied("plain", annotations=stands["metadata"]["annotations"])) == bool(opened)
 
 

@@ -21,10 +21,9 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.drift import merged
 from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.look import View
-from ingress_manager.commands.view.objects import ObjectView, as_object
+from ingress_manager.commands.view.objects import as_object
 from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.errors import Refused
-from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
@@ -181,10 +180,8 @@ def with_reason(finding: Finding, reports: Mapping[str, Report] | None) -> Findi
 def preview(view: View, policy: Policy) -> list[Finding]:
     """Return what the settings `policy`, by which the view is decided, would do once nothing is paused."""
     done = audit_of(view, policy.without_pause(), Surroundings(), OF_KIND)
-    found = [
-        *_removed(view),
-        *(_effect(view, each) for each in done if each.kind == "refused" or is_unexplained(each)),
-    ]
+    changed = (_effect(view, each) for each in done if each.kind == "refused" or is_unexplained(each))
+    found = [*_removed(view), *changed]
     found.sort(key=lambda each: EFFECTS.index(each.kind))
     return [each._replace(severity=Severity.ERROR if each.kind in TAKING else Severity.HINT) for each in found]
 
@@ -222,12 +219,9 @@ def _lost(view: View, item: Item) -> list[str]:
     """Return the hosts and paths that an object would no longer answer, or not in the same class or Gateway."""
     each = view.objects[item.object["kind"], item.full_name]
     service = view.owner_of(each)
-    then = {*claims_of(_changed(each, service.desired[each.key]))} if service else set()
-    return list(dict.fromkeys(str(claim) for claim in claims_of(each) if service and claim not in then))
-
-
-def _changed(observed: ObjectView, desired: Object) -> ObjectView:
-    """Return an object as Metacontroller would make it."""
-    then = merged(observed.item, desired)
-    metadata = {**observed.item.metadata, **then["metadata"]}
-    return as_object(Item({**observed.item.object, "metadata": metadata, "spec": then["spec"]}))
+    if service is None:
+        return []
+    then = merged(item, service.desired[each.key])
+    metadata = {**item.metadata, **then["metadata"]}
+    kept = {*claims_of(as_object(Item({**item.object, "metadata": metadata, "spec": then["spec"]})))}
+    return list(dict.fromkeys(str(claim) for claim in claims_of(each) if claim not in kept))

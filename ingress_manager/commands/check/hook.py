@@ -15,7 +15,7 @@ from ingress_manager.commands.printing import Message
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.manifests import INGRESS, Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
-from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read, end_of, wrong_with
+from ingress_manager.commands.view.certificates import NOT_INSTALLED, TIME, can_be_read, first_in, wrong_with
 from ingress_manager.commands.view.events import OF_SERVICES, report_of
 from ingress_manager.commands.view.surroundings import LONG_AGO, time_of
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
@@ -131,5 +131,5 @@ def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Itera
         yield wrong(f"there is no certificate (tls.crt) in {secret}, or no such Secret", f"Make it: {SAY}")
     elif why := wrong_with(crt, [host], cluster.now):
         yield wrong(f"{secret}: {why}", f"Make another one: {SAY}")
-    elif end_of(crt) - cluster.now < SOON:
-        yield warning(f"the certificate in {secret} ends at {end_of(crt):%Y-%m-%dT%H:%M:%SZ}", f"Renew it: {SAY}")
+    elif (end := first_in(crt).not_valid_after_utc) - cluster.now < SOON:
+        yield warning(f"the certificate in {secret} ends at {end:{TIME}}", f"Renew it: {SAY}")

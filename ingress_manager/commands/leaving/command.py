@@ -29,17 +29,17 @@ class Left(NamedTuple):
     @property
     def differing(self) -> list[Judged]:
         """Return what of it the gateway answers otherwise than ingress-nginx does."""
-        return [each for each in self.judged if each.gateway not in {AtGateway.IGNORED, AtGateway.ALIKE}]
+        return [each for each in self.judged if each.row.gateway not in {AtGateway.IGNORED, AtGateway.ALIKE}]
 
     @property
     def gateway(self) -> AtGateway:
         """Return what the gateway makes of it: the worst of all that it says."""
-        return next((each.gateway for each in self.differing), AtGateway.ALIKE)
+        return next((each.row.gateway for each in self.differing), AtGateway.ALIKE)
 
     @property
     def httproutes(self) -> AsHttpRoute:
         """Return how HTTPRoutes say it: the worst of all that it says."""
-        return min((each.httproutes for each in self.judged), key=[*AsHttpRoute].index, default=AsHttpRoute.SAME)
+        return min((each.row.httproutes for each in self.judged), key=[*AsHttpRoute].index, default=AsHttpRoute.SAME)
 
 
 @click.command(short_help="Tell what becomes of each Ingress without ingress-nginx.")
@@ -112,7 +112,7 @@ def _remedies(left: Sequence[Left], columns: int) -> Iterator[str]:
     found: dict[tuple[AtGateway, str, str], list[tuple[str, str]]] = {}
     for ingress in left:
         for each in ingress.differing:
-            told = each.gateway, _called(each), f"{each.but} {each.do}".strip()
+            told = each.row.gateway, _called(each), f"{each.row.but} {each.row.do}".strip()
             found.setdefault(told, []).append((each.value, ingress.item.full_name))
     for (gateway, name, sentence), of in sorted(found.items(), key=lambda each: [*AtGateway].index(each[0][0])):
         values = [quoted(value) for value in dict.fromkeys(value for value, _ in of) if value]
@@ -129,7 +129,7 @@ def _as_httproutes(left: Sequence[Left], columns: int) -> Iterator[str]:
     for how in (AsHttpRoute.NO, AsHttpRoute.FILTER, AsHttpRoute.PROFILE):
         found: dict[str, list[str]] = {}
         for ingress in left:
-            for name in dict.fromkeys(_called(each) for each in ingress.judged if each.httproutes is how):
+            for name in dict.fromkeys(_called(each) for each in ingress.judged if each.row.httproutes is how):
                 found.setdefault(name, []).append(ingress.item.full_name)
         yield from [f"\nAs HTTPRoutes, {how}:"] if found else []
         for name, of in found.items():
@@ -147,9 +147,10 @@ def _wrapped(text: str, columns: int, indent: str = "  ") -> list[str]:
 def _as_json(left: Left) -> dict[str, Any]:
     item = left.item
     place = {"file": item.file, "line": item.line()} if item.file else {}
-    said = {
-        "gateway": left.gateway,
-        "httproutes": left.httproutes,
-        "annotations": [each._asdict() for each in left.judged],
-    }
+    told = ("gateway", "httproutes", "but", "do")
+    annotations = [
+        {"key": each.key, "value": each.value, **{name: getattr(each.row, name) for name in told}}
+        for each in left.judged
+    ]
+    said = {"gateway": left.gateway, "httproutes": left.httproutes, "annotations": annotations}
     return {"namespace": item.namespace, "name": item.name, **said, **place}

@@ -73,10 +73,7 @@ class Judged(NamedTuple):
     key: str
     """The annotation, or a field."""
     value: str
-    gateway: AtGateway
-    httproutes: AsHttpRoute
-    but: str
-    do: str
+    row: Row
 
 
 _DATA = yaml.safe_load(Path(__file__).with_name("ingress-nginx.yaml").read_text(encoding="utf-8"))
@@ -91,15 +88,14 @@ def judge(item: Item, spec: IngressSpec, beside: Iterable[Stated] = ()) -> list[
     """
     others = [each for each in beside if each[0].full_name != item.full_name]
     of_nginx = [(item, spec), *(each for each in others if class_of(*each) == CLASS)]
-    found = [*judged_annotations(item, spec), *judged_fields(item, spec, hosts_by_regex(of_nginx))]
-    found += judged_beside(item, spec, others, of_nginx)
+    by_regex = hosts_by_regex(of_nginx)
+    found = [*judged_annotations(item, spec), *judged_fields(item, spec, by_regex), *judged_beside(item, spec, others)]
+    for route, other, by in answered_by_others((item, spec), of_nginx, by_regex):
+        row = FIELDS["another-answers" if protection_of(item) <= protection_of(by) else "another-answers-unprotected"]
+        what = f"{route.path_type} {route.host}{route.path}"
+        found.append(Judged(what, f"answered by {by.full_name} as {other}", row))
     rank = [*AtGateway, *AsHttpRoute].index
-    return sorted(found, key=lambda each: (rank(each.gateway), rank(each.httproutes), each.key, each.value))
-
-
-def judged(key: str, value: str, row: Row) -> Judged:
-    """Return what a row says of something."""
-    return Judged(key, value, row.gateway, row.httproutes, row.but, row.do)
+    return sorted(found, key=lambda each: (rank(each.row.gateway), rank(each.row.httproutes), each.key, each.value))
 
 
 def judged_annotations(item: Item, spec: IngressSpec) -> Iterator[Judged]:
@@ -120,7 +116,7 @@ def judged_annotations(item: Item, spec: IngressSpec) -> Iterator[Judged]:
         only_tunes = not (protects(key) or changes(key))
         if only_tunes or asks_for_nothing or is_said(key, value, tls=bool(spec.tls), at_root=paths <= {"/"}):
             row = msgspec.structs.replace(row, httproutes=AsHttpRoute.SAME)
-        yield judged(key, value, row)
+        yield Judged(key, value, row)
 
 
 def judged_fields(item: Item, spec: IngressSpec, by_regex: Set[str]) -> Iterator[Judged]:
@@ -129,29 +125,26 @@ def judged_fields(item: Item, spec: IngressSpec, by_regex: Set[str]) -> Iterator
     for host, path in spec.paths():
         is_plain = re.fullmatch(r"(/[\w.\-/]*)?", path.path, re.ASCII) is not None
         if path.path_type != "ImplementationSpecific" and not is_plain:
-            yield judged("spec.rules[].http.paths[].path", path.path, FIELDS["regular-expression"])
+            yield Judged("spec.rules[].http.paths[].path", path.path, FIELDS["regular-expression"])
         elif path.path_type == "ImplementationSpecific":
             row = FIELDS["implementation-specific" if is_plain else "implementation-specific-pattern"]
             row = Row(AtGateway.ALIKE) if host in by_regex or not path.path.strip("/") else row
-            yield judged("spec.rules[].http.paths[].pathType", path.path, row)
+            yield Judged("spec.rules[].http.paths[].pathType", path.path, row)
     every = said.get("cors-allow-origin", "*").strip() == "*"
     if said.get("enable-cors", "").lower() == "true" and every and said.get("cors-allow-credentials", "") != "false":
-        yield judged(f"{NGINX}enable-cors", "true", FIELDS["every-origin"])
+        yield Judged(f"{NGINX}enable-cors", "true", FIELDS["every-origin"])
     if said.get("auth-tls-secret") and ("" in hosts_of(spec) or spec.default_backend):
-        yield judged(f"{NGINX}auth-tls-secret", said["auth-tls-secret"], FIELDS["certificate-of-every-host"])
+        yield Judged(f"{NGINX}auth-tls-secret", said["auth-tls-secret"], FIELDS["certificate-of-every-host"])
 
 
-def judged_beside(item: Item, spec: IngressSpec, beside: list[Stated], of_nginx: list[Stated]) -> Iterator[Judged]:
-    """Yield what other Ingresses of its hosts make of an Ingress."""
-    for route, other, by in answered_by_others(item, spec, of_nginx):
-        row = FIELDS["another-answers" if protection_of(item) <= protection_of(by) else "another-answers-unprotected"]
-        yield judged(f"{route.path_type} {route.host}{route.path}", f"answered by {by.full_name} as {other}", row)
+def judged_beside(item: Item, spec: IngressSpec, beside: Iterable[Stated]) -> Iterator[Judged]:
+    """Yield what other Ingresses of its hosts make of the annotations of an Ingress."""
     for other_item, other_spec in (each for each in beside if not hosts_of(spec).isdisjoint(hosts_of(each[1]))):
         by_class = class_of(other_item, other_spec)
         if by_class == OWN_CLASS and f"{NGINX}auth-tls-secret" in item.annotations:
-            yield judged(f"{NGINX}auth-tls-secret", other_item.full_name, FIELDS["certificate-of-two-classes"])
+            yield Judged(f"{NGINX}auth-tls-secret", other_item.full_name, FIELDS["certificate-of-two-classes"])
         if by_class == CLASS and other_item.annotations.get(f"{NGINX}server-snippet"):
-            yield judged(f"{NGINX}server-snippet", other_item.full_name, FIELDS["snippet-of-the-host"])
+            yield Judged(f"{NGINX}server-snippet", other_item.full_name, FIELDS["snippet-of-the-host"])
 
 
 def protection_of(item: Item) -> set[tuple[str, str]]:

@@ -74,10 +74,10 @@ def routes_of(spec: IngressSpec, by_regex: Set[str]) -> list[Route]:
     return [Route(host, its.path or "/", its.path_type, its.backend, host in by_regex) for host, its in spec.paths()]
 
 
-def answered_by_others(item: Item, spec: IngressSpec, of_class: Sequence[Stated]) -> Iterator[tuple[Route, str, Item]]:
-    """Yield each route of an Ingress of a class of whose requests another answers some, that, and its Ingress."""
-    by_regex = hosts_by_regex(of_class)
-    others = [(route, each) for each, its in of_class for route in routes_of(its, by_regex)]
+def answered_by_others(one: Stated, among: Sequence[Stated], by_regex: Set[str]) -> Iterator[tuple[Route, str, Item]]:
+    """Yield each route of an Ingress of whose requests another of its class answers some, that, and its Ingress."""
+    item, spec = one
+    others = [(route, each) for each, its in among for route in routes_of(its, by_regex)]
     for route in routes_of(spec, by_regex):
         for other, by in others:
             # A request that both match: for the path of either.

@@ -34,7 +34,7 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
     `crt` is in base64, as a Secret has it; the first certificate in it is the one that a server shows.
     """
     try:
-        certificate = _first_in(crt)
+        certificate = first_in(crt)
     except ValueError:
         return "its tls.crt holds no certificate"
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
@@ -52,10 +52,6 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
     return ""
 
 
-def end_of(crt: str) -> datetime:
-    """Return when a certificate ends. Raises ValueError when there is none."""
-    return _first_in(crt).not_valid_after_utc
-
-
-def _first_in(crt: str) -> "x509.Certificate":
+def first_in(crt: str) -> "x509.Certificate":
+    """Return the first certificate in a Secret's tls.crt. Raises ValueError when there is none."""
     return x509.load_pem_x509_certificates(b64decode(crt, validate=True))[0]
