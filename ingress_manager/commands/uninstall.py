@@ -13,9 +13,9 @@ from ingress_manager.commands.plans.steps import disowning, each_of
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
 from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, Source, with_source
-from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, named_by
+from ingress_manager.commands.reading.settings import CONTROLLER, DEFAULT, RESOURCE, named_by
 from ingress_manager.commands.release import taken_off
-from ingress_manager.commands.view.managed import CONTROLLER, controller_of, is_managed
+from ingress_manager.commands.view.managed import controller_of, is_managed
 from ingress_manager.core.annotations import by_entrance
 
 CONTROLLERS = (RESOURCE, "compositecontrollers.metacontroller.k8s.io")

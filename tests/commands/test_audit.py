@@ -22,11 +22,11 @@ from ingress_manager.commands.audit.command import NOT_IN_FILES, printed
 from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, Item
+from ingress_manager.commands.reading.settings import CONTROLLER
 from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.view import certificates
 from ingress_manager.commands.view.drift import differences, merge
 from ingress_manager.commands.view.look import SETTINGS, View, look
-from ingress_manager.commands.view.managed import CONTROLLER
 from ingress_manager.commands.view.surroundings import RESOURCES, Surroundings
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy

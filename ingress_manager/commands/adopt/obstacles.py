@@ -9,7 +9,8 @@ from ingress_manager.commands.adopt.asked import CANARY, Asked
 from ingress_manager.commands.adopt.changes import ISSUERS
 from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.managed import CONTROLLER, owners
+from ingress_manager.commands.reading.settings import CONTROLLER
+from ingress_manager.commands.view.managed import owners
 from ingress_manager.commands.view.objects import (
     IngressSpec,
     certificates_of,

@@ -45,19 +45,19 @@ Claimant = tuple[ObjectView, Claim]
 
 
 def claims_of(each: ObjectView) -> Iterator[Claim]:
-    parents, stated = each.typed.parents, at(each.item, "spec")
-    if isinstance(each.typed, Ingress):
-        of_class = (INGRESS, class_of(each.item, each.typed.spec))
-        yield from (Claim(of_class, ("", ""), *place) for place in places_of(each.typed.spec))
+    typed, stated = each.typed, at(each.item, "spec")
+    if isinstance(typed, Ingress):
+        of_class = (INGRESS, class_of(each.item, typed.spec))
+        yield from (Claim(of_class, ("", ""), *place) for place in places_of(typed.spec))
     elif each.kind == LISTENERSET:
-        for parent, one in product(parents, mappings(stated.get("listeners"))):
+        for parent, one in product(typed.parents, mappings(stated.get("listeners"))):
             server, listener = (LISTENERSET, gateway_of(each.item, parent)), ("", str(one.get("port") or 0))
             yield Claim(server, listener, one.get("hostname") or "", "", is_exact=False)
     else:
-        for parent, ref in zip(parents, mappings(stated.get("parentRefs")), strict=True):
+        for parent, ref in zip(typed.spec.parent_refs or (), mappings(stated.get("parentRefs")), strict=True):
             server = (parent.kind or GATEWAY, gateway_of(each.item, parent))
             listener = (parent.section_name or "", str(ref.get("port") or ""))
-            for host, (path, path_type) in product(each.typed.hosts, _paths_alone(stated)):
+            for host, (path, path_type) in product(typed.hosts, _paths_alone(stated)):
                 if path_type == "Exact":
                     yield Claim(server, listener, host, path, is_exact=True)
                 elif path_type == "PathPrefix":

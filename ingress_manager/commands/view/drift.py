@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.managed import CONTROLLER
+from ingress_manager.commands.reading.settings import CONTROLLER
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.text import quoted
 
