@@ -12,8 +12,6 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from ingress_manager.commands.adopt.around import Around, asked_beside
 from ingress_manager.commands.adopt.asked import Asked, asked_for
 from ingress_manager.commands.adopt.obstacles import obstacles, why_not, why_not_replaced
@@ -22,7 +20,7 @@ from ingress_manager.commands.plans.plan import PAUSE, Plan, Seen, Step
 from ingress_manager.commands.plans.steps import annotating, kubectl, patch, remains, touch
 from ingress_manager.commands.reading.manifests import Item, about, at
 from ingress_manager.commands.view.managed import is_made_for, patch_to_own
-from ingress_manager.commands.view.objects import as_spec, backends_in, part
+from ingress_manager.commands.view.objects import as_spec, part
 from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, read_entrances
 from ingress_manager.core.policy import Policy
 
@@ -80,10 +78,9 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     service = around.services.get(label) if not entrance or is_entrance_name(entrance) else None
     if service and is_made_for(item, service):
         return Adoption(item, title, notes=[f"{title}: is ingress-manager's already"])
-    stated = as_spec(item)
-    spec = msgspec.structs.replace(stated, default_backend=None)
-    names = [*dict.fromkeys(each.service.name for each in backends_in(spec) if each.service)]
-    wrong = [*obstacles(item, service, stated, around)]
+    spec = as_spec(item)
+    names = [*dict.fromkeys(path.backend.service.name for _, path in spec.paths() if path.backend.service)]
+    wrong = [*obstacles(item, service, spec, around)]
     if not (names or wrong):
         wrong.append("spec.rules: no path leads to a Service")
     parts = list[Asked]()

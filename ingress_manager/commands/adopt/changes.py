@@ -4,10 +4,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.objects import IngressPath, IngressSpec, certificate_of, covers, secret_called
+from ingress_manager.commands.view.objects import IngressPath, IngressSpec, as_spec, certificate_of, covers
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import Object, Service
@@ -42,7 +40,7 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
 
     `item` is the one that is observed. Those of its annotations and labels that `desired` lacks stay as they are.
     """
-    spec = msgspec.convert(desired["spec"], IngressSpec)
+    spec = as_spec(Item(desired))
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
         before = f"{quoted(old)} by the annotation {OLD_CLASS}" if old else _text(observed.ingress_class_name)
@@ -94,7 +92,7 @@ def _text(value: str | None) -> str:
 
 
 def _tls(spec: IngressSpec) -> str:
-    shown = (f"{', '.join(each.hosts or ['*'])} with {secret_called(each.secret_name)}" for each in spec.tls or ())
+    shown = (f"{', '.join(each.hosts or ['*'])} with {each}" for each in spec.tls or ())
     return " and ".join(shown) or "nothing"
 
 

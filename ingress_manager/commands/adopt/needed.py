@@ -10,7 +10,8 @@ import msgspec
 
 from ingress_manager.commands.adopt.adoption import Adoption, Need
 from ingress_manager.commands.adopt.asked import BOOKKEEPING, CANARY
-from ingress_manager.commands.view.objects import IngressSpec
+from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.view.objects import as_spec
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
@@ -56,7 +57,7 @@ def needs_of(adoption: Adoption, here: NamespacePolicy) -> Iterator[Need]:
     What protects has to be copied. What else an Ingress has only needs to be where a new one takes its place.
     """
     for each in (made for part in adoption.parts for made in part.ingresses):
-        stated, spec = each["metadata"].get("annotations", {}), msgspec.convert(each["spec"], IngressSpec)
+        stated, spec = each["metadata"].get("annotations", {}), as_spec(Item(each))
         hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
         yield from (("hosts", host) for host in hosts if not here.allows_host(host))
         if not here.allows_class(spec.ingress_class_name):

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from ingress_manager.commands.adopt.around import Around
 from ingress_manager.commands.adopt.asked import CANARY, Asked
 from ingress_manager.commands.adopt.changes import ISSUERS
@@ -13,10 +11,10 @@ from ingress_manager.commands.reading.settings import CONTROLLER
 from ingress_manager.commands.view.managed import owners
 from ingress_manager.commands.view.objects import (
     IngressSpec,
+    as_spec,
     certificates_of,
     class_of,
     places_of,
-    secret_called,
 )
 from ingress_manager.core.annotations import PROFILE, begin_of
 from ingress_manager.core.decide import refusal_of
@@ -57,7 +55,7 @@ def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Aroun
 def why_not(asked: Asked, around: Around) -> Iterator[str]:
     """Yield why an Ingress, or its part, can't be what a Service asks for."""
     name, here = asked.service.name, asked.here
-    certificates = [secret_called(each.secret_name) for each in certificates_of(asked.spec)]
+    certificates = [*map(str, certificates_of(asked.spec))]
     if here.gateway_of_httproutes or not here.makes_ingresses:
         yield (
             f"the settings would not give Service {name} an Ingress alone: adopt with outputs [ingress] first (by a "
@@ -97,7 +95,7 @@ def why_not_beside(asked: Asked, around: Around) -> Iterator[str]:
     item = asked.item
     if not around.ingresses.get(asked.full_name, True):
         yield f"Service {asked.service.name} would ask for Ingress {asked.full_name}, which is there: adopt that first"
-    spec = msgspec.convert(asked.ingress["spec"], IngressSpec)
+    spec = as_spec(Item(asked.ingress))
     own_class = class_of(item, spec)
     for place in dict.fromkeys(places_of(spec)):
         for other, its_class in around.claims.get(place, ()):

@@ -55,6 +55,10 @@ class IngressRule(kubernetes.Rule, frozen=True):
 class IngressTls(kubernetes.Tls, rename="camel", frozen=True):
     secret_name: str | None = None
 
+    def __str__(self) -> str:
+        """Return what a person calls the source of the certificate."""
+        return f"Secret {self.secret_name}" if self.secret_name else "the controller's certificate"
+
 
 class IngressSpec(kubernetes.Spec, frozen=True):
     default_backend: Backend | None = None
@@ -161,7 +165,8 @@ def deletion_of(item: Item) -> str:
 def backends_of(each: ObjectView) -> list[tuple[str, str]]:
     """Return the kind and the name of what an object leads to, each once; a ListenerSet to nothing by itself."""
     if isinstance(each.typed, Ingress):
-        backends = backends_in(each.typed.spec)
+        spec = each.typed.spec
+        backends = [path.backend for _, path in spec.paths()] + ([spec.default_backend] if spec.default_backend else [])
         refs = [{"name": backend.service.name} if backend.service else backend.resource or {} for backend in backends]
     else:
         rules = mappings(at(each.item, "spec", "rules"))
@@ -181,13 +186,6 @@ def secrets_of(each: ObjectView) -> Iterator[tuple[str, Sequence[str]]]:
 
 Place = tuple[str, str, bool]
 """A host, empty for every one, a path, and whether it is exact."""
-
-
-def backends_in(spec: IngressSpec) -> Iterator[Backend]:
-    """Yield what the paths, and then the default backend, lead to."""
-    yield from (path.backend for _, path in spec.paths())
-    if spec.default_backend:
-        yield spec.default_backend
 
 
 def places_of(spec: IngressSpec) -> Iterator[Place]:
@@ -219,11 +217,6 @@ def certificates_of(spec: IngressSpec) -> list[IngressTls]:
     """Return the entries by which the hosts of the rules have their certificates, without hosts, each once."""
     found = (certificate_of(rule.host, spec) for rule in spec.rules or ())
     return list(dict.fromkeys(filter(None, found)))
-
-
-def secret_called(name: str | None) -> str:
-    """Return what a person calls the source of a certificate."""
-    return f"Secret {name}" if name else "the controller's certificate"
 
 
 def covers(host: str, hosts: Collection[str]) -> bool:
