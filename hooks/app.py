@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from threading import BoundedSemaphore
 
 import gevent
-import msgspec
 from flask import Flask, Response, request
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge, RequestTimeout
@@ -76,8 +75,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
             metrics.count_refusal(answer.refused)
         return answer
 
-    settings = msgspec.to_builtins(policy)
-    log().info("started", version=__version__, settings=settings, settings_sha256=settings_file.sha256)
+    log().info("started", version=__version__, settings_sha256=settings_file.sha256)
     if policy.limits.hosts == ANY:
         log().warning("unlimited hosts", sentence=UNLIMITED_HOSTS)
     return make_app("/sync", reply, metrics)

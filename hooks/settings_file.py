@@ -23,7 +23,7 @@ def from_environment() -> SettingsFile:
     Raises SettingsError.
     """
     path = os.environ.get(FILE_VARIABLE)
-    return load(Path(path)) if path else SettingsFile(Policy().whole, hashlib.sha256().hexdigest())
+    return load(Path(path)) if path else SettingsFile(Policy(), hashlib.sha256().hexdigest())
 
 
 def load(path: Path) -> SettingsFile:

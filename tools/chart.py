@@ -71,7 +71,9 @@ def values_schema() -> str:
     root = schema_of((), stated, {(): "The values of the chart."} | comments())
     # Of a chart that another one depends on, `global` and the condition `enabled` are among the values.
     root["properties"] = {"global": {"type": "object"}, "enabled": {"type": "boolean"}} | root["properties"]
-    root["$defs"] = types_of_settings(policy.Policy)
+    root["$defs"] = {**types_of_settings(policy.Policy), **types_of_settings(policy.Profile)}
+    for field in (field for each in root["$defs"].values() for field in each["properties"].values()):
+        field.pop("default", None)  # what a namespace leaves out is as in general
     return written({"$schema": "http://json-schema.org/draft-07/schema#", **root}) + "\n"
 
 

@@ -23,8 +23,6 @@ from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.policy import (
-    BUILT_IN_DEFAULTS,
-    BUILT_IN_LIMITS,
     Defaults,
     Limits,
     Policy,
@@ -67,7 +65,7 @@ def fields(
         else:
             # As one would write it in the settings file.
             value = yaml.safe_dump(facts.get("default"), default_flow_style=True).removesuffix("...\n").strip()
-            shown = "" if "$ref" in described or "default" not in facts else f"`{value}`"
+            shown = "" if "$ref" in described or "default" not in facts or name == "Profile" else f"`{value}`"
         named = [each.get("$ref", "").rpartition("/")[2] for each in (described, *described.get("anyOf", ()))]
         shown_inside = SHOWN_INSIDE.intersection(named)
         if shown or not shown_inside:
@@ -139,8 +137,8 @@ def listed(texts: Iterable[str]) -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "annotations": lambda: listed(f"`{key}` ({each.default}): {each.meaning}" for key, each in TABLE.items()),
     "settings": lambda: settings(Policy, left_out=("defaults", "limits", "profiles", "namespaces")),
-    "defaults": lambda: settings(Defaults, BUILT_IN_DEFAULTS),
-    "limits": lambda: settings(Limits, BUILT_IN_LIMITS),
+    "defaults": lambda: settings(Defaults),
+    "limits": lambda: settings(Limits),
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
     "copied": copied,
     "refusals": lambda: described(REASONS.items()),

@@ -39,7 +39,7 @@ class Basis(msgspec.Struct, frozen=True):
         """
         if self.stated.tls is not None:
             return self.stated.tls
-        return self.stated.tls_secret is not None or self.policy.tls_enabled
+        return self.stated.tls_secret is not None or self.policy.tls.enabled
 
     @property
     def secret(self) -> str | None:

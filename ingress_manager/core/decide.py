@@ -96,7 +96,7 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
     was changed; only `resync_after` depends on it.
     """
     stated, there = read_entrances(service.metadata.annotations or {}), observed.all()
-    if policy.paused_in(service.metadata.namespace) and (stated or there):
+    if policy.entry_of(service.metadata.namespace).paused and (stated or there):
         return Refused([Problem("ingress-manager is paused by its settings", Reason.PAUSED)])
     if not stated:
         return Desired()

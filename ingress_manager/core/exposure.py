@@ -50,7 +50,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
         return None
     check_ignored(basis)
     ingress_class = choose_class(basis)
-    copied = copy(service.metadata.annotations or {}, policy.copy_annotations, policy.added_with_tls, problems)
+    copied = copy(service.metadata.annotations or {}, policy.limits.copy_annotations, policy.added_with_tls, problems)
     added = policy.added_with_tls if basis.tls else policy.annotations
     annotations, left = annotate(basis, for_controllers, copied, added)
     gateway = policy.gateway_of_httproutes
@@ -88,7 +88,7 @@ def has_profile(basis: Basis) -> bool:
     asked, policy = basis.stated.profile, basis.policy
     if asked is None or policy.profile is not None:
         return not basis.has_wrong(PROFILE)
-    if policy.profiles == ANY:
+    if policy.limits.profiles == ANY:
         end = f": {quoted(asked)} is not a profile of the settings; {policy.allowed(policy.usable_profiles())}"
         basis.add(PROFILE, end, Reason.UNKNOWN_PROFILE)
     else:  # it isn't told whether others may have it

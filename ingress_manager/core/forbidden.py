@@ -75,13 +75,13 @@ def _beyond_limits(observed: Attachment, annotations: Mapping[str, str], policy:
     for key in annotations.get(COPIED, "").split(", "):  # what was copied, is still there, and may not be
         value, of_settings = annotations.get(key), policy.added_with_tls.get(key)
         if value is not None and value != of_settings:
-            limits = policy.copy_annotations if of_settings is None else {}
+            limits = policy.limits.copy_annotations if of_settings is None else {}
             yield from filter(None, [not_allowed(key, value, limits)])
 
 
 def _outdated(observed: Attachment, annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:
     """Yield what an object has otherwise than the settings give it now."""
-    if PROFILE not in annotations and policy.default_profile is not None and policy.profiles != ANY:
+    if PROFILE not in annotations and policy.default is not None and policy.limits.profiles != ANY:
         usable = listed(policy.usable_profiles())
         sentence = f"it has no profile; allowed in namespace {policy.namespace}: {usable}"
         yield Problem(sentence, Reason.PROFILE_NOT_ALLOWED)

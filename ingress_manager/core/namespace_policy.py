@@ -4,77 +4,52 @@ There is one rule for all of it: what is nearest to the Service holds. That is i
 general settings, then what is built in; each field by itself.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from ingress_manager.core.copying import ANY, Limit
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.policy import HTTPROUTE, INGRESS, NO_NAME, Gateway, Policy, Tls
+from ingress_manager.core.policy import HTTPROUTE, INGRESS, NO_NAME, Gateway, Limits, Policy, Profile, overlaid
 from ingress_manager.core.syntax import EVERY_HOST, LONGEST_LABEL
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
-MOST_REMEMBERED = 1000
-"""Pairs of a namespace and a profile, for which what holds is remembered."""
 
-
-class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
+class NamespacePolicy(Profile, frozen=True, forbid_unknown_fields=False, kw_only=True, dict=True):
     """What holds for a Service in one namespace, with the profile that it has."""
 
     namespace: str
     settings: Policy
     """All settings, whole."""
 
-    # The limits.
-    hosts: Limit
-    """The patterns of the hosts that may be claimed, as the settings have them."""
-    classes: Limit
-    path_types: tuple[str, ...]
-    copy_annotations: Mapping[str, Limit]
-    profiles: Limit
-    accepted_losses: tuple[str, ...]
-
-    # The defaults.
-    default_profile: str | None
+    limits: Limits
+    default: str | None
     """The name of the profile of a Service that asks for none."""
-    host: str
-    """The template of the default host, as `tls_secret` is that of the Secret's name."""
-    ingress_class: str | None
-    tls_enabled: bool
-    tls_secret: str | None
-    tls_redirect: bool
-    """Whether http is answered with a redirect, where there is TLS."""
-    tls_annotations: Mapping[str, str]
-    annotations: Mapping[str, str]
-    """Those that the administrator adds to every Ingress, and to every HTTPRoute those that are read there, too."""
-    labels: Mapping[str, str]
-    outputs: tuple[str, ...]
-    """Which objects are made: some of OUTPUT_NAMES."""
-    gateway: Gateway | None
-    """Stated wherever `outputs` has httproute."""
 
-    # The profile, by which the values above are those that they are.
     profile: str | None
     """The name of the profile that holds; None: none does."""
-    own_annotations: tuple[Mapping[str, str], Mapping[str, str]]
-    """Those that the profile itself states, and those that it states of Ingresses with TLS."""
-    filters: tuple[Object, ...] = ()
-    timeouts: Object | None = None
+
+    stated: Object
+    """What the profile states itself."""
 
     @cached_property
     def added_with_tls(self) -> Mapping[str, str]:
         """Return all that the administrator adds to an Ingress with TLS. None is copied from a Service."""
-        return {**self.annotations, **self.tls_annotations}
+        return {**self.annotations, **self.tls.annotations}
+
+    @cached_property
+    def own_annotations(self) -> Sequence[Mapping[str, str]]:
+        """Return the annotations that the profile states itself, and those that it states of Ingresses with TLS."""
+        return [each.get("annotations", {}) for each in (self.stated, self.stated.get("tls", {}))]
 
     @cached_property
     def patterns(self) -> tuple[str, ...] | None:
         """Return the patterns of the hosts that may be claimed here; None: all hosts may."""
-        return None if self.hosts == ANY else tuple([fill_in(each, "", self.namespace) for each in self.hosts])
+        hosts = self.limits.hosts
+        return None if hosts == ANY else tuple([fill_in(each, "", self.namespace) for each in hosts])
 
     @cached_property
     def makes_ingresses(self) -> bool:
@@ -104,7 +79,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
 
     def default_secret(self, ingress: str) -> str | None:
         """Return the Secret of an Ingress whose Service names none; None: the controller's certificate."""
-        return None if self.tls_secret is None else fill_in(self.tls_secret, ingress, self.namespace)
+        return None if self.tls.secret is None else fill_in(self.tls.secret, ingress, self.namespace)
 
     @cached_property
     def default_class(self) -> str | None:
@@ -113,7 +88,7 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
 
     def usable_profiles(self) -> list[str]:
         """Return the names of the profiles that a Service may have."""
-        return [name for name in self.settings.profiles if is_within(name, self.profiles)]
+        return [name for name in self.settings.profiles if is_within(name, self.limits.profiles)]
 
     # What may be asked for, and what may stand. Each returns the end of a sentence, "" if it may.
 
@@ -134,22 +109,23 @@ class NamespacePolicy(msgspec.Struct, frozen=True, dict=True):
 
     def allows_class(self, ingress_class: str | None) -> bool:
         """Return whether an Ingress may have this class; None stands for the cluster's default."""
-        return is_within(ingress_class, self.classes)
+        return is_within(ingress_class, self.limits.classes)
 
     def class_not_allowed(self, ingress_class: str | None) -> str:
         """Return why an IngressClass may not be chosen; None stands for the cluster's default."""
         if self.allows_class(ingress_class):
             return ""
         named = "null (the cluster's default)" if ingress_class is None else quoted(ingress_class)
-        return self.not_chosen(named, self.classes)
+        return self.not_chosen(named, self.limits.classes)
 
     def path_type_not_allowed(self, path_type: str) -> str:
         """Return why a path type may not be chosen."""
-        return "" if path_type in self.path_types else self.not_chosen(quoted(path_type), self.path_types)
+        return "" if path_type in self.limits.path_types else self.not_chosen(quoted(path_type), self.limits.path_types)
 
     def profile_not_allowed(self, profile: str) -> str:
         """Return why a profile may not be chosen; there need be none of this name."""
-        return "" if is_within(profile, self.profiles) else self.not_chosen(quoted(profile), self.usable_profiles())
+        usable = self.usable_profiles()
+        return "" if is_within(profile, self.limits.profiles) else self.not_chosen(quoted(profile), usable)
 
     def not_chosen(self, shown: str, instead: Sequence[str]) -> str:
         """Return the end of a sentence about what may not be chosen, with what may be instead."""
@@ -166,47 +142,21 @@ def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> 
     A profile that doesn't exist, or isn't allowed, has no effect.
     """
     asked_for = profile if profile is None or profile in policy.profiles else NO_NAME
-    key, remembered = (namespace, asked_for), policy.remembered
-    if key in remembered:
-        found: NamespacePolicy = remembered[key]
-        return found
-    here = resolve(policy.whole, namespace, asked_for)
-    # A tenant may name any profile, and whoever reaches the hook's port any namespace: neither is remembered.
-    if len(namespace) <= LONGEST_LABEL:
-        if len(remembered) >= MOST_REMEMBERED:
-            del remembered[next(iter(remembered))]
-        remembered[key] = here
-    return here
+    # Whoever reaches the hook's port can send a longer name than a namespace has: all of it isn't kept.
+    found: NamespacePolicy = policy.remember(resolve, namespace[: LONGEST_LABEL + 1], asked_for)
+    return found
 
 
 def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespacePolicy:
-    """Return what holds in a namespace for a Service that asks for a profile, or for none, by whole settings."""
+    """Return what holds in a namespace for a Service that asks for a profile, or for none."""
     entry = policy.entry_of(namespace)
-    nearest = {
-        field: value for far in (policy, entry) for each in (far.limits, far.defaults) for field, value in stated(each)
-    }
-    default = nearest.pop("profile")
-    name = default if asked_for is None else asked_for
-    chosen = policy.profiles.get(name) if is_within(name, nearest["profiles"]) else None
-    own = dict(stated(chosen))
-    return NamespacePolicy(
-        namespace=namespace,
-        settings=policy,
-        default_profile=default,
-        profile=name if chosen else None,
-        own_annotations=(own.get("annotations", {}), own.get("tls_annotations", {})),
-        **{**nearest, **own},
-    )
-
-
-def stated(settings: msgspec.Struct | UnsetType | None, begin: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the fields that some settings state, with their values; those of TLS as fields of their own."""
-    for field in settings.__struct_fields__ if settings else ():
-        value = getattr(settings, field)
-        if isinstance(value, Tls):
-            yield from stated(value, "tls_")
-        elif value is not UNSET:
-            yield f"{begin}{field}", value
+    defaults, limits = entry.defaults, entry.limits
+    name = defaults.profile if asked_for is None else asked_for
+    stated = policy.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
+    far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
+    here = {"namespace": namespace, "settings": policy, "limits": limits, "default": defaults.profile}
+    own = {"profile": None if stated is None else name, "stated": stated or {}}
+    return msgspec.convert({**overlaid(far, stated or {}), **here, **own}, NamespacePolicy)
 
 
 def is_within(value: str | None, limit: Limit) -> bool:

@@ -4,12 +4,13 @@
 what stands below their fields.
 """
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, DEFAULT_COPIED, Limit
@@ -17,6 +18,9 @@ from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.text import listed
 
 NO_NAME = ""  # is the name of no profile
+
+MOST_REMEMBERED = 1000
+"""Pairs of a namespace and a profile, for which what holds is remembered."""
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 
@@ -31,13 +35,13 @@ _PathType = Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)})]
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """TLS, where a Service's annotations say nothing about it."""
 
-    enabled: bool | UnsetType = UNSET
+    enabled: bool = False
     """Whether hosts have TLS."""
-    secret: str | UnsetType | None = UNSET
+    secret: str | None = None
     """The Secret with the certificate; {service} and {namespace} are replaced. null: the controller's own."""
-    redirect: bool | UnsetType = UNSET
+    redirect: bool = False
     """Whether http redirects to https where there is TLS; HTTPRoutes only."""
-    annotations: dict[str, str] | UnsetType = UNSET
+    annotations: dict[str, str] = {}
     """Added to every Ingress with TLS, such as the issuer."""
 
 
@@ -77,80 +81,75 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"Gateway {self.namespace}/{self.name}"
 
 
+AsStated = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
+"""A profile as it is stated, in plain values: what it leaves out is that of a namespace."""
+
+
 class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What can be stated in general, for a namespace and in a profile."""
 
-    host: str | UnsetType = UNSET
+    host: str = "example.com"
     """The host; {service} and {namespace} are replaced."""
-    ingress_class: str | UnsetType | None = msgspec.field(name="class", default=UNSET)
+    ingress_class: str | None = msgspec.field(name="class", default="nginx")
     """The IngressClass. null: a new Ingress gets the cluster's default, an old one keeps its own."""
-    tls: Tls | UnsetType = UNSET
+    tls: Tls = Tls()
     """TLS. Each field stands alone."""
-    annotations: dict[str, str] | UnsetType = UNSET
+    annotations: dict[str, str] = {}
     """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own annotation of the same
     key isn't copied."""
-    labels: dict[str, str] | UnsetType = UNSET
+    labels: dict[str, str] = {}
     """Added to every Ingress and HTTPRoute."""
-    outputs: Annotated[tuple[_OutputName, ...], Meta(min_length=1)] | UnsetType = UNSET
+    outputs: Annotated[tuple[_OutputName, ...], Meta(min_length=1)] = (INGRESS,)
     """What is made for a Service: an Ingress, HTTPRoutes, or both."""
-    gateway: Gateway | UnsetType | None = UNSET
+    gateway: Gateway | None = None
     """The Gateway of HTTPRoutes; needed where `outputs` hold httproute."""
 
 
 class Defaults(_Stated, frozen=True, forbid_unknown_fields=True):
     """What holds where a Service says nothing."""
 
-    profile: str | UnsetType | None = UNSET
+    profile: str | None = None
     """The profile of a Service that names none."""
 
 
 class Profile(_Stated, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What one word on a Service stands for."""
 
-    filters: tuple[Object, ...] | UnsetType = UNSET
+    filters: tuple[Object, ...] = ()
     """Filters of the Gateway API, for each rule of its HTTPRoutes."""
-    timeouts: Object | UnsetType = UNSET
+    timeouts: Object = {}
     """Timeouts, likewise."""
-    accepted_losses: tuple[str, ...] | UnsetType = UNSET
+    accepted_losses: tuple[str, ...] = ()
     """Takes the place of `limits.acceptedLosses`, where the profile has other means."""
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What a Service may ask for."""
 
-    hosts: Limit | UnsetType = UNSET
+    hosts: Limit = ANY
     """The hosts that a Service may claim; {namespace} is replaced. `*.suffix` allows every host below it, but not the
     suffix itself. `*` allows only rules without a host. `any` allows all."""
-    classes: Limit | UnsetType = UNSET
+    classes: Limit = ANY
     """The allowed IngressClasses, or `any`."""
-    path_types: Annotated[tuple[_PathType, ...], Meta(min_length=1)] | UnsetType = UNSET
+    path_types: Annotated[tuple[_PathType, ...], Meta(min_length=1)] = PATH_TYPES[:2]
     """The allowed path types; Prefix must be one. With ImplementationSpecific, a path may be a regular expression."""
-    copy_annotations: dict[str, Limit] | UnsetType = UNSET
+    copy_annotations: dict[str, Limit] = msgspec.field(default_factory=lambda: DEFAULT_COPIED)
     """The annotations that are copied from a Service: full keys, each with a list of values or `any`."""
-    profiles: Limit | UnsetType = UNSET
+    profiles: Limit = ANY
     """The allowed profiles, or `any`."""
-    accepted_losses: tuple[str, ...] | UnsetType = UNSET
+    accepted_losses: tuple[str, ...] = ()
     """Full keys of annotations that may be lost, though they protect a Service or change its answer."""
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the settings state for a namespace, or for those of a pattern. A field that is left out is as in general."""
+    """What holds in a namespace, or in those of a pattern. A field that is left out is as in general."""
 
-    defaults: Defaults | UnsetType = UNSET
+    defaults: Defaults = Defaults()
     """Its own defaults."""
-    limits: Limits | UnsetType = UNSET
+    limits: Limits = Limits()
     """Its own limits."""
-    paused: bool | UnsetType = UNSET
+    paused: bool = False
     """Whether this namespace is paused."""
-
-
-NO_TLS = Tls(enabled=False, secret=None, redirect=False, annotations={})
-BUILT_IN_DEFAULTS = Defaults(
-    "example.com", "nginx", NO_TLS, annotations={}, labels={}, outputs=(INGRESS,), gateway=None, profile=None
-)
-BUILT_IN_LIMITS = Limits(
-    hosts=ANY, classes=ANY, path_types=PATH_TYPES[:2], copy_annotations=DEFAULT_COPIED, profiles=ANY, accepted_losses=()
-)
 
 
 class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -171,13 +170,13 @@ BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kube
 
 
 class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
-    """The settings of ingress-manager. The general defaults and limits are whole: what they leave out is built in."""
+    """The settings of ingress-manager. What they leave out is built in."""
 
-    defaults: Defaults = BUILT_IN_DEFAULTS
+    defaults: Defaults = Defaults()
     """What holds where a Service says nothing."""
-    limits: Limits = BUILT_IN_LIMITS
+    limits: Limits = Limits()
     """The most that a Service may ask for."""
-    profiles: dict[str, Profile] = {}
+    profiles: dict[str, AsStated] = {}
     """The meaning of each value of `ingress/profile`."""
     namespaces: dict[str, NamespaceSettings] = {}
     """Defaults, limits and a pause of a namespace, by its name or a pattern with one *."""
@@ -185,20 +184,18 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     """While true, nothing is made, changed or removed, but with its Service."""
     admission: Admission = Admission()
     """The answer to `kubectl apply` of a Service."""
-    ingress_classes: dict[str, IngressClass] = {}
+    ingress_classes: dict[str, IngressClass] = msgspec.field(default_factory=lambda: BUILT_IN_CLASSES)
     """What the controller of an IngressClass reads: in `reads`, how the keys of its annotations begin."""
 
     @cached_property
-    def whole(self) -> "Policy":
-        """Return the same settings, with what is built in where they state nothing."""
-        defaults, limits = overlay(self.defaults, BUILT_IN_DEFAULTS), overlay(self.limits, BUILT_IN_LIMITS)
-        classes = BUILT_IN_CLASSES | self.ingress_classes
-        return msgspec.structs.replace(self, defaults=defaults, limits=limits, ingress_classes=classes)
+    def general(self) -> NamespaceSettings:
+        """Return what holds in a namespace of which the settings state nothing."""
+        return NamespaceSettings(self.defaults, self.limits, self.paused)
 
     @cached_property
-    def remembered(self) -> dict[tuple[str, str | None], Any]:
-        """Return what `in_namespace` remembers of these settings."""
-        return {}
+    def remember(self) -> Callable[..., Any]:
+        """Return what calls a function with these settings and more arguments, and remembers what it returned."""
+        return lru_cache(MOST_REMEMBERED)(lambda make, *arguments: make(self, *arguments))
 
     @cached_property
     def patterns(self) -> list[str]:
@@ -206,37 +203,26 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
         return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
 
     def entry_of(self, namespace: str) -> NamespaceSettings:
-        """Return what the settings state for a namespace: the entry of its name, else of the longest pattern."""
-        fitting = (pattern for pattern in self.patterns if fnmatchcase(namespace, pattern))
-        name = namespace if namespace in self.namespaces else next(fitting, "")
-        return self.namespaces.get(name, NOTHING_STATED)
-
-    def paused_in(self, namespace: str) -> bool:
-        """Return whether nothing is to change in a namespace."""
-        stated = self.entry_of(namespace).paused
-        return self.paused if stated is UNSET else stated
+        """Return what holds in a namespace: the entry of its name, else of the longest pattern that fits."""
+        if namespace in self.namespaces:
+            return self.namespaces[namespace]
+        fitting = [pattern for pattern in self.patterns if fnmatchcase(namespace, pattern)]
+        return self.namespaces[fitting[0]] if fitting else self.general
 
     @property
     def pauses(self) -> str:
         """Return what is paused, as a person would say it; "" for nothing."""
         if self.paused:
-            running = [name for name, entry in self.namespaces.items() if entry.paused is False]
+            running = [name for name, entry in self.namespaces.items() if not entry.paused]
             return f"every namespace{f' but {listed(running)}' if running else ''}"
         return listed([name for name, entry in self.namespaces.items() if entry.paused])
 
     def without_pause(self) -> "Policy":
         """Return the same policy, with nothing paused."""
-        namespaces = {name: msgspec.structs.replace(each, paused=UNSET) for name, each in self.namespaces.items()}
+        namespaces = {name: msgspec.structs.replace(each, paused=False) for name, each in self.namespaces.items()}
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 
 
-NOTHING_STATED, NO_DEFAULTS, NO_LIMITS, NO_PROFILE = NamespaceSettings(), Defaults(), Limits(), Profile()
-
-
-def overlay(near: msgspec.Struct, far: Any) -> Any:
-    """Return `far` with what `near` states in its place, field by field; each field of TLS stands alone, too."""
-    stated = {name: getattr(near, name, UNSET) for name in far.__struct_fields__}
-    nearer = {name: value for name, value in stated.items() if value is not UNSET}
-    if isinstance(nearer.get("tls"), Tls):
-        nearer["tls"] = overlay(nearer["tls"], far.tls)
-    return msgspec.structs.replace(far, **nearer)
+def overlaid(far: Object, near: Object) -> Object:
+    """Return what plain defaults, or a profile, state over others: each field alone, and each of TLS."""
+    return {**far, **near, "tls": {**far.get("tls", {}), **near.get("tls", {})}}

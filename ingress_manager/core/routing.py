@@ -68,7 +68,7 @@ def choose_redirect(
     Adds a problem where none can, and for each annotation that asks for it, or for none, in vain. Of the annotations
     `of_ingress`, the settings have `added` some.
     """
-    is_wanted, by_default = basis.stated.tls_redirect, basis.policy.tls_redirect
+    is_wanted, by_default = basis.stated.tls_redirect, basis.policy.tls.redirect
     if not basis.tls:
         return None
     asking = [key for key in (SSL_REDIRECT, *FORCING) if of_ingress.get(key) == "true"]

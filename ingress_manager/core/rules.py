@@ -101,7 +101,7 @@ def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
         basis.add(annotation, begin + end, Reason.NOT_IN_HTTPROUTE)
     if end := wrong_path(path, path_type):
         annotation, begin = (ROUTES, ": path") if route.path else (PATH, ":")
-        if path_type != "ImplementationSpecific" and "ImplementationSpecific" in policy.path_types:
+        if path_type != "ImplementationSpecific" and "ImplementationSpecific" in policy.limits.path_types:
             end += "; a regular expression must be ImplementationSpecific"
         basis.add(annotation, f"{begin} {quoted(path)} {end}", Reason.INVALID_VALUE)
 

@@ -9,24 +9,22 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
 from ingress_manager.core import copying
 from ingress_manager.core.annotations import LONGEST_ENTRANCE, ingress_of, wrong_path_type
 from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.namespace_policy import NamespacePolicy, fill_in, resolve
 from ingress_manager.core.policy import (
+    BUILT_IN_CLASSES,
     HTTPROUTE,
     INGRESS,
-    NO_DEFAULTS,
-    NO_LIMITS,
-    NO_NAME,
     OUTPUT_NAMES,
     TEMPLATE_FIELDS,
     Defaults,
-    NamespaceSettings,
     Policy,
     Profile,
+    overlaid,
 )
 from ingress_manager.core.shape import FieldError, converted
 from ingress_manager.core.strict_yaml import FieldPath, YamlError, load_typed
@@ -63,16 +61,31 @@ def parse(text: str) -> Policy:
 def read(stated: Any) -> Policy:
     """Return the policy that plain values state, whole. Raises FieldError."""
     as_stated: Policy = converted(stated, Policy)
-    _check_texts(as_stated, (), "")
-    policy = as_stated.whole
-    general = NamespaceSettings(policy.defaults, policy.limits)
-    _check_entry((), "", general, Policy(policy.defaults, policy.limits, policy.profiles))
-    for namespace, entry in policy.namespaces.items():
-        _check_entry(("namespaces", namespace), namespace, entry, policy)
+    profiles = {name: converted(each, Profile, ("profiles", name)) for name, each in as_stated.profiles.items()}
+    _check_texts(msgspec.structs.replace(as_stated, profiles=profiles), (), "")
+    policy = msgspec.convert(filled_in(stated), Policy)
+    _check_entry((), "", msgspec.structs.replace(policy, namespaces={}))
+    for namespace in policy.namespaces:
+        _check_entry(("namespaces", namespace), namespace, policy)
     unlimited = Policy(policy.defaults, profiles=policy.profiles)
-    for name, profile in policy.profiles.items():
-        _check_profile(("profiles", name), profile, resolve(unlimited, "", name))
+    for name in policy.profiles:
+        _check_profile(("profiles", name), resolve(unlimited, "", name))
     return policy
+
+
+def filled_in(stated: Object) -> Object:
+    """Return plain settings with what holds in general wherever a namespace leaves something out."""
+    defaults, limits = stated.get("defaults", {}), stated.get("limits", {})
+    namespaces = {
+        name: {
+            "defaults": overlaid(defaults, entry.get("defaults", {})),
+            "limits": {**limits, **entry.get("limits", {})},
+            "paused": entry.get("paused", stated.get("paused", False)),
+        }
+        for name, entry in stated.get("namespaces", {}).items()
+    }
+    classes = {**msgspec.to_builtins(BUILT_IN_CLASSES), **stated.get("ingressClasses", {})}
+    return {**stated, "namespaces": namespaces, "ingressClasses": classes}
 
 
 def _check_texts(value: Any, at: FieldPath, field: str) -> None:
@@ -99,13 +112,14 @@ def _check_text(text: str, check: Check | None, at: FieldPath, subject: str = ""
         raise FieldError(at, f": {subject}{end}")
 
 
-def _check_entry(at: FieldPath, namespace: str, entry: NamespaceSettings, policy: Policy) -> None:
+def _check_entry(at: FieldPath, namespace: str, policy: Policy) -> None:
     """Raise FieldError for what is wrong with an entry of a namespace, or for "" with what holds in general."""
-    defaults, limits = entry.defaults or NO_DEFAULTS, entry.limits or NO_LIMITS
-    _check_stated((*at, "defaults"), defaults)
-    if limits.path_types is not UNSET and "Prefix" not in limits.path_types:
+    here = resolve(policy, namespace, None)
+    defaults, limits = policy.entry_of(namespace).defaults, here.limits
+    _check_given((*at, "defaults"), defaults)
+    if "Prefix" not in limits.path_types:
         raise FieldError((*at, "limits", "pathTypes"), ": must hold Prefix, which is the default")
-    for key, limit in (limits.copy_annotations or {}).items():
+    for key, limit in limits.copy_annotations.items():
         for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
             path = (*at, "limits", "copyAnnotations", key, number)
             _check_text(value, partial(copying.wrong_value, key), path, f"{quoted(value)} ")
@@ -115,82 +129,61 @@ def _check_entry(at: FieldPath, namespace: str, entry: NamespaceSettings, policy
         if name and name not in policy.profiles:
             among = listed([*policy.profiles]) or "there is none"
             raise FieldError((*at, *path), f": {quoted(name)} must be the name of a profile: {among}")
-    _check_here((*at, "defaults"), resolve(policy, namespace, None), policy)
-
-
-def _check_here(at: FieldPath, here: NamespacePolicy, policy: Policy) -> None:
-    """Raise FieldError for what the defaults of a namespace, or the general ones, contradict."""
-    name, default = here.default_profile, here.default_class
-    if name in policy.profiles and here.profile is None:
-        end = f": {quoted(name)} must be one of the profiles that are allowed: {listed(here.usable_profiles())}"
-        raise FieldError((*at, "profile"), end)
-    if not here.allows_class(default):
+    if defaults.profile and here.profile is None:
+        usable = listed(here.usable_profiles())
+        end = f": {quoted(defaults.profile)} must be one of the profiles that are allowed: {usable}"
+        raise FieldError((*at, "defaults", "profile"), end)
+    if not here.allows_class(here.default_class):
         of = f" of the profile {here.profile}," if here.profile else ""
-        shown = "null, the cluster's default," if default is None else quoted(default)
-        end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(here.classes)}"
-        raise FieldError((*at, "class"), end)
-    _check_class(at, here)
-    _check_outputs(at, resolve(policy, here.namespace, NO_NAME) if here.profile else here)
+        shown = "null, the cluster's default," if here.default_class is None else quoted(here.default_class)
+        end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(limits.classes)}"
+        raise FieldError((*at, "defaults", "class"), end)
 
 
-def _check_stated(at: FieldPath, stated: Defaults | Profile) -> None:
+def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
     """Raise FieldError for what is wrong with defaults, or with a profile, wherever they hold."""
-    if stated.tls and OLD_CLASS in (stated.tls.annotations or {}):
+    if OLD_CLASS in given.tls.annotations:
         end = ": can't depend on TLS; state it in annotations, with class: null beside them"
         raise FieldError((*at, "tls", "annotations", OLD_CLASS), end)
-    if twice := [name for name in OUTPUT_NAMES if (stated.outputs or ()).count(name) > 1]:
+    if given.ingress_class is not None and OLD_CLASS in given.annotations:
+        end = (
+            f": {quoted(given.ingress_class)} can't stand beside the annotation that names the class "
+            f"{quoted(given.annotations[OLD_CLASS])}; state class: null here, or annotations without it"
+        )
+        raise FieldError((*at, "class"), end)
+    if twice := [name for name in OUTPUT_NAMES if given.outputs.count(name) > 1]:
         raise FieldError((*at, "outputs"), f": lists {twice[0]} twice")
-    for number, each in enumerate((isinstance(stated, Profile) and stated.filters) or ()):
+    if given.gateway and given.gateway.listener_sets and not 1 <= given.gateway.listener_sets.port <= LAST_PORT:
+        raise FieldError((*at, "gateway", "listenerSets", "port"), f": must be a port, from 1 to {LAST_PORT}")
+    if HTTPROUTE not in given.outputs:
+        if given.tls.redirect:
+            end = f": must be false where outputs don't hold {HTTPROUTE}; an Ingress can't say it"
+            raise FieldError((*at, "tls", "redirect"), end)
+    elif not given.gateway:
+        end = f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
+        raise FieldError((*at, "gateway"), end)
+    elif given.tls.redirect and not given.gateway.redirects:
+        end = ": must name a listener of its own where tls.redirect is true: it answers with the redirect"
+        raise FieldError((*at, "gateway", "http"), end)
+
+
+def _check_profile(at: FieldPath, here: NamespacePolicy) -> None:
+    """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `here` holds with it."""
+    for number, each in enumerate(here.filters):
         if not isinstance(each.get("type"), str):
             raise FieldError((*at, "filters", number), ": must state type, as text")
-    if stated.gateway and stated.gateway.listener_sets and not 1 <= stated.gateway.listener_sets.port <= LAST_PORT:
-        raise FieldError((*at, "gateway", "listenerSets", "port"), f": must be a port, from 1 to {LAST_PORT}")
-    if stated.gateway is None and at != ("defaults",):
-        end = ": must name a Gateway, or be left out; only the general defaults can have none"
-        raise FieldError((*at, "gateway"), end)
-
-
-def _check_profile(at: FieldPath, profile: Profile, here: NamespacePolicy) -> None:
-    """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `here` holds with it."""
-    _check_stated(at, profile)
-    _check_class(at, here)
-    outputs = profile.outputs or ()
-    says_redirect = profile.tls and profile.tls.redirect and (not outputs or HTTPROUTE in outputs)
-    fields: dict[FieldPath, Any] = {("filters",): profile.filters, ("timeouts",): profile.timeouts}
+    stated, outputs = here.stated, here.stated.get("outputs", ())
+    says_redirect = stated.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
+    fields: dict[FieldPath, Any] = {("filters",): here.filters, ("timeouts",): here.timeouts}
     fields["tls", "redirect"] = says_redirect
     for field in filter(fields.get, fields):
         if HTTPROUTE not in outputs:
             end = f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"
             raise FieldError((*at, *field), end)
-        if INGRESS in outputs and profile.annotations is UNSET:
+        if INGRESS in outputs and "annotations" not in stated:
             end = ": an Ingress can't say it; state annotations that do the same, or take ingress out of outputs"
             raise FieldError((*at, *field), end)
-    if outputs:
-        _check_outputs(at, here)
-
-
-def _check_class(at: FieldPath, here: NamespacePolicy) -> None:
-    """Raise FieldError for an IngressClass beside the annotation that names a class."""
-    if here.ingress_class is not None and OLD_CLASS in here.annotations:
-        end = (
-            f": {quoted(here.ingress_class)} can't stand beside the annotation that names the class "
-            f"{quoted(here.annotations[OLD_CLASS])}; state class: null here, or annotations without it"
-        )
-        raise FieldError((*at, "class"), end)
-
-
-def _check_outputs(at: FieldPath, here: NamespacePolicy) -> None:
-    """Raise FieldError for what the outputs, or their Gateway, can't do."""
-    if HTTPROUTE not in here.outputs:
-        if here.tls_redirect:
-            end = f": must be false where outputs don't hold {HTTPROUTE}; an Ingress can't say it"
-            raise FieldError((*at, "tls", "redirect"), end)
-    elif not here.gateway:
-        end = f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
-        raise FieldError((*at, "gateway"), end)
-    elif here.tls_redirect and not here.gateway.redirects:
-        end = ": must name a listener of its own where tls.redirect is true: it answers with the redirect"
-        raise FieldError((*at, "gateway", "http"), end)
+    _check_given(at, here)
 
 
 def wrong_output(name: str) -> str:

@@ -151,7 +151,9 @@ def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
     names = ("annotation-that-protects-refused", "annotations-that-stay", "edited-in-place-refused")
     dump = json.dumps(listing(*(each for name in names for each in objects(ADOPTIONS[name])["items"])))
     general = "limits: {hosts: ['*.{namespace}.example.com']}\n"
-    path = settings(f"{general}namespaces: {{team-*: {{defaults: {{class: nginx}}, limits: {{classes: [nginx]}}}}}}\n")
+    path = settings(
+        f"{general}namespaces: {{team-*: {{defaults: {{host: a.example.com}}, limits: {{classes: [nginx]}}}}}}\n"
+    )
     ended = run("adopt", "--all", "-f", "-", "--settings", path, stdin=dump)
     assert ended.status == 1
     table, _, pasted = ended.out.partition(f"# {NEEDED}\n")
@@ -167,7 +169,7 @@ def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
     assert "\n# 0 of 3 Ingresses can be adopted, and 2 more with the settings at the end.\n" in table
     [own] = yaml.safe_load(pasted)["namespaces"].values()
     held_on = (own["defaults"], own["limits"]["classes"], own["limits"]["hosts"][0])
-    assert held_on == ({"class": "nginx"}, ["nginx"], "*.{namespace}.example.com"), "what held holds on"
+    assert held_on == ({"host": "a.example.com"}, ["nginx"], "*.{namespace}.example.com"), "what held holds on"
     again = run("adopt", "--all", "-f", "-", "--settings", settings(f"{general}{pasted}"), stdin=dump)
     assert "comes back without metadata.annotations.cert-manager.io/cluster-issuer, " in again.err
     assert "\n# 2 of 3 Ingresses can be adopted.\n" in again.out

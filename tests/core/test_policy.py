@@ -1,15 +1,16 @@
 """The policy: what is paused, by a word or in some namespaces alone; and what is remembered of it."""
 
 import tracemalloc
+from typing import Any
 
-import msgspec
 import pytest
 
-from ingress_manager.core import namespace_policy
+from ingress_manager.core import policy as module
 from ingress_manager.core.namespace_policy import in_namespace
-from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
+from ingress_manager.core.policy import Limits, Policy
+from ingress_manager.core.settings import read
 
-PAUSED, RUNNING, SILENT = NamespaceSettings(paused=True), NamespaceSettings(paused=False), NamespaceSettings()
+PAUSED, RUNNING, SILENT = {"paused": True}, {"paused": False}, dict[str, Any]()
 
 
 @pytest.mark.parametrize(
@@ -23,15 +24,12 @@ PAUSED, RUNNING, SILENT = NamespaceSettings(paused=True), NamespaceSettings(paus
     ],
 )
 def test_a_pause_is_that_of_the_namespace_or_the_general_one(
-    paused: bool, namespaces: dict[str, NamespaceSettings], told: str, where: str
+    paused: bool, namespaces: dict[str, Any], told: str, where: str
 ) -> None:
-    policy = Policy(paused=paused, namespaces=namespaces)
+    policy = read({"paused": paused, "namespaces": namespaces})
     assert policy.pauses == told
-    assert [name for name in "abcd" if policy.paused_in(name)] == list(where)
-    limits = Limits(hosts=("a.example.com",))
-    assert msgspec.structs.replace(policy, limits=limits).without_pause() == Policy(
-        limits=limits, namespaces=dict.fromkeys(namespaces, SILENT)
-    )
+    assert [name for name in "abcd" if policy.entry_of(name).paused] == list(where)
+    assert policy.without_pause() == read({"namespaces": dict.fromkeys(namespaces, SILENT)})
 
 
 def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_however_long_they_are() -> None:
@@ -49,9 +47,9 @@ def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_howev
 
 
 def test_what_holds_in_the_namespaces_that_were_asked_for_last_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(namespace_policy, "MOST_REMEMBERED", 2)
+    monkeypatch.setattr(module, "MOST_REMEMBERED", 2)
     policy = Policy()
-    first, *_ = [in_namespace(policy, name) for name in "abc"]
-    assert [name for name, _ in policy.remembered] == ["b", "c"]
-    assert in_namespace(policy, "b") is in_namespace(policy, "b")
+    first, second, _ = [in_namespace(policy, name) for name in "abc"]
+    assert in_namespace(policy, "b") is second
+    assert in_namespace(policy, "a") is not first
     assert in_namespace(policy, "a") == first

@@ -54,7 +54,7 @@ def test_without_the_annotation_or_with_false_there_is_nothing_and_what_stands_g
 ) -> None:
     standing = [as_created(each, parent) for each in desired_for(parent, policy)]
     annotations = parent["metadata"]["annotations"]
-    paused = msgspec.structs.replace(policy, paused=True)
+    paused = msgspec.structs.replace(policy, paused=True, namespaces={})
     for off in ({key: "false" for key in annotations if key.endswith("ingress/http")}, {}):
         others = {key: value for key, value in annotations.items() if not key.endswith("ingress/http")}
         asking = parent | {"metadata": parent["metadata"] | {"annotations": others | off}}
@@ -113,7 +113,7 @@ def everywhere(policy: Policy, *outputs: str) -> Policy:
         policy,
         defaults=msgspec.structs.replace(policy.defaults, outputs=outputs),
         limits=msgspec.structs.replace(policy.limits, hosts="any"),
-        profiles={name: msgspec.structs.replace(profile, outputs=outputs) for name, profile in policy.profiles.items()},
+        profiles={name: {**profile, "outputs": outputs} for name, profile in policy.profiles.items()},
         namespaces={},
     )
 

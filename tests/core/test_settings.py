@@ -10,7 +10,7 @@ import yaml
 from hooks.settings_file import from_environment, load
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Defaults, Policy
-from ingress_manager.core.settings import FILE_VARIABLE, parse
+from ingress_manager.core.settings import FILE_VARIABLE, filled_in, parse
 from tests import golden
 from tests.words import ours
 
@@ -20,7 +20,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encod
 @pytest.mark.parametrize("text", CASES["right"])
 def test_settings_state_what_stands_in_them(text: str) -> None:
     stated = yaml.load(text, golden.Loader)  # noqa: S506 - a safe one
-    assert parse(text) == msgspec.convert(stated or {}, Policy).whole
+    assert parse(text) == msgspec.convert(filled_in(stated or {}), Policy)
 
 
 LONG_CLASSES = ", ".join([f"{number}{'a' * 250}" for number in range(10)])
@@ -77,8 +77,8 @@ def test_the_environment_names_the_file_else_the_defaults_hold(tmp_path: Path, m
     path.write_text(text)
     monkeypatch.setenv(FILE_VARIABLE, str(path))
     # As `sha256sum` prints it, so that an operator can compare.
-    expected = Policy(Defaults(ingress_class="traefik")).whole, hashlib.sha256(text.encode()).hexdigest()
+    expected = Policy(Defaults(ingress_class="traefik")), hashlib.sha256(text.encode()).hexdigest()
     assert from_environment() == expected
     for environment in ({}, {FILE_VARIABLE: ""}):
         monkeypatch.setattr("os.environ", environment)
-        assert from_environment().policy == Policy().whole
+        assert from_environment().policy == Policy()

@@ -190,7 +190,9 @@ profiles:
   fast: {annotations: {example.com/fast: "true"}}
   slow: {annotations: {example.com/fast: "false"}}
 """)
-PAUSED = msgspec.structs.replace(GETTING_WORSE, namespaces={"team-a": NamespaceSettings(paused=True)})
+PAUSED = msgspec.structs.replace(
+    GETTING_WORSE, namespaces={"team-a": msgspec.structs.replace(GETTING_WORSE.general, paused=True)}
+)
 WARNING = msgspec.structs.replace(GETTING_WORSE, admission=Admission())
 VALUES: dict[str, list[str | None]] = {
     "ingress/http": ["true", "true", "true", "false", None],

@@ -182,7 +182,7 @@ def test_the_settings_file_states_every_setting_or_says_beside_it_what_is_built_
 def test_the_settings_are_what_is_built_in_and_without_the_comment_signs_each_namespace_has_its_own_hosts(
     shipped: str, shared: str
 ) -> None:
-    built_in = Policy().whole
+    built_in = Policy()
     assert parse(shipped) == built_in
     defaults = replace(built_in.defaults, host="{service}.{namespace}.apps.example.com")
     limits = replace(built_in.limits, hosts=("*.{namespace}.apps.example.com",), classes=("nginx",))

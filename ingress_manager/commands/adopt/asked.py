@@ -145,7 +145,7 @@ def asked_for(now: Asked) -> Asked:
     present = by_entrance(now.service.annotations).get(now.entrance, {})
     # A command can't show a person what isn't printable.
     shown = [(key, value) for key, value in item.annotations.items() if value.isprintable()]
-    allowed = {key: value for key, value in shown if not not_allowed(key, value, here.copy_annotations)}
+    allowed = {key: value for key, value in shown if not not_allowed(key, value, here.limits.copy_annotations)}
     copied = {key: value for key, value in allowed.items() if key not in here.added_with_tls}
     # What is copied from the Service, each of its entrances is given. On the Service, the hook guards what protects.
     on = read_entrances(now.service.annotations)
@@ -179,7 +179,7 @@ def words_of(spec: IngressSpec, ingress_class: str, here: NamespacePolicy) -> di
     by_host: dict[str, list[dict[str, str]]] = {}
     for host, path, own in leading:
         route = {"path": path.path or "/"}
-        if path.path_type in PATH_TYPES[1:] and path.path_type in here.path_types:
+        if path.path_type in PATH_TYPES[1:] and path.path_type in here.limits.path_types:
             route["pathType"] = path.path_type
         by_host.setdefault(host or EVERY_HOST, []).append(route | ({"port": own} if more else {}))
     found = {HTTP: "true"}

@@ -14,8 +14,9 @@ from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.view.objects import as_spec
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key
+from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
-from ingress_manager.core.policy import NO_LIMITS, Limits, Policy, overlay
+from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.vocabulary import protects
 
@@ -41,14 +42,14 @@ def find_needs(
 
 def lifted(policy: Policy, copied: Iterable[str]) -> Policy:
     """Return the settings without limits; of annotations, these are copied, too."""
-
-    def without(limits: Limits) -> Any:
-        copies = limits.copy_annotations or policy.whole.limits.copy_annotations or {}
-        return overlay(Limits(ANY, ANY, PATH_TYPES, {**copies, **dict.fromkeys(copied, ANY)}), limits)
-
     replace = msgspec.structs.replace
-    own = {name: replace(each, limits=without(each.limits or NO_LIMITS)) for name, each in policy.namespaces.items()}
-    return replace(policy, limits=without(policy.whole.limits), namespaces=own)
+
+    def without(limits: Limits) -> Limits:
+        copies = {**limits.copy_annotations, **dict.fromkeys(copied, ANY)}
+        return replace(limits, hosts=ANY, classes=ANY, path_types=PATH_TYPES, copy_annotations=copies)
+
+    own = {name: replace(each, limits=without(each.limits)) for name, each in policy.namespaces.items()}
+    return replace(policy, limits=without(policy.limits), namespaces=own)
 
 
 def needs_of(adoption: Adoption, here: NamespacePolicy) -> Iterator[Need]:
@@ -63,11 +64,11 @@ def needs_of(adoption: Adoption, here: NamespacePolicy) -> Iterator[Need]:
         if not here.allows_class(spec.ingress_class_name):
             yield "classes", str(spec.ingress_class_name)
         types = (path.path_type for _, path in spec.paths())
-        yield from (("pathTypes", each) for each in types if each not in here.path_types)
+        yield from (("pathTypes", each) for each in types if each not in here.limits.path_types)
         for key in filter(None, stated.get(COPIED, "").split(", ")):
             is_lost = key in adoption.item.annotations and each["metadata"]["name"] != adoption.item.name
             keeps_out = key == CANARY or (protects(key) and key not in here.accepted_losses)
-            if (is_lost or keeps_out) and not_allowed(key, stated[key], here.copy_annotations):
+            if (is_lost or keeps_out) and not_allowed(key, stated[key], here.limits.copy_annotations):
                 yield "copyAnnotations", key, stated[key]
 
 
@@ -77,14 +78,23 @@ def entries(policy: Policy, adoptions: Iterable[Adoption]) -> dict[str, Any]:
     Each has what holds there by its entry or pattern, too.
     """
     made: dict[str, Any] = {}
+    general = msgspec.to_builtins(policy.general)
     for adoption in sorted(adoptions, key=lambda each: each.item.namespace):
-        own = policy.entry_of(adoption.item.namespace)
-        holds = msgspec.to_builtins(overlay(own.limits or NO_LIMITS, policy.whole.limits))
+        own = msgspec.to_builtins(policy.entry_of(adoption.item.namespace))
+        holds = own["limits"]
         for limit, name, *value in adoption.needs:
-            limits = made.setdefault(adoption.item.namespace, msgspec.to_builtins(own)).setdefault("limits", {})
+            limits = made.setdefault(adoption.item.namespace, beyond(own, general)).setdefault("limits", {})
             allowed = limits.get(limit, holds[limit])
             if value:
                 limits[limit] = {**allowed, name: [*dict.fromkeys([*allowed.get(name, ()), *value])]}
             else:
                 limits[limit] = [*dict.fromkeys([*allowed, name])]
     return made
+
+
+def beyond(own: Object, general: Object) -> Object:
+    """Return what of an entry of a namespace isn't as in general, each field of its mappings by itself."""
+    differ = {part: value for part, value in own.items() if value != general[part]}
+    for part in differ.keys() & {"defaults", "limits"}:
+        differ[part] = {key: value for key, value in own[part].items() if value != general[part][key]}
+    return differ

@@ -105,7 +105,7 @@ class Seen:
 
     def undone(self, service: ServiceView, item: Item, sentence: str, about: Key | None = None) -> Finding:
         """Return the finding that Metacontroller has not done something, with the command that makes it do so."""
-        if isinstance(self.policy, Policy) and self.policy.paused_in(item.namespace):
+        if isinstance(self.policy, Policy) and self.policy.entry_of(item.namespace).paused:
             return Finding(item, f"{sentence}, because of the pause", service=service.item, about=about)
         return Finding(item, sentence, SYNC_ALL, service.item, about=about)
 

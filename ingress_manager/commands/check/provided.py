@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
-from msgspec import UNSET
+import msgspec
 
 from ingress_manager.commands.check.cluster import Cluster, Line, containers, engine_version, unknown, warning, wrong
 from ingress_manager.commands.check.expected import differences, expected, folder_of
@@ -162,10 +162,10 @@ def gateway_api(cluster: Cluster) -> Iterator[Line]:
             sentence = f"the CRD {name} isn't established: Metacontroller makes nothing at all until then"
             yield wrong(sentence, f"Install the CRDs of the Gateway API: {PAGES[kind]} says how.")
     policy = cluster.policy
-    in_namespaces = [each.defaults for each in policy.namespaces.values() if each.defaults is not UNSET]
-    asked = [policy.defaults, *in_namespaces, *policy.profiles.values()]
-    kinds = ["HTTPRoute"] if any(HTTPROUTE in each.outputs for each in asked if each.outputs is not UNSET) else []
-    if kinds and any(each.gateway and each.gateway.listener_sets for each in asked):
+    asked = [msgspec.to_builtins(each.defaults) for each in (policy.general, *policy.namespaces.values())]
+    asked += policy.profiles.values()
+    kinds = ["HTTPRoute"] if any(HTTPROUTE in each.get("outputs", ()) for each in asked) else []
+    if kinds and any(at(each, "gateway", "listenerSets") for each in asked):
         kinds.append("ListenerSet")
     for kind in [kind for kind in kinds if kind not in made]:
         sentence = f"the settings ask for {kind}s, and the DecoratorController doesn't make them"
