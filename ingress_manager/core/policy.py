@@ -145,11 +145,11 @@ class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """What holds in a namespace, or in those of a pattern. A field that is left out is as in general."""
 
     defaults: Defaults = Defaults()
-    """Its own defaults."""
+    """What holds where a Service says nothing."""
     limits: Limits = Limits()
-    """Its own limits."""
+    """The most that a Service may ask for."""
     paused: bool = False
-    """Whether this namespace is paused."""
+    """While true, nothing is made, changed or removed, but with its Service."""
 
 
 class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -169,28 +169,17 @@ class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kubernetes.io/",))}  # that of gateway/
 
 
-class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
+class Policy(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
     """The settings of ingress-manager. What they leave out is built in."""
 
-    defaults: Defaults = Defaults()
-    """What holds where a Service says nothing."""
-    limits: Limits = Limits()
-    """The most that a Service may ask for."""
     profiles: dict[str, AsStated] = {}
     """The meaning of each value of `ingress/profile`."""
     namespaces: dict[str, NamespaceSettings] = {}
     """Defaults, limits and a pause of a namespace, by its name or a pattern with one *."""
-    paused: bool = False
-    """While true, nothing is made, changed or removed, but with its Service."""
     admission: Admission = Admission()
     """The answer to `kubectl apply` of a Service."""
     ingress_classes: dict[str, IngressClass] = msgspec.field(default_factory=lambda: BUILT_IN_CLASSES)
     """What the controller of an IngressClass reads: in `reads`, how the keys of its annotations begin."""
-
-    @cached_property
-    def general(self) -> NamespaceSettings:
-        """Return what holds in a namespace of which the settings state nothing."""
-        return NamespaceSettings(self.defaults, self.limits, self.paused)
 
     @cached_property
     def remember(self) -> Callable[..., Any]:
@@ -207,7 +196,7 @@ class Policy(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
         if namespace in self.namespaces:
             return self.namespaces[namespace]
         fitting = [pattern for pattern in self.patterns if fnmatchcase(namespace, pattern)]
-        return self.namespaces[fitting[0]] if fitting else self.general
+        return self.namespaces[fitting[0]] if fitting else self
 
     @property
     def pauses(self) -> str:

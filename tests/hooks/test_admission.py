@@ -191,7 +191,7 @@ profiles:
   slow: {annotations: {example.com/fast: "false"}}
 """)
 PAUSED = msgspec.structs.replace(
-    GETTING_WORSE, namespaces={"team-a": msgspec.structs.replace(GETTING_WORSE.general, paused=True)}
+    GETTING_WORSE, namespaces={"team-a": msgspec.structs.replace(GETTING_WORSE, paused=True)}
 )
 WARNING = msgspec.structs.replace(GETTING_WORSE, admission=Admission())
 VALUES: dict[str, list[str | None]] = {

@@ -78,7 +78,7 @@ def entries(policy: Policy, adoptions: Iterable[Adoption]) -> dict[str, Any]:
     Each has what holds there by its entry or pattern, too.
     """
     made: dict[str, Any] = {}
-    general = msgspec.to_builtins(policy.general)
+    general = msgspec.to_builtins(policy)
     for adoption in sorted(adoptions, key=lambda each: each.item.namespace):
         own = msgspec.to_builtins(policy.entry_of(adoption.item.namespace))
         holds = own["limits"]

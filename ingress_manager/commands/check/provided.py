@@ -162,7 +162,7 @@ def gateway_api(cluster: Cluster) -> Iterator[Line]:
             sentence = f"the CRD {name} isn't established: Metacontroller makes nothing at all until then"
             yield wrong(sentence, f"Install the CRDs of the Gateway API: {PAGES[kind]} says how.")
     policy = cluster.policy
-    asked = [msgspec.to_builtins(each.defaults) for each in (policy.general, *policy.namespaces.values())]
+    asked = [msgspec.to_builtins(each.defaults) for each in (policy, *policy.namespaces.values())]
     asked += policy.profiles.values()
     kinds = ["HTTPRoute"] if any(HTTPROUTE in each.get("outputs", ()) for each in asked) else []
     if kinds and any(at(each, "gateway", "listenerSets") for each in asked):
