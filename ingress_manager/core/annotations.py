@@ -15,7 +15,7 @@ import msgspec
 
 from ingress_manager.core.bounds import LONGEST_LIST, MOST_ENTRANCES, MOST_HOSTS, MOST_ROUTES, MOST_YAML_NODES
 from ingress_manager.core.errors import MOST_KEPT, Problem, Problems, Reason
-from ingress_manager.core.strict_yaml import YamlError, load_text
+from ingress_manager.core.strict_yaml import YamlError, as_text, load
 from ingress_manager.core.syntax import check, wrong_absolute_path, wrong_host, wrong_name
 from ingress_manager.core.text import listed, nearest, quoted
 
@@ -97,7 +97,7 @@ def parse_routes(value: str) -> tuple[Route, ...] | Wrong:
     if len(value) > LONGEST_LIST:
         return Wrong(f"has {len(value)} characters; {LONGEST_LIST} is the most")
     try:
-        routes = load_text(value, MOST_YAML_NODES)
+        routes, _ = load(value, MOST_YAML_NODES, as_text)
     except YamlError as error:
         return Wrong(str(error))
     if not isinstance(routes, list) or not routes:

@@ -27,7 +27,7 @@ from ingress_manager.core.policy import (
     overlaid,
 )
 from ingress_manager.core.shape import FieldError, converted
-from ingress_manager.core.strict_yaml import FieldPath, YamlError, load_typed
+from ingress_manager.core.strict_yaml import FieldPath, YamlError, load
 from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_value, wrong_name, wrong_namespace
 from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -47,7 +47,7 @@ def parse(text: str) -> Policy:
     """Return the policy that a YAML text states, whole; an empty one states what is built in. Raises SettingsError."""
     last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
     try:
-        stated, places = load_typed(text, MOST_VALUES)
+        stated, places = load(text, MOST_VALUES)
     except YamlError as error:
         raise SettingsError(one_line(error.what), line=min(error.line, last)) from error
     try:

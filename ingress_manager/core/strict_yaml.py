@@ -1,7 +1,7 @@
 """YAML without its traps: every key once, and text; no tags, anchors or merge keys; nothing deep, nothing endless."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -37,7 +37,7 @@ _SCALARS = yaml.SafeLoader("")
 _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float")}
 
 
-def _typed(event: yaml.ScalarEvent) -> Any:
+def typed(event: yaml.ScalarEvent) -> Any:
     """Return null, a boolean, a number or text: what PyYAML takes a scalar for, but for dates, which stay text.
 
     So does a number in base 60, which no other YAML knows. A number that Python can't read becomes NaN: it is no text,
@@ -52,71 +52,64 @@ def _typed(event: yaml.ScalarEvent) -> Any:
         return float("nan")
 
 
-def load_typed(text: str, most: int, deepest: int = DEEPEST) -> tuple[Any, Places]:
+def as_text(event: yaml.ScalarEvent) -> str:
+    """Return the text that a scalar is: 010 is not 8, 1:20 is not 80, and `no` is not False."""
+    return str(event.value)
+
+
+def load(
+    text: str, most: int, scalar: Callable[[yaml.ScalarEvent], Any] = typed, deepest: int = DEEPEST
+) -> tuple[Any, Places]:
     """Return the value of a YAML document, None for an empty one, and where each value in it stands.
 
-    Raises YamlError, also when a document has more than `most` keys, values, lists and mappings, or more than `deepest`
-    levels.
+    Raises YamlError, also when it has more than `most` keys, values, lists and mappings, or more than `deepest` levels.
     """
-    return _Reader(text, most, _typed, deepest).read()
+    reader = _Reader(_safe(text, most), scalar, deepest, {})
+    try:
+        values = [reader.value(event, event, ()) for event in reader.events if isinstance(event, yaml.NodeEvent)]
+    except UnicodeEncodeError as error:
+        raise YamlError("holds half of a character") from error
+    except yaml.MarkedYAMLError as error:
+        what = TOO_DEEP if error.problem == TOO_DEEP_FOR_LIBYAML else f"is not YAML: {error.problem}"
+        raise YamlError(what, error.problem_mark) from error
+    except yaml.YAMLError as error:
+        raise YamlError(f"is not YAML: {str(error).splitlines()[0]}") from error
+    return (values or [None])[0], reader.places
 
 
-def load_text(text: str, most: int) -> Any:
-    """Return the value of a YAML document, None for an empty one, in which every scalar stays the text that it is: 010
-    is not 8, 1:20 is not 80, and `no` is not False.
-
-    Raises YamlError, also when it has more than `most` keys, values, lists and mappings.
-    """
-    return _Reader(text, most, lambda event: event.value, DEEPEST).read()[0]
-
-
-class _Reader:
+class _Reader(NamedTuple):
     """One reading of a text: its events, one by one, become values."""
 
-    def __init__(self, text: str, most: int, scalar: Callable[[yaml.ScalarEvent], Any], deepest: int) -> None:
-        self._events = _safe(text, most)
-        self._scalar = scalar
-        self._deepest = deepest
-        self._places: Places = {}
+    events: Iterator[yaml.Event]
+    scalar: Callable[[yaml.ScalarEvent], Any]
+    deepest: int
+    places: Places
 
-    def read(self) -> tuple[Any, Places]:
-        """Return the value, and the places of those in it. Raises YamlError, also for what PyYAML raises."""
-        try:
-            values = [self._value(event, event, ()) for event in self._events if isinstance(event, yaml.NodeEvent)]
-        except UnicodeEncodeError as error:
-            raise YamlError("holds half of a character") from error
-        except yaml.MarkedYAMLError as error:
-            what = TOO_DEEP if error.problem == TOO_DEEP_FOR_LIBYAML else f"is not YAML: {error.problem}"
-            raise YamlError(what, error.problem_mark) from error
-        except yaml.YAMLError as error:
-            raise YamlError(f"is not YAML: {str(error).splitlines()[0]}") from error
-        return (values or [None])[0], self._places
-
-    def _value(self, event: Any, at: Any, path: FieldPath) -> Any:
+    def value(self, event: Any, at: Any, path: FieldPath) -> Any:
         """Return the value that begins with an event and stands where another one does, its key."""
-        self._places[path] = at.start_mark.line + 1
+        self.places[path] = at.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
-            return self._scalar(event)
-        if len(path) >= self._deepest:
+            return self.scalar(event)
+        if len(path) >= self.deepest:
             raise YamlError(TOO_DEEP, event.start_mark)
-        return self._items(path) if isinstance(event, yaml.SequenceStartEvent) else self._fields(path)
+        return self.items(path) if isinstance(event, yaml.SequenceStartEvent) else self.fields(path)
 
-    def _items(self, path: FieldPath) -> list[Any]:
+    def items(self, path: FieldPath) -> list[Any]:
         items: list[Any] = []
-        while isinstance(item := next(self._events), yaml.NodeEvent):
-            items.append(self._value(item, item, (*path, len(items))))
+        while isinstance(item := next(self.events), yaml.NodeEvent):
+            items.append(self.value(item, item, (*path, len(items))))
         return items
 
-    def _fields(self, path: FieldPath) -> dict[str, Any]:
+    def fields(self, path: FieldPath) -> dict[str, Any]:
         fields: dict[str, Any] = {}
-        while isinstance(key := next(self._events), yaml.NodeEvent):
+        while isinstance(key := next(self.events), yaml.NodeEvent):
             if not isinstance(key, yaml.ScalarEvent):
                 raise YamlError("must not use a list or a mapping as a key", key.start_mark)
             if key.value == "<<" and not key.style:
                 raise YamlError("must not use merge keys (<<)", key.start_mark)
             if key.value in fields:
                 raise YamlError(f"states {cut(key.value, LONGEST_KEY)} twice", key.start_mark)
-            fields[key.value] = self._value(next(self._events), key, (*path, key.value))
+            fields[key.value] = self.value(next(self.events), key, (*path, key.value))
         return fields
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ingress_manager.commands.printing import Message
-from ingress_manager.core.strict_yaml import TOO_DEEP, FieldPath, Places, YamlError, load_typed
+from ingress_manager.core.strict_yaml import TOO_DEEP, FieldPath, Places, YamlError, load
 
 DEEPEST = 200
 """Levels of nesting. No object of Kubernetes has so many, and what commands do with an object takes frames for each."""
@@ -71,7 +71,7 @@ def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
         document = text[start:end]
         last = first + document.rstrip().count("\n")
         try:
-            value, places = load_typed(document, 2 * len(document) + 2, DEEPEST)
+            value, places = load(document, 2 * len(document) + 2, deepest=DEEPEST)
             yield Document(value, first, last, places)
         except YamlError as error:
             yield Message(error.what, file, min(first + max(error.line, 1) - 1, last))
