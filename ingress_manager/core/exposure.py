@@ -89,10 +89,10 @@ def has_profile(basis: Basis) -> bool:
     if asked is None or policy.profile is not None:
         return not basis.has_wrong(PROFILE)
     if policy.limits.profiles == ANY:
-        end = f": {quoted(asked)} is not a profile of the settings; {policy.allowed(policy.usable_profiles())}"
+        end = f": {quoted(asked)} is not a profile of the settings; {policy.allowed(policy.usable_profiles)}"
         basis.add(PROFILE, end, Reason.UNKNOWN_PROFILE)
     else:  # it isn't told whether others may have it
-        basis.add(PROFILE, f": {policy.profile_not_allowed(asked)}", Reason.PROFILE_NOT_ALLOWED)
+        basis.add(PROFILE, f": {policy.not_allowed(asked, policy.limits.profiles)}", Reason.PROFILE_NOT_ALLOWED)
     return False
 
 
@@ -101,7 +101,7 @@ def choose_class(basis: Basis) -> str | None:
     stated, policy, old = basis.stated.ingress_class, basis.policy, basis.policy.annotations.get(OLD_CLASS)
     chosen = policy.ingress_class if stated is None else stated
     effective = old if chosen is None else chosen
-    end, reason = policy.class_not_allowed(effective), Reason.CLASS_NOT_ALLOWED
+    end, reason = policy.not_allowed(effective, policy.limits.classes), Reason.CLASS_NOT_ALLOWED
     if chosen is not None and old is not None:
         other = f"the annotation by which the settings name the class, {quoted(old)}"
         end = f"{quoted(chosen)} can't stand beside {other}; remove it, or choose another profile"

@@ -59,16 +59,16 @@ def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
 
 def _beyond_limits(observed: Attachment, annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:
     """Yield what the limits forbid in an object."""
-    if PROFILE in annotations and (end := policy.profile_not_allowed(annotations[PROFILE])):
+    if PROFILE in annotations and (end := policy.not_allowed(annotations[PROFILE], policy.limits.profiles)):
         yield Problem(f"its profile {end}", Reason.PROFILE_NOT_ALLOWED)
     if end := policy.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts]):
         yield Problem(f"its host {end}", Reason.HOST_NOT_ALLOWED)
     if observed.kind == "Ingress":  # where no class was stated, it has the cluster's default
         ingress_class = observed.spec.ingress_class_name or annotations.get(OLD_CLASS)
-        if end := policy.class_not_allowed(ingress_class):
+        if end := policy.not_allowed(ingress_class, policy.limits.classes):
             yield Problem(f"its class {end}", Reason.CLASS_NOT_ALLOWED)
     for path, path_type in observed.paths:
-        if end := policy.path_type_not_allowed(path_type):
+        if end := policy.not_allowed(path_type, policy.limits.path_types):
             yield Problem(f"its path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
         if end := wrong_path(path, path_type):
             yield Problem(f"its path {quoted(path)} {end}")
@@ -82,7 +82,7 @@ def _beyond_limits(observed: Attachment, annotations: Mapping[str, str], policy:
 def _outdated(observed: Attachment, annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:
     """Yield what an object has otherwise than the settings give it now."""
     if PROFILE not in annotations and policy.default is not None and policy.limits.profiles != ANY:
-        usable = listed(policy.usable_profiles())
+        usable = listed(policy.usable_profiles)
         sentence = f"it has no profile; allowed in namespace {policy.namespace}: {usable}"
         yield Problem(sentence, Reason.PROFILE_NOT_ALLOWED)
     # Nothing can be said of a profile that there isn't any more.

@@ -86,9 +86,10 @@ class NamespacePolicy(Profile, frozen=True, forbid_unknown_fields=False, kw_only
         """Return the class where a Service asks for none; it may be that of an annotation."""
         return self.ingress_class or self.annotations.get(OLD_CLASS)
 
-    def usable_profiles(self) -> list[str]:
+    @cached_property
+    def usable_profiles(self) -> Sequence[str]:
         """Return the names of the profiles that a Service may have."""
-        return [name for name in self.settings.profiles if is_within(name, self.limits.profiles)]
+        return [*self.settings.profiles] if self.limits.profiles == ANY else self.limits.profiles
 
     # What may be asked for, and what may stand. Each returns the end of a sentence, "" if it may.
 
@@ -107,29 +108,12 @@ class NamespacePolicy(Profile, frozen=True, forbid_unknown_fields=False, kw_only
         # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends as such a pattern does.
         return host.removeprefix("*").endswith(tuple([each[1:] for each in self.patterns if each.startswith("*.")]))
 
-    def allows_class(self, ingress_class: str | None) -> bool:
-        """Return whether an Ingress may have this class; None stands for the cluster's default."""
-        return is_within(ingress_class, self.limits.classes)
-
-    def class_not_allowed(self, ingress_class: str | None) -> str:
-        """Return why an IngressClass may not be chosen; None stands for the cluster's default."""
-        if self.allows_class(ingress_class):
+    def not_allowed(self, value: str | None, limit: Limit) -> str:
+        """Return why a class, a path type or a profile may not be chosen; the class None is the cluster's default."""
+        if is_within(value, limit):
             return ""
-        named = "null (the cluster's default)" if ingress_class is None else quoted(ingress_class)
-        return self.not_chosen(named, self.limits.classes)
-
-    def path_type_not_allowed(self, path_type: str) -> str:
-        """Return why a path type may not be chosen."""
-        return "" if path_type in self.limits.path_types else self.not_chosen(quoted(path_type), self.limits.path_types)
-
-    def profile_not_allowed(self, profile: str) -> str:
-        """Return why a profile may not be chosen; there need be none of this name."""
-        usable = self.usable_profiles()
-        return "" if is_within(profile, self.limits.profiles) else self.not_chosen(quoted(profile), usable)
-
-    def not_chosen(self, shown: str, instead: Sequence[str]) -> str:
-        """Return the end of a sentence about what may not be chosen, with what may be instead."""
-        return f"{shown} may not be chosen; {self.allowed(instead)}"
+        named = "null (the cluster's default)" if value is None else quoted(value)
+        return f"{named} may not be chosen; {self.allowed(limit)}"
 
     def allowed(self, values: Sequence[str]) -> str:
         """Return the end of a sentence that lists what is allowed."""

@@ -93,7 +93,7 @@ def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
     """Add a problem where a route can't have this path, or this path type."""
     policy = basis.policy
     annotation, begin = (ROUTES, ": pathType ") if route.path_type else (PATH_TYPE, ": ")
-    if end := policy.path_type_not_allowed(path_type):
+    if end := policy.not_allowed(path_type, policy.limits.path_types):
         basis.add(annotation, begin + end, Reason.PATH_TYPE_NOT_ALLOWED)
         return
     if path_type == "ImplementationSpecific" and policy.gateway_of_httproutes:

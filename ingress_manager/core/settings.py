@@ -130,10 +130,10 @@ def _check_entry(at: FieldPath, namespace: str, policy: Policy) -> None:
             among = listed([*policy.profiles]) or "there is none"
             raise FieldError((*at, *path), f": {quoted(name)} must be the name of a profile: {among}")
     if defaults.profile and here.profile is None:
-        usable = listed(here.usable_profiles())
+        usable = listed(here.usable_profiles)
         end = f": {quoted(defaults.profile)} must be one of the profiles that are allowed: {usable}"
         raise FieldError((*at, "defaults", "profile"), end)
-    if not here.allows_class(here.default_class):
+    if here.not_allowed(here.default_class, limits.classes):
         of = f" of the profile {here.profile}," if here.profile else ""
         shown = "null, the cluster's default," if here.default_class is None else quoted(here.default_class)
         end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(limits.classes)}"

@@ -61,7 +61,7 @@ def needs_of(adoption: Adoption, here: NamespacePolicy) -> Iterator[Need]:
         stated, spec = each["metadata"].get("annotations", {}), as_spec(Item(each))
         hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
         yield from (("hosts", host) for host in hosts if not here.allows_host(host))
-        if not here.allows_class(spec.ingress_class_name):
+        if here.not_allowed(spec.ingress_class_name, here.limits.classes):
             yield "classes", str(spec.ingress_class_name)
         types = (path.path_type for _, path in spec.paths())
         yield from (("pathTypes", each) for each in types if each not in here.limits.path_types)
