@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_label_key
@@ -20,6 +19,7 @@ from ingress_manager.core.vocabulary import (
     EDIT_IN_PLACE,
     KNOWN,
     OLD_CLASS,
+    OTHERS_PREFIXES,
     changes,
     is_for_controllers,
     is_read_from_services,
@@ -37,9 +37,6 @@ Limit = Literal["any"] | Annotated[tuple[str, ...], Meta(min_length=1)]
 """The values that are allowed. A list is never empty: a list that somebody has yet to write must not lift a limit."""
 
 DEFAULT_COPIED: dict[str, Limit] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
-
-OTHERS_PREFIXES = (PREFIX, "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
-"""How keys begin that belong to ingress-manager, Metacontroller or kubectl."""
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "ingress-manager"

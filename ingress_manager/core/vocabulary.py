@@ -77,6 +77,9 @@ CONTROLLERS = (
 """What is in domains whose annotations look meant for an Ingress. (Traefik reads `…/service.*` from the Service.)"""
 # fmt: on
 
+OTHERS_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
+"""How keys begin that belong to ingress-manager, Metacontroller or kubectl."""
+
 OF_CONTROLLERS = ("kubernetes.io/ingress.", "kubernetes.io/tls-acme")
 """How others begin that look so."""
 
@@ -156,11 +159,12 @@ def protects(key: str) -> bool:
 
 def is_for_controllers(key: str) -> bool:
     """Return whether the annotation looks like one that an ingress controller, or a program beside it, reads."""
-    domain, name = _split(key)
-    if domain == "ingress" or domain.endswith(".ingress"):
+    if key.startswith(OTHERS_PREFIXES):
         return False
+    domain, name = _split(key)
     looks_so = _CONTROLLERS.search(domain) is not None and not name.startswith("/-service.")
-    return looks_so or key.lower().startswith(OF_CONTROLLERS) or protects(key)
+    looks_so = looks_so or key.lower().startswith(OF_CONTROLLERS) or protects(key)
+    return looks_so and not domain.endswith(".ingress")  # of an entrance
 
 
 def is_read_from(kind: str, key: str) -> bool:
