@@ -31,13 +31,8 @@ def load(path: Path) -> SettingsFile:
 
     Raises SettingsError, which names the file, when it can't be read, is not YAML, or states no valid policy.
     """
-    origin = f"settings file {path}"
     try:
         content = path.read_bytes()
-        return SettingsFile(parse(content.decode("utf-8")), hashlib.sha256(content).hexdigest())
-    except OSError as error:
-        raise SettingsError(str(error.strerror), origin=origin) from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"byte {error.start + 1} is not UTF-8", origin=origin) from error
-    except SettingsError as error:
-        raise SettingsError(error.sentence, error.path, error.line, origin) from error
+        return SettingsFile(parse(content.decode()), hashlib.sha256(content).hexdigest())
+    except (OSError, UnicodeDecodeError, SettingsError) as error:
+        raise SettingsError(getattr(error, "strerror", "") or str(error), origin=f"settings file {path}") from error

@@ -60,7 +60,7 @@ def test_a_wrong_type_is_told_first_then_a_wrong_text_then_a_contradiction(
     ("held", "says"),
     [
         (None, "No such file"),
-        (b"host: \xff", "byte 7 is not UTF-8"),
+        (b"host: \xff", "'utf-8' codec can't decode byte 0xff in position 6"),
         (b"host: \0", "is not YAML: unacceptable character"),
     ],
 )
