@@ -9,7 +9,6 @@ import json
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,7 +24,7 @@ RECORDED = Path(__file__).with_name("request.json")
 """What Metacontroller 4.17.2 sent about a Service that kubectl had applied, and the Ingress that was made for it."""
 
 POLICY = Policy()
-NOW = datetime.now(UTC)
+NOW = time.time()
 TURNS = 41
 WORST_CPU, WORST_MEMORY = 50, 16
 """Milliseconds, and megabytes beyond the request itself, that an answer to any request may take."""

@@ -2,7 +2,7 @@
 
     sync            bytes of a request → Service → decision of the core → bytes of the answer
     admission       the same for the API server, before a Service is written
-    telling         whether a refusal is told now, or Metacontroller is to ask again later
+    telling         whether what is wrong is told now, or Metacontroller is to ask again later
     settings_file   the policy, from the file that the environment names
     app             HTTP in, HTTP out
     logs, metrics   what is told of it

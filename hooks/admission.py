@@ -7,21 +7,19 @@ Who applies a Service is told at once what Metacontroller's Event would say late
 | allowed | nothing is wrong                                            | writes                                   |
 | warned  | it would be refused, or an annotation has no effect; paused | writes, and passes the sentences on      |
 | denied  | the settings deny what would be refused, and it gets worse  | does not write, and tells why            |
-| unread  | the Service can't be read                                   | writes                                   |
-|         | the body is not the contract: the status is 400             | writes, because of failurePolicy: Ignore |
+| unread  | the body is not the contract: the status is 400             | writes, because of failurePolicy: Ignore |
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/ (version v1).
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from hooks.sync import UNREADABLE
+from hooks.sync import UNREADABLE, Answer, StoredService
 from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.copying import keys_not_copied
-from ingress_manager.core.decide import Decision, Desired, decide, refusal_of
+from ingress_manager.core.decide import decide, refusal_of
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
@@ -36,9 +34,8 @@ class Request(msgspec.Struct, rename="camel", frozen=True):
     """What the API server asks, without the fields that are not used here."""
 
     uid: str
-    object: msgspec.Raw
-    old_object: msgspec.Raw = msgspec.Raw(b"null")
-    """null: there is none yet."""
+    object: StoredService
+    old_object: StoredService | None = None
 
 
 class Review(msgspec.Struct, rename="camel", frozen=True):
@@ -47,79 +44,48 @@ class Review(msgspec.Struct, rename="camel", frozen=True):
     request: Request
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """An HTTP response: JSON when the status is 200, otherwise one line of text."""
-
-    status: int
-    body: bytes
-    word: str = UNREAD
-    """One of ANSWERS."""
-
-    service: Service | None = None
-    """The Service that somebody is told something of."""
-
-    problems: Sequence[Problem] = ()
-    """What is told."""
-
-    later: None = None
-    """The API server never asks again."""
-
-
-_reviews, _services = msgspec.json.Decoder(Review), msgspec.json.Decoder(Service)
+decode = msgspec.json.Decoder(Review).decode
 
 
 def answer(body: bytes, policy: Policy) -> Answer:
     """Return the answer to a request of the API server. Never raises."""
     try:
-        request = _reviews.decode(body).request
+        request = decode(body).request
     except UNREADABLE as error:
         problem = Problem(f"not an AdmissionReview (admission.k8s.io/v1): {error}", Reason.INVALID_REQUEST)
-        return Answer(400, f"{problem.told()}\n".encode())
-    try:
-        service = _services.decode(request.object)
-    except UNREADABLE:
-        return reviewed(request, UNREAD)
-    paused = refusal_of(decide(service, NOTHING, policy)) if policy.pauses else None
-    policy = policy.without_pause() if policy.pauses else policy
-    decision = decide(service, NOTHING, policy)
-    refused = refusal_of(decision)
-    stated = service.metadata.annotations or {}
-    problems = refused.problems if refused else [*not_copied(stated, decision), *without_effect(stated)]
-    if refused and policy.admission.deny and is_denied(request, refused, policy):
-        return reviewed(request, DENIED, service, problems, allowed=False, status=denial(service, refused))
-    if paused and paused.is_paused:
-        problems = [*paused.problems, *problems]
-    if not problems:
-        return reviewed(request, ALLOWED)
-    told = warnings(problems, refused.more if refused else 0)
-    return reviewed(request, WARNED, service, problems, allowed=True, warnings=told)
+        return Answer(400, f"{problem.told()}\n".encode(), UNREAD)
+    told: list[Problem] = []
+    decision = decide(request.object, NOTHING, policy)
+    if isinstance(decision, Refused) and decision.is_paused:
+        told, policy = [*decision.problems], policy.without_pause()
+        decision = decide(request.object, NOTHING, policy)
+    if isinstance(decision, Refused):
+        if policy.admission.deny and is_denied(request.old_object, decision, policy):
+            return reviewed(request, DENIED, decision, allowed=False, status=denial(request.object, decision))
+        why = Refused([*told, *decision.problems], decision.more)
+    else:
+        stated = request.object.metadata.annotations or {}
+        for key in keys_not_copied(stated, decision.objects.values()):
+            sentence = f"{key} is not copied to what is made for the Service"
+            told.append(Problem(sentence, Reason.ANNOTATION_NOT_ALLOWED, key))
+        why = Refused([*told, *without_effect(stated)])
+    return reviewed(request, WARNED, why, warnings=warnings(why)) if why.problems else reviewed(request, ALLOWED)
 
 
-def reviewed(
-    request: Request, word: str, service: Service | None = None, problems: Sequence[Problem] = (), **response: object
-) -> Answer:
+def reviewed(request: Request, word: str, why: Refused | None = None, **response: Any) -> Answer:
     """Return the answer with a response, which allows the change if nothing is said."""
     review = {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
         "response": {"uid": request.uid, "allowed": True} | response,
     }
-    return Answer(200, msgspec.json.encode(review), word, service, problems)
+    return Answer(200, msgspec.json.encode(review), word, request.object, why)
 
 
-def not_copied(stated: Mapping[str, str], decision: Decision) -> Sequence[Problem]:
-    """Return a problem for each annotation that looks meant for a controller and reaches none."""
-    objects = decision.objects.values() if isinstance(decision, Desired) else ()
-    return [
-        Problem(f"{key} is not copied to what is made for the Service", Reason.ANNOTATION_NOT_ALLOWED, key)
-        for key in keys_not_copied(stated, objects)
-    ]
-
-
-def warnings(problems: Sequence[Problem], more: int) -> list[str]:
+def warnings(why: Refused) -> list[str]:
     """Return a warning for each problem, as many as the API server passes on, and how many more there are."""
-    told = [problem.told(LONGEST_WARNING) for problem in problems[:MOST_WARNINGS]]
-    more += len(problems) - len(told)
+    told = [problem.told(LONGEST_WARNING) for problem in why.problems[:MOST_WARNINGS]]
+    more = why.more + len(why.problems) - len(told)
     return [*told, f"and {more} more"] if more else told
 
 
@@ -136,24 +102,14 @@ def denial(service: Service, refused: Refused) -> dict[str, object]:
     return {"code": 422, "reason": "Invalid", "message": refused.line(), "details": details}
 
 
-def is_denied(request: Request, refused: Refused, policy: Policy) -> bool:
+def is_denied(old: Service | None, refused: Refused, policy: Policy) -> bool:
     """Return whether a change makes the Service one that is refused, or one with more problems than before.
 
     What was wrong before stays allowed: somebody may have to change something else, or correct one thing at a time,
     which may have hidden other mistakes.
     """
-    if bytes(request.old_object) == b"null":
+    before = refusal_of(decide(old, NOTHING, policy)) if old else None
+    if before is None:
         return True
-    try:
-        old = refusal_of(decide(_services.decode(request.old_object), NOTHING, policy))
-    except UNREADABLE:
-        return False
-    if old is None:
-        return True
-    has_more = len(refused.problems) + refused.more > len(old.problems) + old.more
-    return has_more and kinds_of(old) <= kinds_of(refused)
-
-
-def kinds_of(refused: Refused) -> set[tuple[str, Reason]]:
-    """Return which annotations are wrong, each with the reason."""
-    return {(problem.annotation, problem.reason) for problem in refused.problems}
+    known, wrong = ({(each.annotation, each.reason) for each in one.problems} for one in (before, refused))
+    return len(refused.problems) + refused.more > len(before.problems) + before.more and known <= wrong

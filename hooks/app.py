@@ -13,21 +13,20 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from datetime import UTC, datetime
 from threading import BoundedSemaphore
 
 import gevent
 from flask import Flask, Response, request
-from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
-from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, RequestEntityTooLarge, RequestTimeout
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from werkzeug.exceptions import HTTPException, InternalServerError, NotFound, RequestEntityTooLarge, RequestTimeout
 
-from hooks import admission, logs, sync
+from hooks import admission, sync
+from hooks.logs import make_logger
 from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile, from_environment
-from hooks.telling import Memory
+from hooks.sync import Answer
+from hooks.telling import Buckets
 from ingress_manager import __version__
-from ingress_manager.core.copying import ANY
-from ingress_manager.core.kubernetes import Service
 from ingress_manager.core.text import one_line
 
 LARGEST_BODY = 16 * 1024 * 1024
@@ -48,11 +47,7 @@ LONGEST_LOGGED = 200
 whoever reaches the hook's port can send others."""
 
 TEXT = "text/plain; charset=utf-8"
-UNLIMITED_HOSTS = (
-    "limits.hosts is any: every namespace may claim every host, another team's too; "
-    "where teams share the cluster, limit the hosts in the settings"
-)
-log = logs.make_logger
+A_BUG = "ingress-manager has a bug: its log says more"
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
@@ -60,50 +55,26 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
     Raises ingress_manager.core.errors.SettingsError when the settings can't be used: the hook then does not start.
     """
-    settings_file = from_environment() if settings_file is None else settings_file
-    policy = settings_file.policy
-    metrics = Metrics(__version__, settings_file.sha256, paused=bool(policy.pauses))
-    memory = Memory()
+    settings_file = settings_file or from_environment()
+    buckets = Buckets()
 
-    def reply(body: bytes) -> sync.Answer:
+    def reply(body: bytes) -> Answer:
         now = time.time()
-        answer = memory.told(sync.answer(body, policy, datetime.fromtimestamp(now, UTC)), now)
-        tell(answer)
-        if answer.forbidden is not None:
-            metrics.count_removal(answer.forbidden.reason)
-        if answer.refused is not None:
-            metrics.count_refusal(answer.refused)
-        return answer
+        return buckets.told(sync.answer(body, settings_file.policy, now), now)
 
-    log().info("started", version=__version__, settings_sha256=settings_file.sha256)
-    if policy.limits.hosts == ANY:
-        log().warning("unlimited hosts", sentence=UNLIMITED_HOSTS)
-    return make_app("/sync", reply, metrics)
+    return make_app("/sync", reply, settings_file, Metrics(settings_file))
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
     """Return the webhook, which answers the API server; the rest is as with `create_app`."""
-    settings_file = from_environment() if settings_file is None else settings_file
-    policy = settings_file.policy
-    metrics = Metrics(__version__, settings_file.sha256, is_webhook=True)
-
-    def reply(body: bytes) -> admission.Answer:
-        answer = admission.answer(body, policy)
-        if answer.service is not None:  # who changes it is not logged
-            (log().warning if answer.word == admission.DENIED else log().info)(
-                answer.word,
-                **named(answer.service),
-                reasons=sorted({problem.reason for problem in answer.problems}),
-                sentences=[problem.told() for problem in answer.problems],
-            )
-        return answer
-
-    log().info("started", version=__version__, deny=policy.admission.deny, settings_sha256=settings_file.sha256)
-    return make_app("/admit", reply, metrics)
+    settings_file = settings_file or from_environment()
+    metrics = Metrics(settings_file, is_webhook=True)
+    return make_app("/admit", lambda body: admission.answer(body, settings_file.policy), settings_file, metrics)
 
 
-def make_app(path: str, reply: Callable[[bytes], sync.Answer | admission.Answer], metrics: Metrics) -> Flask:
+def make_app(path: str, reply: Callable[[bytes], Answer], settings_file: SettingsFile, metrics: Metrics) -> Flask:
     """Return the application that gives the body of each POST to `reply`, and tells of what is no request, or a bug."""
+    make_logger().info("started", version=__version__, settings_sha256=settings_file.sha256)
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
     large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
@@ -120,51 +91,38 @@ def make_app(path: str, reply: Callable[[bytes], sync.Answer | admission.Answer]
                 raise RequestEntityTooLarge  # of chunks, Flask reads no more
             started = time.perf_counter()
             answered = reply(body)
+            log_answer(answered)
         # The last that can fail: what fails is counted as a bug, and no answer twice.
-        metrics.count(answered.word, time.perf_counter() - started)
+        metrics.count(answered, time.perf_counter() - started)
         type_ = "application/json" if answered.status == 200 else TEXT
-        response = Response(answered.body, answered.status, content_type=type_)
-        if answered.later is not None:
-            response.headers["Retry-After"] = str(answered.later)
-        return response
+        headers = {} if answered.later is None else {"Retry-After": str(answered.later)}
+        return Response(answered.body, answered.status, headers, content_type=type_)
 
     @app.get("/metrics")
     def show_metrics() -> Response:
-        return closing(Response(metrics.text(), content_type=CONTENT_TYPE_PLAIN_0_0_4))
+        return closing(Response(generate_latest(metrics.registry), content_type=CONTENT_TYPE_PLAIN_0_0_4))
 
     @app.get("/healthz")
     @app.get("/readyz")
     def alive() -> Response:
         return closing(Response(b"ok\n", content_type=TEXT))
 
-    answer_errors(app, path, metrics.count_error)
-    return app
-
-
-def answer_errors(app: Flask, path: str, count: Callable[[int], None]) -> None:
-    """Answer, log and count what is no request, and each exception, which is a bug."""
-
-    @app.errorhandler(HTTPException)
-    def not_a_request(error: HTTPException) -> Response:
-        status = error.code or 400
-        sent = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED])}
-        log().warning("not a request", **sent, status=status)
-        if request.path == path:
-            count(status)
-        response = closing(Response(f"{status} {error.name}: {error.description}\n", status, content_type=TEXT))
-        if isinstance(error, MethodNotAllowed):
-            response.headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
-        return response
-
     @app.errorhandler(Exception)
-    def bug(error: Exception) -> Response:
-        # Standard error may be closed, or the disk behind it full.
-        with suppress(Exception):
-            log().error("bug", status=500, exc_info=error)
-        with suppress(Exception):
+    def no_answer(error: Exception) -> Response:
+        told = error if isinstance(error, HTTPException) else InternalServerError(A_BUG)
+        is_bug, status = told is not error, told.code or 400
+        asked = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED])}
+        with suppress(Exception):  # standard error may be closed, or the disk behind it full
             if request.path == path:
-                count(500)
-        return closing(Response(b"ingress-manager has a bug: its log says more\n", 500, content_type=TEXT))
+                metrics.count_error(status)
+            if is_bug:
+                make_logger().error("bug", **asked, status=status, exc_info=error)
+            else:
+                make_logger().warning("not a request", **asked, status=status)
+        sentence = f"{status} {told.name}: {told.description}\n"
+        return closing(Response(sentence, status, told.get_headers(), content_type=TEXT))
+
+    return app
 
 
 def closing(response: Response) -> Response:
@@ -176,22 +134,19 @@ def closing(response: Response) -> Response:
     return response
 
 
-def tell(answer: sync.Answer) -> None:
-    """Log who is refused, or of whom the settings forbid something, and why. That it is removed is told by no Event."""
-    if answer.forbidden is not None:
-        why = {"reasons": [answer.forbidden.reason], "sentence": answer.forbidden.told()}
-        log().warning("removed", **named(answer.service), **why)
-    if answer.refused is None:
+def log_answer(answer: Answer) -> None:
+    """Log whose Service is refused, removed, warned of or denied, and why; who changes it is not logged."""
+    # What isn't there yet is told, as a refusal, if it isn't made.
+    if answer.why is None or answer.word == sync.ASKED:
         return
-    reasons = sorted({problem.reason for problem in answer.refused.problems})
-    line = {**named(answer.service), "status": answer.status, "sentence": answer.refused.line()}
-    # With 429, the administrator has asked for a pause, or the same is told at another time.
-    (log().info if answer.status == 429 else log().warning)("refused", **line, reasons=reasons)
-
-
-def named(service: Service | None) -> dict[str, str | None]:
-    """Return the fields of a line of the log that say which Service it is about."""
-    if service is None:
-        return {"namespace": None, "service": None}
-    metadata = service.metadata
-    return {"namespace": metadata.namespace[:LONGEST_LOGGED], "service": metadata.name[:LONGEST_LOGGED]}
+    # Somebody is warned; or with 429, the administrator has asked for a pause, or the same is told at another time.
+    is_quiet = answer.status == 429 or answer.word == admission.WARNED
+    metadata = answer.service.metadata if answer.service else None
+    (make_logger().info if is_quiet else make_logger().warning)(
+        answer.word,
+        namespace=metadata and metadata.namespace[:LONGEST_LOGGED],
+        service=metadata and metadata.name[:LONGEST_LOGGED],
+        status=answer.status,
+        reasons=sorted({problem.reason for problem in answer.why.problems}),
+        sentence=answer.why.line(),
+    )

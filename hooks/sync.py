@@ -13,14 +13,14 @@
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core.decide import RemovedFirst, decide, spread
+from ingress_manager.core.decide import RemovedFirst, decide, not_made, spread
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import Key, Object, ObjectMeta, Observed, Service
 from ingress_manager.core.policy import Policy
@@ -30,6 +30,9 @@ HOUR = 3600
 
 PAUSE_SECONDS = range(60, 91)
 """After how long Metacontroller is to ask again while the settings pause everything."""
+
+OFF, ASKED, THERE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refused"
+"""What an answer means: the Service asks for nothing; not all that it asks for is there; all of it is; …"""
 
 
 class ManagedFieldsEntry(msgspec.Struct, frozen=True):
@@ -49,8 +52,7 @@ class StoredMeta(ObjectMeta, rename="camel", frozen=True):
         Whoever may edit the object may write another time.
         """
         times = [self.creation_timestamp, *[entry.time for entry in self.managed_fields]]
-        known = [each for each in times if each]
-        return max(known).timestamp() if known else 0
+        return max((each.timestamp() for each in times if each), default=0)
 
 
 class StoredService(Service, rename="camel", frozen=True):
@@ -65,35 +67,21 @@ class SyncRequest(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An HTTP response: JSON when the status is 200, otherwise one line of text."""
+    """An HTTP response: JSON when the status is 200, otherwise one line of text. And what is told of it."""
 
     status: int
     body: bytes
-    refused: Refused | None = None
-    """Why the status is not 200."""
+    word: str
+    """What it means."""
 
-    forbidden: Problem | None = None
-    """Why something that is observed is removed."""
-
-    service: Service | None = None
+    service: StoredService | None = None
     """The Service that was asked about; None if it can't be read."""
 
-    missing: Sequence[Key] = ()
-    """What should exist for the Service and isn't observed; the answer asks for it."""
-
-    are_there: bool = False
-    """Whether the Service asks for something, and all of it is observed."""
-
-    age: float = 0
-    """Seconds since the Service was changed."""
+    why: Refused | None = None
+    """What is wrong: it is refused, removed or warned of for that; or what isn't there."""
 
     later: int | None = None
     """After how many seconds Metacontroller is to ask again."""
-
-    @property
-    def word(self) -> str:
-        """Return by which word it is counted."""
-        return str(self.status)
 
 
 decode = msgspec.json.Decoder(SyncRequest).decode
@@ -101,10 +89,10 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What a body raises that is no such request. Admission policies keep Services from being nested too deeply."""
 
 
-def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
+def answer(body: bytes, policy: Policy, now: float = 0) -> Answer:
     """Return the answer to a sync request. Never raises.
 
-    `now` is the present time, with its time zone; without it, every Service counts as new.
+    `now` is the present time, as Unix time; without it, every Service counts as new.
     """
     try:
         request = decode(body)
@@ -112,21 +100,21 @@ def answer(body: bytes, policy: Policy, now: datetime | None = None) -> Answer:
         problem = Problem(f"not a request of Metacontroller's contract v2: {error}", Reason.INVALID_REQUEST)
         return refusal(400, Refused([problem]))
     service = request.object
-    age = now.timestamp() - service.metadata.changed if now else 0
-    decision = decide(service, request.attachments, policy, age)
+    decision = decide(service, request.attachments, policy, now - service.metadata.changed if now else 0)
     if isinstance(decision, Refused):
         if decision.is_paused:
-            return refusal(429, decision, service, later=spread(service, PAUSE_SECONDS))
-        return refusal(422, decision, service, age)
+            return refusal(429, decision, service, spread(service, PAUSE_SECONDS))
+        return refusal(422, decision, service)
     if isinstance(decision, RemovedFirst):
         # It is enough to tell of one. If only an entrance is off, it is the mistake beside it.
         why = [*decision.forbidden.values(), *(decision.refused.problems if decision.refused else ())][0]
-        return Answer(200, encode(decision.objects), None, why, service)
-    resync, missing = decision.resync_after, decision.missing
-    if missing and now:
-        resync = min(resync or HOUR, int(until_hourly(service, now.timestamp())) + 1)
-    are_there = bool(decision.objects) and not missing
-    return Answer(200, encode(decision.objects, resync), None, None, service, missing, are_there, age)
+        return Answer(200, encode(decision.objects), REMOVED, service, Refused([why]))
+    objects, resync = decision.objects, decision.resync_after
+    if not decision.missing:
+        return Answer(200, encode(objects, resync), THERE if objects else OFF, service)
+    resync = min(resync or HOUR, int(until_hourly(service, now)) + 1)
+    absent = not_made(f"{service.metadata.namespace}/{service.metadata.name}", decision.missing)
+    return Answer(200, encode(objects, resync), ASKED, service, Refused([absent]))
 
 
 def until_hourly(service: Service, now: float) -> float:
@@ -140,8 +128,6 @@ def encode(objects: Mapping[Key, Object], resync_after: int | None = None) -> by
     return msgspec.json.encode({"attachments": [*objects.values()], **later})
 
 
-def refusal(
-    status: int, refused: Refused, service: Service | None = None, age: float = 0, later: int | None = None
-) -> Answer:
+def refusal(status: int, why: Refused, service: StoredService | None = None, later: int | None = None) -> Answer:
     """Return the answer that says why nothing changes."""
-    return Answer(status, f"{refused.line()}\n".encode(), refused, service=service, age=age, later=later)
+    return Answer(status, f"{why.line()}\n".encode(), REFUSED, service, why, later)

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from devcluster.sync_requests import Object, as_created, body, service, sync_request
-from hooks.sync import Answer, answer
+from hooks.sync import REMOVED, THERE, Answer, answer
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits
@@ -78,8 +78,8 @@ def test_what_is_forbidden_goes_while_its_service_is_refused(
 ) -> None:
     answer = answered(service(annotations, **spec), case.get("now", {}), standing_in(case))
     assert attachments(answer) == []
-    assert answer.forbidden is not None
-    assert answer.forbidden.reason.value == case.get("forbidden", case.get("outdated"))
+    assert answer.why
+    assert answer.why.problems[0].reason.value == case.get("forbidden", case.get("outdated"))
 
 
 @pytest.mark.parametrize("case", FORBIDDEN)
@@ -89,18 +89,18 @@ def test_what_is_forbidden_goes_first_and_what_is_allowed_comes_with_the_next_sy
     standing = standing_in(case)
     first = answered(parent, now, standing)
     assert standing["kind"] not in [each["kind"] for each in attachments(first)]
-    assert first.forbidden is not None
-    assert first.forbidden.reason.value == case["forbidden"]
+    assert first.why
+    assert first.why.problems[0].reason.value == case["forbidden"]
     desired = attachments(answered(parent, now))
     again = answered(parent, now, *[as_created(each, parent) for each in desired])
-    assert (again.forbidden, len(desired), attachments(again)) == (None, 1, desired)
+    assert (again.word, len(desired), attachments(again)) == (THERE, 1, desired)
 
 
 @pytest.mark.parametrize("case", OUTDATED)
 def test_what_is_outdated_is_mended_in_place_while_its_service_is_right(case: Object) -> None:
     asks: dict[str, str] = case.get("asks") or case.get("made") or {}
     parent = service(ON | asks)
-    assert answered(parent, case["now"], standing_in(case)).forbidden is None
+    assert answered(parent, case["now"], standing_in(case)).word != REMOVED
 
 
 @pytest.mark.parametrize("case", ALLOWED)
@@ -108,7 +108,7 @@ def test_what_is_not_forbidden_stays_until_an_answer_can_be_given(case: Object) 
     standing, now, asks = standing_in(case), case.get("now", {}), ON | case.get("asks", {})
     assert answered(service(asks | OOPS), now, standing).status == 422
     repaired = answered(service(asks), now, standing)
-    assert (repaired.status, repaired.forbidden) == (200, None)
+    assert (repaired.status, repaired.word == REMOVED) == (200, False)
 
 
 def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_goes() -> None:
@@ -116,7 +116,7 @@ def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_g
     settings = {"defaults": WEB | {"class": "internal"}, "limits": {"classes": ["internal"]}}
     now = answered(service(ON), settings, *made({}, BOTH))
     assert [each["kind"] for each in attachments(now)] == ["HTTPRoute"]
-    assert now.forbidden is not None
+    assert now.word == REMOVED
     assert attachments(answered(service(ON | OOPS), settings, *made({}, BOTH))) == [], "of a refused one, all go"
 
 
@@ -127,15 +127,15 @@ def test_an_httproute_to_which_somebody_has_added_a_listener_is_made_anew() -> N
     route["spec"]["parentRefs"] = [parent, parent | {"sectionName": "https"}]
     now = answered(service(ON), BOTH, ingress, route)
     assert [each["kind"] for each in attachments(now)] == ["Ingress"]
-    assert now.forbidden is not None
+    assert now.word == REMOVED
 
 
 def test_the_ingress_of_a_service_that_became_an_external_name_is_removed() -> None:
     external = service(ON, type="ExternalName", externalName="secret.team-b.svc.cluster.local")
     answer = answered(external, {}, *made({}))
     assert attachments(answer) == []
-    assert answer.forbidden is not None
-    assert answer.forbidden.reason is Reason.EXTERNAL_NAME
+    assert answer.why
+    assert answer.why.problems[0].reason is Reason.EXTERNAL_NAME
 
 
 INTERNAL = {"internal.ingress/http": "true", "internal.ingress/host": "a.example.org"}
@@ -148,8 +148,8 @@ def test_an_entrance_that_opts_out_goes_whatever_is_wrong_with_another_and_takes
     """Nothing that is observed is ever answered, so one can't stay beside one that goes. The mistake is told."""
     answer = answered(service(asks), BOTH, *made(INTERNAL, BOTH))
     assert attachments(answer) == []
-    assert answer.forbidden is not None
-    assert answer.forbidden.annotation in asks
+    assert answer.why
+    assert answer.why.problems[0].annotation in asks
     assert answered(service(ON | OOPS), BOTH, *made({}, BOTH)).status == 422
 
 
@@ -159,7 +159,7 @@ def test_what_somebody_has_edited_is_mended_in_place_although_the_settings_forbi
     edited = patched(ingress, {"spec": {"ingressClassName": "other", "rules": {0: {"host": "evil.example.org"}}}})
     limits = {"limits": {"hosts": ["example.com"], "classes": ["nginx"]}}
     answer = answered(service(ON), limits, edited)
-    assert (answer.forbidden, len(attachments(answer))) == (None, 1)
+    assert (answer.word, len(attachments(answer))) == (THERE, 1)
     assert attachments(answered(service(ON | OOPS), limits, edited)) == [], "of a refused one, nobody mends it"
     edited["metadata"]["annotations"][LAST_APPLIED] = "no JSON"
     assert attachments(answered(service(ON), limits, edited)) == [], "Metacontroller can't mend it without its record"

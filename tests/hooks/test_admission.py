@@ -102,7 +102,7 @@ def check_both_ways(new: Object, policy: Policy) -> None:
         check_not_copied(new, json.loads(synced.body)["attachments"], warnings)
         assert response["allowed"]
         return
-    assert (refused := synced.refused)
+    assert (refused := synced.why)
     more = MORE.fullmatch(warnings[-1])
     shown = warnings[:-1] if more else warnings
     assert shown == [problem.told(LONGEST_WARNING) for problem in refused.problems[: len(shown)]]
@@ -166,19 +166,6 @@ def test_what_does_not_fit_into_what_the_api_server_passes_on_is_counted() -> No
         assert (len(shown), last) == (MOST_WARNINGS, f"and {30 - MOST_WARNINGS} more")
 
 
-@pytest.mark.parametrize("new", [None, 17, "x", [], {}, service() | {"spec": 1}, service() | {"kind": "Ingress"}])
-def test_an_object_that_is_no_service_is_allowed(new: Any) -> None:
-    assert response_to(review(new), DENYING) == {"uid": UID, "allowed": True}
-    assert answer(review(new), DENYING).word == "unread"
-
-
-def test_a_service_whose_earlier_state_can_not_be_read_is_warned_of_and_not_denied() -> None:
-    unreadable: list[Object] = [service() | {"spec": 1}, {"metadata": {}}]
-    for old in unreadable:
-        response = response_to(review(WRONG, old), DENYING)
-        assert (response["allowed"], len(response["warnings"])) == (True, 2)
-
-
 GETTING_WORSE = settings.parse("""
 admission: {deny: true}
 defaults: {host: "{service}.{namespace}.example.com"}
@@ -214,7 +201,8 @@ STATED = st.fixed_dictionaries({}, optional={key: st.sampled_from(values) for ke
 
 def mistakes(new: Object) -> tuple[int, set[tuple[str, Reason]]]:
     """Return how many there are, as the Event counts them, and which annotations are wrong for which reasons."""
-    refused = sync.answer(body(sync_request(new)), WARNING).refused or Refused([])
+    answered = sync.answer(body(sync_request(new)), WARNING)
+    refused = answered.why if answered.why and answered.status == 422 else Refused([])
     return len(refused.problems) + refused.more, {(each.annotation, each.reason) for each in refused.problems}
 
 
@@ -246,6 +234,9 @@ NOT_REVIEWS = {
     "another version": review(WRONG).replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1"),
     "another kind, of many lines": review(WRONG).replace(b"AdmissionReview", b"\\n" * 100_000),
     "a uid that is not UTF-8": review(WRONG).replace(UID.encode(), b"\xff"),
+    "of an object that is no Service": review(service() | {"kind": "Ingress"}),
+    "of no object": review(None),
+    "an earlier state that can't be read": review(WRONG, {"metadata": {}}),
     "nested deeply": review(WRONG).replace(b"80", b"[" * 1_000_000),
 }
 

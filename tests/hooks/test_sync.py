@@ -69,14 +69,14 @@ def test_of_a_key_that_is_stated_twice_the_last_counts() -> None:
     assert not json.loads(answer(REQUEST[:-1] + b', "object": ' + body(service()) + b"}", Policy()).body)["attachments"]
 
 
-CREATED, LATER = datetime(2026, 11, 21, 10, tzinfo=UTC), datetime(2026, 11, 21, 11, tzinfo=UTC)
+CREATED, LATER = (datetime(2026, 11, 21, hour, tzinfo=UTC).timestamp() for hour in (10, 11))
 
 
 @pytest.mark.parametrize(
     ("now", "managed", "least", "most"),
     [
         (LATER, None, 240, 360),
-        (None, [], 4, 8),
+        (0, [], 4, 8),
         (CREATED, [], 4, 8),
         (LATER, [{}], 240, 360),
         (LATER, [{"time": "2026-11-21T10:59:00Z"}, {}, {"time": "2026-11-21T10:10:00Z"}], 15, 15),
@@ -84,7 +84,7 @@ CREATED, LATER = datetime(2026, 11, 21, 10, tzinfo=UTC), datetime(2026, 11, 21, 
     ],
 )
 def test_the_age_of_a_service_is_counted_from_its_last_change(
-    now: datetime | None, managed: list[Object] | None, least: int, most: int
+    now: float, managed: list[Object] | None, least: int, most: int
 ) -> None:
     """One of which no time is known is an old one."""
     parent = service({"ingress/http": "true"})

@@ -9,8 +9,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from devcluster.build import REPOSITORY
-from hooks.app import create_app
-from hooks.metrics import Metrics
+from hooks.app import create_app, create_webhook
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.policy import Policy
 from tests.manifests.objects import find, ports, template
@@ -47,10 +46,11 @@ def test_each_podmonitor_selects_the_pods_of_its_deployment_and_names_a_port_of_
 
 def shown() -> dict[str, set[str]]:
     """Return the metrics of both, by the names of their samples: the label of each, if it has one."""
-    hook = create_app(SettingsFile(Policy(), "0" * 64)).test_client().get("/metrics").text
+    made = (create(SettingsFile(Policy(), "0" * 64)) for create in (create_app, create_webhook))
+    hook, webhook = (each.test_client().get("/metrics").text for each in made)
     return {
         sample.name: sample.labels.keys() - {"le"}
-        for text in (hook, Metrics("0.1.0", "0" * 64, is_webhook=True).text().decode())
+        for text in (hook, webhook)
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }

@@ -78,5 +78,5 @@ def test_nothing_is_logged_for_a_visitor_and_it_stops() -> None:
         pages.process.terminate()
         pages.check_ended()
         lines = pages.log_lines()
-    assert "started" in {line["event"] for line in lines}
+    assert "Handling signal: term" in {line["event"] for line in lines}
     assert not [line for line in lines if line["level"] != "info" or "cart" in str(line)]
