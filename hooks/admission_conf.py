@@ -3,7 +3,6 @@
 import socket
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import gevent
@@ -11,7 +10,7 @@ import gevent
 from hooks import gunicorn_conf
 from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings, but for those below
 
-bind = gunicorn_conf.addresses(8443)
+bind = [f"{gunicorn_conf.ADDRESS}:8443"]
 
 # Where the Deployment mounts its Secret.
 certfile = "/etc/ingress-manager-tls/tls.crt"
@@ -24,17 +23,13 @@ HANDSHAKE_SECONDS = 5
 def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
     """Return what serves, at each handshake, the certificate that the files hold then: gunicorn's server hook.
 
-    The kubelet replaces both files at once, but not while both are read. While the two don't belong together, the last
-    one is served.
+    The kubelet replaces both files at once. A handshake that reads one before and one after that fails.
     """
-    context = latest = make()
 
     def anew(connection: ssl.SSLSocket, _name: str, _context: ssl.SSLContext) -> None:
-        nonlocal latest
-        with suppress(OSError):  # ssl.SSLError among them
-            latest = make()
-        connection.context = latest
+        connection.context = make()
 
+    context = make()
     context.sni_callback = anew  # type: ignore[assignment]
     return context
 

@@ -13,19 +13,9 @@ from ingress_manager.core.errors import SettingsError
 
 PORT = 8080
 
-
-def addresses(port: int) -> list[str]:
-    """Return where to listen: on IPv6 and IPv4, or on IPv4 alone on a machine that has no IPv6."""
-    try:
-        with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as probe:
-            probe.bind(("::", 0))
-            serves_both = not probe.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
-    except OSError:
-        return [f"0.0.0.0:{port}"]
-    return [f"[::]:{port}"] if serves_both else [f"[::]:{port}", f"0.0.0.0:{port}"]
-
-
-bind = addresses(PORT)
+# On IPv6 and IPv4, or on IPv4 alone on a machine that has no IPv6.
+ADDRESS = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104 - all of a Pod's
+bind = [f"{ADDRESS}:{PORT}"]
 
 # A greenlet for each connection: an idle connection, or a request that is half sent, holds up no other. One process
 # answers several times as fast as an API server takes Ingresses; more processes would only take more memory.
@@ -54,7 +44,7 @@ forwarded_allow_ips = ""
 # gunicorn would open a control socket in HOME, which a read-only container doesn't have.
 control_socket_disable = True
 
-logger_class = "hooks.logs.Logger"
+logconfig_dict = logs.CONFIGURATION
 
 
 def post_worker_init(_worker: object) -> None:

@@ -1,13 +1,12 @@
 """The log: one JSON object a line on standard error, for what the hook says and for what gunicorn and Python say."""
 
 import logging
-import logging.config
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import structlog
-from gunicorn import glogging
+from structlog.stdlib import ProcessorFormatter
 
 # A character that isn't ASCII is written as an escape: in a terminal, some of them are commands.
 _RENDERER = structlog.processors.JSONRenderer(ensure_ascii=True)
@@ -18,32 +17,13 @@ _PROCESSORS: Sequence[structlog.typing.Processor] = (
 )
 
 CONFIGURATION: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "json": {
-            "()": structlog.stdlib.ProcessorFormatter,
-            "foreign_pre_chain": _PROCESSORS,
-            "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, _RENDERER],
-        }
-    },
+    "formatters": {"json": {"()": ProcessorFormatter, "foreign_pre_chain": _PROCESSORS, "processor": _RENDERER}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}},
     "root": {"level": "INFO", "handlers": ["stderr"]},
-    "loggers": {
-        name: {"level": "INFO", "handlers": ["stderr"], "propagate": False}
-        for name in ("gunicorn.error", "gunicorn.access")
-    },
+    # With a configuration, gunicorn would tell of each request.
+    "loggers": {"gunicorn.error": {"propagate": True}, "gunicorn.access": {"level": "WARNING"}},
 }
-"""For logging.config.dictConfig."""
-
-
-class Logger(glogging.Logger):  # type: ignore[misc]
-    """gunicorn's logger, which writes the same lines as the hook."""
-
-    def setup(self, cfg: Any) -> None:
-        """Configure Python's logging, on which gunicorn's is built."""
-        super().setup(cfg)
-        logging.config.dictConfig(CONFIGURATION)
+"""What gunicorn, and all that uses Python's logging, writes: gunicorn's logconfig_dict."""
 
 
 def make_logger() -> Any:

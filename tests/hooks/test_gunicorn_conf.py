@@ -2,29 +2,24 @@
 
 import json
 import logging
+import runpy
 import socket
 import sys
 import warnings
 from types import SimpleNamespace
-from unittest.mock import MagicMock
 
 import pytest
 from gunicorn.config import Config
+from gunicorn.glogging import Logger
 
 from hooks import gunicorn_conf, logs
 from ingress_manager.core.settings import FILE_VARIABLE
 
 
 def test_it_listens_on_ipv6_and_ipv4_as_the_machine_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    if socket.has_dualstack_ipv6():
-        assert gunicorn_conf.addresses(8080) == ["[::]:8080"]
-    monkeypatch.setattr(socket, "socket", MagicMock(side_effect=OSError(97, "Address family not supported")))
-    assert gunicorn_conf.addresses(8080) == ["0.0.0.0:8080"]
-    # There, [::] serves IPv6 alone: Linux with net.ipv6.bindv6only = 1.
-    made = MagicMock()
-    made.return_value.__enter__.return_value.getsockopt.return_value = 1
-    monkeypatch.setattr(socket, "socket", made)
-    assert gunicorn_conf.addresses(8080) == ["[::]:8080", "0.0.0.0:8080"]
+    for has_both, address in ((True, "[::]:8080"), (False, "0.0.0.0:8080")):
+        monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda has_both=has_both: has_both)
+        assert runpy.run_path(gunicorn_conf.__file__)["bind"] == [address]
 
 
 def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
@@ -53,10 +48,13 @@ def test_what_python_and_gunicorn_print_is_json_too(
         monkeypatch.setattr(logging.getLogger(name), "handlers", [])
     for hook in ("excepthook", "unraisablehook"):
         monkeypatch.setattr(sys, hook, None)
+    config = Config()
+    config.set("logconfig_dict", gunicorn_conf.logconfig_dict)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        logger = logs.Logger(Config())
+        logger = Logger(config)
         logs.log_everything()
+        logger.access_log.info("no request is told")
         logger.info("Booting worker with pid: %s", 7)
         try:
             raise ZeroDivisionError
