@@ -6,9 +6,9 @@ queue, which ten leave in a second, after a hundred at once. A 429 makes no Even
 - A mistake is told once in the minute after its Service was changed, as far as its namespace's bucket goes; and in a
   few seconds of each hour, spread over all Services: the API server forgets an Event that isn't repeated. In between,
   changed settings reach the Service after some minutes, as every other one.
-- What isn't there although it was asked for is told in the same way, and asked for in between: Metacontroller says
-  nothing of a name that is taken. A quota may deny the write, which is a failed attempt, too: so the same bucket pays
-  for asking, but once in some minutes.
+- What isn't there although it was asked for is told at each look in that minute, and in the same seconds of each hour,
+  and asked for in between: Metacontroller says nothing of a name that is taken. A quota may deny the write, which is a
+  failed attempt, too: so the same bucket pays for asking, but once in some minutes.
 
 Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
 """
