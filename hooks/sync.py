@@ -20,7 +20,7 @@ from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core.decide import RemovedFirst, decide, not_made, spread
+from ingress_manager.core.decide import RESYNC_SECONDS, RemovedFirst, decide, not_made, recheck_after, spread
 from ingress_manager.core.errors import Problem, Reason, Refused
 from ingress_manager.core.kubernetes import Key, Object, ObjectMeta, Observed, Service
 from ingress_manager.core.policy import Policy
@@ -100,7 +100,7 @@ def answer(body: bytes, policy: Policy, now: float = 0) -> Answer:
         problem = Problem(f"not a request of Metacontroller's contract v2: {error}", Reason.INVALID_REQUEST)
         return refusal(400, Refused([problem]))
     service = request.object
-    decision = decide(service, request.attachments, policy, now - service.metadata.changed if now else 0)
+    decision = decide(service, request.attachments, policy)
     if isinstance(decision, Refused):
         if decision.is_paused:
             return refusal(429, decision, service, spread(service, PAUSE_SECONDS))
@@ -109,10 +109,12 @@ def answer(body: bytes, policy: Policy, now: float = 0) -> Answer:
         # It is enough to tell of one. If only an entrance is off, it is the mistake beside it.
         why = [*decision.forbidden.values(), *(decision.refused.problems if decision.refused else ())][0]
         return Answer(200, encode(decision.objects), REMOVED, service, Refused([why]))
-    objects, resync = decision.objects, decision.resync_after
+    objects = decision.objects
     if not decision.missing:
+        resync = spread(service, RESYNC_SECONDS) if objects else None
         return Answer(200, encode(objects, resync), THERE if objects else OFF, service)
-    resync = min(resync or HOUR, int(until_hourly(service, now)) + 1)
+    age = now - service.metadata.changed if now else 0
+    resync = min(recheck_after(service, age), int(until_hourly(service, now)) + 1)
     absent = not_made(f"{service.metadata.namespace}/{service.metadata.name}", decision.missing)
     return Answer(200, encode(objects, resync), ASKED, service, Refused([absent]))
 

@@ -38,7 +38,7 @@ RECHECK_SECONDS = range(4, 9)
 """After how long a new Service is synced again while an object that it should have isn't there yet."""
 
 RESYNC_SECONDS = range(240, 361)
-"""After how long a Service is synced again when all its objects are there."""
+"""After how long a Service is synced again when all its objects are there: changed settings have to reach them."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 LONGEST_IN_GO = 6
@@ -56,9 +56,6 @@ class Desired(msgspec.Struct, frozen=True):
 
     objects: Mapping[Key, Object] = {}
     """None when the Service doesn't ask to be exposed."""
-
-    resync_after: int | None = None
-    """Seconds until this is to be decided again; None: only when something changes."""
 
     missing: Sequence[Key] = ()
     """Those of the objects that aren't observed, neither as they are nor otherwise."""
@@ -89,11 +86,10 @@ def refusal_of(decision: Decision) -> Refused | None:
     return decision if isinstance(decision, Refused) else getattr(decision, "refused", None)
 
 
-def decide(service: Service, observed: Observed, policy: Policy, age: float = 0) -> Decision:
+def decide(service: Service, observed: Observed, policy: Policy) -> Decision:
     """Return what should become of `service`. Never raises.
 
-    `observed` are the objects that were made for it earlier and are there now. `age` are the seconds since the Service
-    was changed; only `resync_after` depends on it.
+    `observed` are the objects that were made for it earlier and are there now.
     """
     stated, there = read_entrances(service.metadata.annotations or {}), observed.all()
     if policy.entry_of(service.metadata.namespace).paused and (stated or there):
@@ -115,8 +111,7 @@ def decide(service: Service, observed: Observed, policy: Policy, age: float = 0)
         return RemovedFirst({}, not_to_stand, refused) if not_to_stand or is_off else refused
     if not_to_stand:
         return RemovedFirst({key: desired[key] for key in desired if key not in not_to_stand}, not_to_stand)
-    missing = [key for key in desired if key not in there]
-    return Desired(desired, resync_after(service, age, are_there=not missing), missing)
+    return Desired(desired, [key for key in desired if key not in there])
 
 
 def desired_objects(
@@ -174,16 +169,14 @@ def not_made(service: str, missing: Sequence[Key]) -> Problem:
     return Problem(sentence, Reason.NOT_MADE)
 
 
-def resync_after(service: Service, age: float, *, are_there: bool) -> int:
-    """Return after how many seconds the Service is to be synced again.
+def recheck_after(service: Service, age: float) -> int:
+    """Return after how many seconds a Service is to be synced again that was changed `age` seconds ago, and lacks some.
 
-    When all objects are there, that is after some minutes: changed settings have to reach them. When one isn't there
-    yet, it is soon: Metacontroller reports no error when its create meets an object of the same name, so it has to try
+    It is soon: Metacontroller reports no error when its create meets an object of the same name, so it has to try
     again. A create can also fail for long, because of a quota or a name that is taken. So the longer ago the Service
     was changed, the longer the next try waits: many that fail must not hold up the others.
     """
-    in_minutes = spread(service, RESYNC_SECONDS)
-    return in_minutes if are_there else min(in_minutes, max(int(age / 4), spread(service, RECHECK_SECONDS)))
+    return min(spread(service, RESYNC_SECONDS), max(int(age / 4), spread(service, RECHECK_SECONDS)))
 
 
 def spread(service: Service, seconds: range) -> int:

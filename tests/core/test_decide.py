@@ -1,4 +1,4 @@
-"""The decision: what is refused because of what is observed, and when all is to be decided again."""
+"""The decision: what is refused because of what is observed, what is missing, and when it is decided again."""
 
 from typing import Any
 
@@ -6,14 +6,22 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import service
-from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS, Decision, decide, not_made, refusal_of
+from ingress_manager.core.decide import (
+    RESYNC_SECONDS,
+    Decision,
+    Desired,
+    decide,
+    not_made,
+    recheck_after,
+    refusal_of,
+    spread,
+)
 from ingress_manager.core.kubernetes import NOTHING, Attachment, AttachmentMeta, Observed, Service, Spec
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, ListenerSets, Policy
 
 ON = {"ingress/http": "true"}
 NONE = Observed()
 INGRESS, ROUTE = (Attachment(kind, AttachmentMeta(), Spec()) for kind in ("Ingress", "HTTPRoute"))
-OBSERVED = Observed({"team-a/shop": INGRESS})
 GATEWAY = Gateway(name="web", namespace="infrastructure", listener_sets=ListenerSets(port=443))
 BOTH, ROUTES = (Policy(Defaults(outputs=outputs, gateway=GATEWAY)) for outputs in (OUTPUT_NAMES, ("httproute",)))
 
@@ -22,20 +30,9 @@ def decided(
     annotations: dict[str, str],
     observed: Observed = NONE,
     policy: Policy = Policy(),  # noqa: B008 - frozen
-    age: float = 0,
-    uid: str = "1",
 ) -> Decision:
     """Return the decision about the Service team-a/shop."""
-    parent = service(annotations)
-    parent["metadata"]["uid"] = uid
-    return decide(msgspec.convert(parent, Service), observed, policy, age)
-
-
-def seconds(*arguments: Any, **named: Any) -> int:
-    """Return after how many seconds a Service that asks for an Ingress is decided again."""
-    found: int | None = getattr(decided(ON, *arguments, **named), "resync_after", None)
-    assert found is not None
-    return found
+    return decide(msgspec.convert(service(annotations), Service), observed, policy)
 
 
 def refusal(*arguments: Any) -> str:
@@ -45,20 +42,27 @@ def refusal(*arguments: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("observed", "policy", "expected"),
+    ("observed", "policy", "missing"),
     [
-        (NONE, Policy(), RECHECK_SECONDS),
-        (Observed({"team-a/another": INGRESS}), Policy(), RECHECK_SECONDS),
-        (Observed({"team-a/shop": INGRESS}, {}), BOTH, RECHECK_SECONDS),
-        (Observed(httproutes={"team-a/shop": ROUTE}), BOTH, RECHECK_SECONDS),
-        (Observed({"team-a/shop": INGRESS}, {"team-a/shop": ROUTE}), BOTH, RESYNC_SECONDS),
+        (NONE, Policy(), ["Ingress"]),
+        (Observed({"team-a/another": INGRESS}), Policy(), ["Ingress"]),
+        (Observed({"team-a/shop": INGRESS}, {}), BOTH, ["HTTPRoute"]),
+        (Observed(httproutes={"team-a/shop": ROUTE}), BOTH, ["Ingress"]),
+        (Observed({"team-a/shop": INGRESS}, {"team-a/shop": ROUTE}), BOTH, []),
     ],
 )
-def test_an_object_that_is_not_there_yet_is_looked_for_soon(
-    observed: Observed, policy: Policy, expected: range
-) -> None:
+def test_it_is_known_which_objects_are_not_there_yet(observed: Observed, policy: Policy, missing: list[str]) -> None:
     """Metacontroller doesn't say when its create met an object of the same name."""
-    assert seconds(observed, policy) in expected
+    decision = decided(ON, observed, policy)
+    assert isinstance(decision, Desired)
+    assert decision.missing == [(kind, "team-a/shop") for kind in missing]
+
+
+def parent(uid: int = 1) -> Service:
+    """Return the Service team-a/shop with a uid."""
+    stored = service(ON)
+    stored["metadata"]["uid"] = f"{uid:036}"
+    return msgspec.convert(stored, Service)
 
 
 @pytest.mark.parametrize(
@@ -66,19 +70,19 @@ def test_an_object_that_is_not_there_yet_is_looked_for_soon(
 )
 def test_the_older_the_service_the_longer_the_next_look_waits(age: float, least: int, most: int) -> None:
     """A create may fail for long, and many that fail must not hold up the others."""
-    assert least <= seconds(age=age) <= most
-    assert seconds(OBSERVED, age=age) in RESYNC_SECONDS
+    assert least <= recheck_after(parent(), age) <= most
 
 
-def test_an_ingress_that_is_there_is_resynced_after_four_to_six_minutes_spread_by_the_uid() -> None:
-    found = [seconds(OBSERVED, uid=f"{number:036}") for number in range(2000)]
+def test_many_services_are_synced_again_in_each_second_of_some_minutes() -> None:
+    found = [spread(parent(number), RESYNC_SECONDS) for number in range(2000)]
     assert {*found} == {*RESYNC_SECONDS}
     assert max(map(found.count, RESYNC_SECONDS)) < 50, "about 17 each"
-    assert seconds(OBSERVED, uid=f"{7:036}") == found[7]
+    assert spread(parent(7), RESYNC_SECONDS) == found[7]
 
 
 @pytest.mark.parametrize(
-    ("kind", "observed", "policy"), [("HTTPRoute", OBSERVED, BOTH), ("ListenerSet", Observed(httproutes={}), ROUTES)]
+    ("kind", "observed", "policy"),
+    [("HTTPRoute", Observed({"team-a/shop": INGRESS}), BOTH), ("ListenerSet", Observed(httproutes={}), ROUTES)],
 )
 def test_a_kind_that_metacontroller_does_not_look_after_is_refused(
     kind: str, observed: Observed, policy: Policy
