@@ -72,7 +72,8 @@ def _beyond_limits(observed: Attachment, annotations: Mapping[str, str], policy:
             yield Problem(f"its path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
         if end := wrong_path(path, path_type):
             yield Problem(f"its path {quoted(path)} {end}")
-    for key in annotations.get(COPIED, "").split(", "):  # what was copied, is still there, and may not be
+    copied = annotations[COPIED].split(", ") if COPIED in annotations else ()
+    for key in copied:  # what was copied, is still there, and may not be
         value, of_settings = annotations.get(key), policy.added_with_tls.get(key)
         if value is not None and value != of_settings:
             limits = policy.limits.copy_annotations if of_settings is None else {}
