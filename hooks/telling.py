@@ -1,4 +1,4 @@
-"""Whether what is wrong is told now. Buckets are all that the hook remembers, and nothing depends on them.
+"""Whether what is wrong is told now. Of Services, the hook remembers buckets alone, and nothing depends on them.
 
 Metacontroller makes an Event of a refusal (422), and tries again. The failed attempts of all Services wait in one
 queue, which ten leave in a second, after a hundred at once. A 429 makes no Event, and waits outside of that queue. So:
@@ -53,13 +53,13 @@ class Buckets:
         until = until_hourly(service, now)
         is_hourly = until > HOUR - HOURLY_SECONDS
         is_due = is_hourly or now - service.metadata.changed < FRESH_SECONDS
-        if is_asked or is_due:
-            is_first = is_asked and self.take(f"asked {uid}", now, 1, RESYNC_SECONDS.stop)
+        # Once: each attempt that fails is soon followed by another one. And not at once: it may be made just now.
+        is_new = is_due and self.take(f"told {uid} {'' if is_asked else version}", now, 1, RECHECK_SECONDS.start)
+        is_first = is_asked and self.take(f"asked {uid}", now, 1, RESYNC_SECONDS.stop)
+        if is_asked or is_new:
             if not (is_hourly or is_first or self.take(f"namespace {service.metadata.namespace}", now, 20, 0.5)):
                 return refusal(429, why, service, spread(service, LATER_SECONDS))
-            # Once: each attempt that fails is soon followed by another one. And not at once: it may be made just now.
-            is_new = self.take(f"told {uid} {'' if is_asked else version}", now, 1, RECHECK_SECONDS.start)
-            if is_due and is_new and not is_first:
+            if is_new and not is_first:
                 return refusal(422, why, service)
         if is_asked:
             return answer
