@@ -159,7 +159,7 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
         basis.problems.add(f"{what}: add a port for HTTP; or state {right}", Reason.HTTPS_PORT, key)
         return None
     for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", 80)):
-        like_http = [port.port for port in tcp if getattr(port, field) == of_http]
+        like_http = [port.port for port in tcp if getattr(port, field) == of_http and not speaks_https(port)]
         if len(like_http) == 1:
             return like_http[0]
     has = listed([*map(shown_port, basis.service.ports)]) or "no ports"
