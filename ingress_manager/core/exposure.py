@@ -142,7 +142,7 @@ def annotate(
         own = {key: value for key, value in {**copied, **of_settings}.items() if is_read_from(kind, key)}
         of_service = sorted(own.keys() & copied.keys())
         elsewhere = annotations.get("ListenerSet", {})  # of which its HTTPRoutes come after it
-        lacks = [key for key, value in for_controllers.items() if own.get(key) != value and key not in elsewhere]
+        lacks = [key for key, value in for_controllers.items() if value not in (own.get(key), elsewhere.get(key))]
         left[kind] = [] if kind == "ListenerSet" else sorted(lacks)
         if policy.profile is not None:
             own[PROFILE] = policy.profile
