@@ -60,12 +60,12 @@ OF_SERVICES = (
     "ingress", "kubectl.kubernetes.io", "service.kubernetes.io", "service.alpha.kubernetes.io",
     "service.beta.kubernetes.io", "external-dns.kubernetes.io", "external-dns.alpha.kubernetes.io",
     "metacontroller.k8s.io", "networking.gke.io", "loadbalancer.openstack.org", "load-balancer.hetzner.cloud",
-    "oci.oraclecloud.com", "digitalocean.com", "civo.com", "ovhcloud.com", "stackit.cloud", "alpha.openshift.io",
-    "beta.openshift.io", "metallb.io", "metallb.universe.tf", "kube-vip.io", "purelb.io", "io.cilium", "cilium.io",
-    "projectcalico.org", "tailscale.com", "istio.io", "linkerd.io", "hashicorp.com", "kuma.io", "mesh.traefik.io",
-    "openservicemesh.io", "appmesh.k8s.aws", "dapr.io", "cert-manager.io", "helm.sh", "argoproj.io", "fluxcd.io",
-    "weave.works", "k14s.io", "cattle.io", "kyverno.io", "gatekeeper.sh", "knative.dev", "stakater.com", "velero.io",
-    "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
+    "oci.oraclecloud.com", "digitalocean.com", "civo.com", "ovhcloud.com", "stackit.cloud", "cloud.tencent.com",
+    "alpha.openshift.io", "beta.openshift.io", "metallb.io", "metallb.universe.tf", "kube-vip.io", "purelb.io",
+    "io.cilium", "cilium.io", "projectcalico.org", "tailscale.com", "istio.io", "linkerd.io", "hashicorp.com",
+    "kuma.io", "mesh.traefik.io", "openservicemesh.io", "appmesh.k8s.aws", "dapr.io", "cert-manager.io", "helm.sh",
+    "argoproj.io", "fluxcd.io", "weave.works", "k14s.io", "cattle.io", "kyverno.io", "gatekeeper.sh", "knative.dev",
+    "stakater.com", "velero.io", "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
 )
 """How domains end whose annotations are about Services themselves, or about tools: no ingress controller reads them,
 but those of ingress.cilium.io and its like."""
