@@ -61,7 +61,7 @@ class Stated(msgspec.Struct, frozen=True):
     profile: str | None = None
     routes: tuple[Route, ...] = ONE_ROUTE
     problems: Problems = msgspec.field(default_factory=Problems)
-    """What is wrong with the annotations. A field whose annotation is wrong is None."""
+    """What is wrong with the annotations. A field whose annotation is wrong is as if it weren't stated."""
 
 
 class Wrong(str):

@@ -9,7 +9,7 @@ Metacontroller asks with a Service and the objects that are **observed**: made f
 | is right         |                           | Desired      | is made as asked for                       |
 |                  | something forbidden       | RemovedFirst | that goes, and the next sync makes it anew |
 | has a mistake    |                           | Refused      | all stays                                  |
-|                  | something forbidden       | RemovedFirst | all goes, and the next sync says why       |
+|                  | something forbidden       | RemovedFirst | all goes, and the next sync refuses it     |
 |                  | of an entrance off by now | RemovedFirst | the same                                   |
 
 What is forbidden is not changed in place: the admission of others can deny an update, and leave it where it is. A

@@ -1,4 +1,4 @@
-"""The outputs: an exposure written as an Ingress, as HTTPRoutes, and as ListenerSets. Hardly anything is decided here.
+"""The outputs: an exposure written as an Ingress, as HTTPRoutes, and as ListenerSets.
 
 Every field that the API server would default inside a list is given: Metacontroller replaces a list whole, so a default
 left out would look like drift and be rewritten for ever.
