@@ -89,7 +89,7 @@ class Problems(msgspec.Struct):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """Nothing is changed, because of `problems`. The most important one is the first."""
+    """Problems that are told in one line, the most important one first. As a decision: nothing changes, for these."""
 
     problems: Sequence[Problem]
     more: int = 0

@@ -32,7 +32,7 @@ class NamespacePolicy(Profile, frozen=True, forbid_unknown_fields=False, kw_only
     profile: str | None
     """The name of the profile that holds; None: none does."""
 
-    stated: Object
+    own: Object
     """What the profile states itself."""
 
     @cached_property
@@ -43,7 +43,7 @@ class NamespacePolicy(Profile, frozen=True, forbid_unknown_fields=False, kw_only
     @cached_property
     def own_annotations(self) -> Sequence[Mapping[str, str]]:
         """Return the annotations that the profile states itself, and those that it states of Ingresses with TLS."""
-        return [each.get("annotations", {}) for each in (self.stated, self.stated.get("tls", {}))]
+        return [each.get("annotations", {}) for each in (self.own, self.own.get("tls", {}))]
 
     @cached_property
     def patterns(self) -> tuple[str, ...] | None:
@@ -139,7 +139,7 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
     stated = policy.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
     far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
     here = {"namespace": namespace, "settings": policy, "limits": limits, "default": defaults.profile}
-    own = {"profile": None if stated is None else name, "stated": stated or {}}
+    own = {"profile": None if stated is None else name, "own": stated or {}}
     return msgspec.convert({**overlaid(far, stated or {}), **here, **own}, NamespacePolicy)
 
 

@@ -172,15 +172,15 @@ def _check_profile(at: FieldPath, here: NamespacePolicy) -> None:
     for number, each in enumerate(here.filters):
         if not isinstance(each.get("type"), str):
             raise FieldError((*at, "filters", number), ": must state type, as text")
-    stated, outputs = here.stated, here.stated.get("outputs", ())
-    says_redirect = stated.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
+    own, outputs = here.own, here.own.get("outputs", ())
+    says_redirect = own.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
     fields: dict[FieldPath, Any] = {("filters",): here.filters, ("timeouts",): here.timeouts}
     fields["tls", "redirect"] = says_redirect
     for field in filter(fields.get, fields):
         if HTTPROUTE not in outputs:
             end = f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"
             raise FieldError((*at, *field), end)
-        if INGRESS in outputs and "annotations" not in stated:
+        if INGRESS in outputs and "annotations" not in own:
             end = ": an Ingress can't say it; state annotations that do the same, or take ingress out of outputs"
             raise FieldError((*at, *field), end)
     _check_given(at, here)
