@@ -99,10 +99,10 @@ def decide(service: Service, observed: Observed, policy: Policy) -> Decision:
     problems = Problems()
     desired = desired_objects(service, stated, observed, policy, problems)
     refused = Refused(problems.kept, problems.more) if problems.kept else None
-    judged = {
-        key: next(forbidden(each, service, policy, refused, desired.get(key)), None) for key, each in there.items()
-    }
-    not_to_stand = {key: problem for key, problem in judged.items() if problem}
+    not_to_stand: dict[Key, Problem] = {}
+    for key, each in there.items():
+        if problem := next(forbidden(each, service, policy, refused, desired.get(key)), None):
+            not_to_stand[key] = problem
     if refused:
         # All that stands stays as it is, and is not mended; or all goes, also what was made for entrances that are
         # right, if any of it is forbidden, or was made for an entrance that is off by now: opting out wins over every
