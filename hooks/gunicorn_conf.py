@@ -4,6 +4,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import gevent
 
@@ -47,9 +48,10 @@ control_socket_disable = True
 logconfig_dict = logs.CONFIGURATION
 
 
-def post_worker_init(_worker: object) -> None:
-    """Leave Ctrl-C to the master: a worker that is told by both to end prints a traceback."""
+def post_worker_init(worker: Any) -> None:
+    """Leave Ctrl-C to the master: a worker that is told by both to end prints a traceback. And tell of no request."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    worker.log.access = lambda *_told: None  # as the log is configured, gunicorn would write of each
 
 
 def post_request(_worker: object, _request: object, _environ: object, _response: object) -> None:

@@ -20,8 +20,7 @@ CONFIGURATION: dict[str, Any] = {
     "formatters": {"json": {"()": ProcessorFormatter, "foreign_pre_chain": _PROCESSORS, "processor": _RENDERER}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}},
     "root": {"level": "INFO", "handlers": ["stderr"]},
-    # With a configuration, gunicorn would tell of each request.
-    "loggers": {"gunicorn.error": {"propagate": True}, "gunicorn.access": {"level": "WARNING"}},
+    "loggers": {"gunicorn.error": {"propagate": True}},
 }
 """What gunicorn, and all that uses Python's logging, writes: gunicorn's logconfig_dict."""
 
