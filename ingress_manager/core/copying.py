@@ -65,7 +65,7 @@ def not_allowed(key: str, value: str, limits: Mapping[str, Limit]) -> Problem | 
         return Problem(f"{key}: {quoted(value)} {end}", annotation=key)
     limit = limits[key]
     if isinstance(limit, tuple) and value not in limit:
-        sentence = f"{key}: {quoted(value)} may not be chosen; allowed: {listed([*map(quoted, limit)])}"
+        sentence = f"{key}: {quoted(value)} may not be chosen; allowed: {listed(limit, quoted)}"
         return Problem(sentence, Reason.ANNOTATION_NOT_ALLOWED, key)
     return None
 

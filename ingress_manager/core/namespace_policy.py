@@ -99,7 +99,7 @@ class NamespacePolicy(Profile, frozen=True, forbid_unknown_fields=False, kw_only
         if not refused:
             return ""
         shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.patterns or ()]
-        return f"{listed([*map(quoted, refused)])} may not be claimed; {self.allowed(shown)}"
+        return f"{listed(refused, quoted)} may not be claimed; {self.allowed(shown)}"
 
     def allows_host(self, host: str) -> bool:
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""

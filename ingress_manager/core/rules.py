@@ -141,7 +141,7 @@ def choose_ports(basis: Basis) -> dict[str | None, int | None]:
 
 def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
     """Add the problem that the Service has no such port: the annotation asks for it, perhaps in a field of a route."""
-    end = f"is not a TCP port of this Service; it has {listed([*map(shown_port, basis.service.ports)]) or 'no ports'}"
+    end = f"is not a TCP port of this Service; it has {listed(basis.service.ports, shown_port) or 'no ports'}"
     basis.add(annotation, f":{field} {quoted(port)} {end}", Reason.UNKNOWN_PORT)
 
 
@@ -162,7 +162,7 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
         like_http = [port.port for port in tcp if getattr(port, field) == of_http and not speaks_https(port)]
         if len(like_http) == 1:
             return like_http[0]
-    has = listed([*map(shown_port, basis.service.ports)]) or "no ports"
+    has = listed(basis.service.ports, shown_port) or "no ports"
     if tcp:
         basis.add(PORT, f" is needed to say which port serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT)
     else:

@@ -1,7 +1,8 @@
 """Text for people: on one line, quoted, listed, and with the known word that a wrong one may stand for."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 LONGEST_VALUE, MOST_LISTED = 60, 10
 """Characters of a value, and things of a list, that are shown."""
@@ -31,9 +32,9 @@ def quoted(value: str) -> str:
     return f'"{cut(escaped, LONGEST_VALUE)}"'
 
 
-def listed(things: Sequence[str]) -> str:
-    """Return the first ten of the things with commas between, and how many more there are."""
-    shown = ", ".join(things[:MOST_LISTED])
+def listed(things: Sequence[Any], show: Callable[[Any], str] = str) -> str:
+    """Return the first ten of the things with commas between, and how many more there are. Only these ten are shown."""
+    shown = ", ".join(map(show, things[:MOST_LISTED]))
     return shown if len(things) <= MOST_LISTED else f"{shown} and {len(things) - MOST_LISTED} more"
 
 

@@ -68,7 +68,7 @@ def name_taken(seen: Seen) -> Found:
         # What is ours and belongs to no Service is told of as detached.
         if not other.looks_ours or (other.is_marked and seen.view.owner_of(other)):
             backends = backends_of(other)
-            leads = f", and leads to {listed([*map(' '.join, backends)])}" if backends else ""
+            leads = f", and leads to {listed(backends, ' '.join)}" if backends else ""
             sentence = f"{other} is in the way: it was not made for this Service{leads}"
             command = kubectl("edit", service.item)
             if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_marked:

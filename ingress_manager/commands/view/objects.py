@@ -158,7 +158,7 @@ def deletion_of(item: Item) -> str:
     if not item.is_being_deleted:
         return ""
     found = item.metadata.get("finalizers")
-    held_by = listed([*map(str, found)]) if isinstance(found, list) and found else "nothing"
+    held_by = listed(found) if isinstance(found, list) and found else "nothing"
     return f"{item} is being deleted since {item.metadata['deletionTimestamp']}; held by {held_by}"
 
 
