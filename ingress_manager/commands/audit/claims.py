@@ -14,7 +14,7 @@ from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at,
 from ingress_manager.commands.view.objects import Ingress, ObjectView, class_of, places_of
 from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, addresses_of, gateway_of
 from ingress_manager.core.kubernetes import Key, Object
-from ingress_manager.core.rules import as_prefix
+from ingress_manager.core.rules import location
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import NGINX
 
@@ -58,10 +58,8 @@ def claims_of(each: ObjectView) -> Iterator[Claim]:
             server = (parent.kind or GATEWAY, gateway_of(each.item, parent))
             listener = (parent.section_name or "", str(ref.get("port") or ""))
             for host, (path, path_type) in product(typed.hosts, _paths_alone(stated)):
-                if path_type == "Exact":
-                    yield Claim(server, listener, host, path, is_exact=True)
-                elif path_type == "PathPrefix":
-                    yield Claim(server, listener, host, as_prefix(path), is_exact=False)
+                if path_type in {"Exact", "PathPrefix"}:
+                    yield Claim(server, listener, *location(host, path, path_type))
 
 
 def _paths_alone(route: Object) -> list[tuple[str, str]]:
