@@ -22,12 +22,7 @@ from ingress_manager.commands.leaving import judge as leaving
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.core.annotations import TABLE
-from ingress_manager.core.policy import (
-    Defaults,
-    Limits,
-    Policy,
-    Profile,
-)
+from ingress_manager.core.policy import Defaults, Limits, Policy, Profile
 from ingress_manager.core.vocabulary import COPIED_BY_DEFAULT
 from tools import chart
 from tools.markdown import played

@@ -22,17 +22,7 @@ from ingress_manager.commands.reading.rights import rights_of
 from ingress_manager.core.policy import Defaults, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
 from ingress_manager.core.vocabulary import NGINX
-from tests.manifests.objects import (
-    FOLDERS,
-    build,
-    container,
-    find,
-    kustomizations,
-    one,
-    ports,
-    rendered,
-    template,
-)
+from tests.manifests.objects import FOLDERS, build, container, find, kustomizations, one, ports, rendered, template
 from tools.install import with_domain
 
 
