@@ -48,13 +48,15 @@ def test_what_python_and_gunicorn_print_is_json_too(
         monkeypatch.setattr(logging.getLogger(name), "handlers", [])
     for hook in ("excepthook", "unraisablehook"):
         monkeypatch.setattr(sys, hook, None)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
     config = Config()
     config.set("logconfig_dict", gunicorn_conf.logconfig_dict)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         logger = Logger(config)
         logs.log_everything()
-        logger.access_log.info("no request is told")
+        gunicorn_conf.post_worker_init(SimpleNamespace(log=logger))
+        logger.access(None, None, None, None)  # no request is told
         logger.info("Booting worker with pid: %s", 7)
         try:
             raise ZeroDivisionError
