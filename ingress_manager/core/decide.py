@@ -170,7 +170,7 @@ def not_made(service: str, missing: Sequence[Key]) -> Problem:
 
 
 def recheck_after(service: Service, age: float) -> int:
-    """Return after how many seconds a Service is to be synced again that was changed `age` seconds ago, and lacks some.
+    """Return after how many seconds a Service is to be synced again that lacks something, changed `age` seconds ago.
 
     It is soon: Metacontroller reports no error when its create meets an object of the same name, so it has to try
     again. A create can also fail for long, because of a quota or a name that is taken. So the longer ago the Service
