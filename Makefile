@@ -22,8 +22,8 @@ uv = VIRTUAL_ENV=.venv $(bin)/uv pip --quiet
 # What is covered is measured where it has to be all: of the core and of what the image runs. To measure the commands, too,
 # takes a minute: `make test-all` does.
 COVERED ?= --cov=ingress_manager/core --cov=hooks --cov=not_found
-all_tests = $(bin)/python -m pytest --numprocesses 3 --dist loadgroup $(COVERED) --cov-report term \
-	$(THOROUGH)
+all_tests = $(bin)/python -m pytest --engine=$(ENGINE) --numprocesses 3 --dist loadgroup $(COVERED) \
+	--cov-report term $(THOROUGH)
 
 # Else each of the hundreds of programs that tests start would compile all of ingress-manager anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -68,9 +68,9 @@ demo: $(bin)/.complete  ## the whole story on a real control plane, told step by
 cluster: $(bin)/.complete  ## a real control plane with ingress-manager to play with; Ctrl-C ends it
 	@exec $(bin)/python -m devcluster up --engine $(ENGINE)
 
-test: $(bin)/.complete  ## what a change has to pass, three minutes; or, wholly, the tests of PYTEST=…
+test: $(bin)/.complete  ## what a change has to pass, three minutes; ENGINE=standin|metacontroller; or, wholly, the tests of PYTEST=…
 	@$(bin)/python -m devcluster build --if-possible
-	@$(if $(PYTEST),$(bin)/python -m pytest --thorough $(PYTEST),$(all_tests))
+	@$(if $(PYTEST),$(bin)/python -m pytest --engine=$(ENGINE) --thorough $(PYTEST),$(all_tests))
 
 test-all: $(bin)/.complete  ## all but test-node, trying more in each; first builds Helm; nginx from PATH
 	@$(bin)/python -m devcluster build --helm --if-possible

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
+from devcluster.engines import CHOICES
+
 COVERING = {Path(__file__).with_name(name) for name in ("core", "hooks", "not_found")}
 """The tests that cover all of the core and of what the image runs."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="Try more: make test-all.")
+    parser.addoption("--engine", choices=CHOICES, default="auto", help="What drives the hook in end-to-end tests.")
     parser.addoption("--clusters", type=int, default=100, help="With --thorough: how many random clusters are moved.")
     parser.addoption("--seed", type=int, default=0, help="The seed of the first of these clusters.")
 

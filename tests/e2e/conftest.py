@@ -4,8 +4,8 @@
 (devcluster/story.py: `Stage`). `serving` has a gateway, and syncs often. `empty_cluster` has nothing installed. Who
 changes the hook's settings on a shared cluster puts them back.
 
-The engine is the Metacontroller on PATH, else the stand-in for it. Where no cluster can be had, tests are skipped, and
-the summary says why.
+The engine is the Metacontroller on PATH, else the stand-in, unless `--engine` names one. Tests that need a program that
+is missing are skipped, and the summary says why.
 """
 
 import contextlib
@@ -19,14 +19,14 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster import gateway
+from devcluster import engines, gateway
 from devcluster.api import NAMESPACES, Api, ApiError
 from devcluster.cluster import DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
 from devcluster.deployments import changed, report
 from devcluster.errors import MissingProgram
 from devcluster.processes import Processes
-from devcluster.programs import find_metacontroller, find_programs, find_traefik, gateway_api_crds
+from devcluster.programs import find_programs, find_traefik, gateway_api_crds
 from devcluster.story import Stage
 from tests.e2e.objects import create
 from tests.e2e.traffic import meanwhile
@@ -75,10 +75,17 @@ def require() -> None:
 
 
 @pytest.fixture(scope="session")
-def engine() -> str:
-    """Return the engine's name: `metacontroller` where it is on PATH."""
+def engine(pytestconfig: pytest.Config) -> str:
+    """Return `metacontroller` or `standin`. Raises MissingProgram when the engine that was asked for is missing."""
     require()
-    return "metacontroller" if find_metacontroller() else "standin"
+    return "metacontroller" if engines.find_engine(pytestconfig.getoption("--engine")) else "standin"
+
+
+@pytest.fixture(scope="session")
+def metacontroller(engine: str) -> None:
+    """Skip tests that need the real Metacontroller when the engine is the stand-in."""
+    if engine != "metacontroller":
+        pytest.skip("NOT TESTED WITH METACONTROLLER: the engine is the stand-in. Put `metacontroller` on PATH.")
 
 
 @pytest.fixture(scope="session")

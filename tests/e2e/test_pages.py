@@ -20,8 +20,6 @@ from devcluster import gateway
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
-from devcluster.programs import find_metacontroller
-from tests.e2e.conftest import require
 from tests.e2e.people import commands_of
 from tools import markdown
 
@@ -107,13 +105,10 @@ class Program:
 
 
 @pytest.fixture(scope="module")
-def shell() -> Iterator[Program]:
-    """Yield a shell in which is typed what `make cluster` tells to."""
-    require()
+def shell(metacontroller: None) -> Iterator[Program]:  # noqa: ARG001 - pages show its Events
+    """Yield a shell set up as `make cluster` prints."""
     if reason := gateway.lacking():
         pytest.skip(reason)
-    if find_metacontroller() is None:
-        pytest.skip("The pages show what Metacontroller says, and there is no `metacontroller` on PATH.")
     with Program("make", "cluster", "ENGINE=metacontroller") as cluster:
         welcome = cluster.until("Ctrl-C ends it.")
         with Program("bash", "--norc") as shell:

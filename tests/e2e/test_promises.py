@@ -126,7 +126,7 @@ def test_a_service_made_again_while_the_garbage_collector_lags_has_its_ingress_s
 
 
 @pytest.fixture
-def server_side(cluster: DevCluster) -> Iterator[None]:
+def server_side(metacontroller: None, cluster: DevCluster) -> Iterator[None]:  # noqa: ARG001 - skips without it
     """Let Metacontroller apply on the server's side, and do everything, as by its own manifests."""
     subjects = [{"kind": "ServiceAccount", "name": engines.NAME, "namespace": engines.NAME}]
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
