@@ -80,4 +80,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if reasons:
         terminalreporter.section("NOT TESTED", sep="!", yellow=True, bold=True)
     for reason, count in reasons.items():
-        terminalreporter.write_line(f"{count} tests were left out. {reason}")
+        terminalreporter.write_line(f"{count} skipped: {reason}")
