@@ -109,7 +109,7 @@ docs-site: $(bin)/.complete  ## the docs as a site, in .build/site/html/
 dist: $(bin)/.complete  ## the files of a release, in dist/; VERSION=… has to be that of the package, IMAGE=… is what they run
 	@$(bin)/python -m tools.dist $(if $(VERSION),--version '$(VERSION)') $(if $(IMAGE),--image '$(IMAGE)')
 
-cases: $(bin)/.complete  ## write what each case in tests/cases now becomes, and the examples of `play`; show what changes
+cases: $(bin)/.complete  ## write what each case in tests/cases now becomes; show what changes
 	@$(bin)/python -m tests.make_cases
 
 lock: $(bin)/.complete  ## pin anew what the image holds, in requirements.txt, and what is installed here, in requirements-dev.txt

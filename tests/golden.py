@@ -4,7 +4,6 @@ A case is a name at the beginning of a line, and below it:
 
 why            the reason that the case exists, in a sentence
 from           what an attack is known from
-example        that it is an example of `ingress-manager play`: the group, a colon, and what the page calls it
 metadata       what the Service's metadata has beside the name shop, the namespace team-a and annotations
 annotations    those that it has beside `ingress/http: "true"`; `ingress/http: null` takes that one away
 spec           the Service's spec, if it isn't the one port 80

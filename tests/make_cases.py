@@ -1,8 +1,7 @@
 """The cases: `make cases` writes what becomes of each, and shows the changes. Read the diff before you commit it.
 
 tests/golden.py says what a case is; it is a Service in tests/cases, and what is on a cluster in the tables of commands
-below tests/commands. In tests/chart.yaml, what the values of each case change is written. Some cases are examples of
-`ingress-manager play`, and are written into the package.
+below tests/commands. In tests/chart.yaml, what the values of each case change is written.
 """
 
 import difflib
@@ -17,7 +16,6 @@ from typing import Any
 import click
 import yaml
 
-from devcluster.build import REPOSITORY
 from ingress_manager.commands.audit.audit import preview
 from ingress_manager.commands.audit.command import printed as printed_audit
 from ingress_manager.commands.plans.plan import listed
@@ -132,31 +130,6 @@ def updated(text: str, case: Case, becomes: Callable[[Case], Any]) -> str:
     return BECOMES.sub("", text) + textwrap.indent(written({"becomes": now}), "  ")
 
 
-EXAMPLES_FILE = REPOSITORY / "ingress_manager/commands/page/examples.json"
-GROUPS = ["To begin with", "Hosts, paths and ports", "Mistakes", "What the settings decide", "Gateway API"]
-"""The groups of the examples of `ingress-manager play`, as the page has them. Cases are the examples."""
-
-
-def examples() -> str:
-    """Return the content of EXAMPLES_FILE: what somebody would type for each example."""
-    stated = ((case, case.stated.get("example", "")) for case in golden.cases_in(golden.CASES))
-    cases = [(case, *example.split(": ")) for case, example in stated if example]
-    typed_in = [
-        {"group": group, "title": title, "service": typed(case), "settings": case.settings}
-        for case, group, title in sorted(cases, key=lambda each: GROUPS.index(each[1]))
-    ]
-    return json.dumps(typed_in, indent=1, ensure_ascii=False) + "\n"
-
-
-def typed(case: Case) -> str:
-    """Return the Service of a case as somebody would type it, below the reason for it."""
-    service = case.service
-    del service["metadata"]["uid"]
-    # On the page, there is room for that many characters.
-    why = textwrap.fill(case.stated["why"], 60, initial_indent="# ", subsequent_indent="# ")
-    return f"{why}\n{as_yaml(service)}"
-
-
 class Dumper(yaml.SafeDumper):
     """Writes what fits into a line in one."""
 
@@ -189,7 +162,7 @@ def written(content: Any) -> str:
 
 
 def main() -> None:
-    """Write all cases, and what is made of them. Raises ValueError if something is no case."""
+    """Write all cases. Raises ValueError if something is no case."""
     for folder, becomes in ({golden.CASES: lambda case: case.becomes} | COMMANDS).items():
         for table in sorted(folder.glob("*.yaml")):
             sys.stdout.writelines(update(table, becomes))
@@ -197,7 +170,6 @@ def main() -> None:
         print(reason)  # noqa: T201
     else:
         sys.stdout.writelines(update(test_chart.CASES, test_chart.changes))
-    EXAMPLES_FILE.write_text(examples(), encoding="utf-8")
 
 
 if __name__ == "__main__":

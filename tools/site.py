@@ -27,7 +27,7 @@ STYLE = """\
 .md-typeset td:not(:first-child) { min-width: 7rem }
 """
 SOURCES = "https://github.com/ingress-manager/ingress-manager/blob/main"
-PICTURES = (".svg", ".webp", ".png")
+PICTURES = ".svg"
 
 Menu = list[dict[str, Any]]
 

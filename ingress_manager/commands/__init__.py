@@ -9,6 +9,6 @@ of which knows only those above it:
     view         what of these belongs together, what makes an object ingress-manager's, what has drifted
     plans        kubectl commands, one after the other, shown or carried out by `--apply`
 
-Some commands use another one's: `status` tells what `audit` finds of one Service, `play` shows on its page what
-`render` makes, and `uninstall` takes off Services what `release` does.
+Some commands use another one's: `status` tells what `audit` finds of one Service, and `uninstall` takes off Services
+what `release` does.
 """

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
+from ingress_manager.core.errors import Reason
 from tests import dumps, golden
 from tests import make_cases as cases
 from tests.commands.commands import INGRESSES, Cluster, event, listing, put, run, stored
@@ -26,6 +28,12 @@ def test_no_sentence_is_longer_than_the_terminal_but_for_what_has_to_be_copied_w
         for line in cases.status_of(case, width=80).get(form, "").splitlines():
             is_sentence = line.startswith("    ") and not line.strip().startswith(("$ ", "'--"))
             assert len(line) <= 80 or "://" in line or not is_sentence, line
+
+
+def test_every_reason_says_what_it_means_and_what_to_do() -> None:
+    assert [*REASONS] == [*Reason]
+    assert all(text.endswith(".") for text in REASONS.values())
+    assert all(reason.value == reason.name.lower().replace("_", "-") for reason in Reason)
 
 
 # The shell.
