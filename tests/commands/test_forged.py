@@ -30,7 +30,7 @@ ANSWERS: dict[str, list[Object]] = {
     "compositecontrollers.metacontroller.k8s.io": [],
 }
 COMMANDS = (
-    *(["render", "-o", form] for form in ("yaml", "json")),
+    ["render"],
     *([command, "-o", form] for command in ("audit", "status") for form in ("table", "json")),
     ["status", "team-a/shop"],
     *(["adopt", "team-a/shop"], ["release", "team-a/shop"], ["release", "team-a/shop", "--apply"]),
