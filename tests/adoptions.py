@@ -67,7 +67,7 @@ def becomes(case: Case) -> Object:
         "steps": "as usual" if steps == usual else steps,
         "printed": printed(case) if "forms" in case.stated else "",
         "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
-        "refused": [each.told if each.about == adoption.item.full_name else str(each) for each in adoption.messages],
+        "refused": [each.sentence if each.about == adoption.title else str(each) for each in adoption.messages],
     }
     return {key: value for key, value in found.items() if value}
 

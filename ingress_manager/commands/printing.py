@@ -80,18 +80,10 @@ class Message:
     about: str = ""
     """The object, as namespace/name; empty when it is about the file."""
 
-    reason: str = ""
-    """The reason code of a refusal (ingress_manager.core.errors.Reason); empty for anything else."""
-
     def __str__(self) -> str:
         """Return the message as editors and CI know it: `file:line: namespace/name: sentence`."""
         place = f"{self.file}:{self.line}" if self.file else ""
-        return one_line(": ".join(part for part in (place, self.about, self.told) if part))
-
-    @property
-    def told(self) -> str:
-        """Return the sentence and, behind it, the reason's word, as the Event of a refusal has them."""
-        return f"{self.sentence} [{self.reason}]" if self.reason else self.sentence
+        return one_line(": ".join(part for part in (place, self.about, self.sentence) if part))
 
 
 FORMATS = ("table", "json")

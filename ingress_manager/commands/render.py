@@ -77,7 +77,7 @@ def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
         refused = refusal_of(decision)
         for problem in (*(refused.problems if refused else ()), *without_effect(item.annotations)):
             field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()
-            found.messages.append(about(item, problem.sentence, *field, reason=problem.reason))
+            found.messages.append(about(item, f"{problem.sentence} [{problem.reason}]", *field))
         if refused and refused.more:
             found.messages.append(about(item, f"and {refused.more} more"))
     return found

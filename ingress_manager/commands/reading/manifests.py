@@ -133,9 +133,9 @@ def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
     return [item for item in items if item.kind in kinds]
 
 
-def about(item: Item, sentence: str, *field: str | int, reason: str = "") -> Message:
+def about(item: Item, sentence: str, *field: str | int) -> Message:
     """Return a message about an item, at the line of one of its fields, such as "spec", "ports", 0."""
-    return Message(sentence, item.file, item.line(*field), item.full_name, reason)
+    return Message(sentence, item.file, item.line(*field), item.full_name)
 
 
 def at(found: Any, *path: str) -> Any:
