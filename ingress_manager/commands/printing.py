@@ -1,7 +1,7 @@
 """Printing: objects, commands and messages, as text that a terminal and a shell obey nothing of.
 
-In every command of kubectl, `--` stands before the names: nothing behind it is an option. Lines are such that a
-terminal shows them whole, broken at words. A width of 0 is that of a file: nothing is broken.
+In every command of kubectl, `--` stands before the names: nothing behind it is an option. A command is one line, to be
+copied; a sentence is broken at words to fit the terminal. A width of 0 is that of a file: nothing is broken.
 """
 
 import json
@@ -99,19 +99,6 @@ def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[
         return [f"{indent}{text}"]
     options = {"break_long_words": False, "break_on_hyphens": False}
     return wrap(text, width, initial_indent=indent, subsequent_indent=f"{indent}{hanging}", **options) or [""]  # type: ignore[arg-type]
-
-
-def command_lines(
-    command: Sequence[str], options: Sequence[str], width: int, indent: str = "", begin: str = ""
-) -> list[str]:
-    """Return a command as lines that a shell takes for one: each but the last ends in a backslash."""
-    lines: list[str] = []
-    for each in map(word, with_options(command, options) if command else ()):
-        if lines and (not width or len(lines[-1]) + len(each) + 3 <= width):
-            lines[-1] += f" {each}"
-        else:
-            lines.append(f"{indent}{INDENT if lines else begin}{each}")
-    return [*(f"{line} \\" for line in lines[:-1]), *lines[-1:]]
 
 
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z/][A-Za-z0-9._/-]*", re.IGNORECASE)

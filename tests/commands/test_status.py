@@ -26,7 +26,7 @@ def test_what_is_told_is_what_the_case_says(case: Case) -> None:
 def test_no_sentence_is_longer_than_the_terminal_but_for_what_has_to_be_copied_whole(case: Case) -> None:
     for form in ("table", "service"):
         for line in cases.status_of(case, width=80).get(form, "").splitlines():
-            is_sentence = line.startswith("    ") and not line.strip().startswith(("$ ", "'--"))
+            is_sentence = line.startswith("    ") and not line.strip().startswith("$ ")
             assert len(line) <= 80 or "://" in line or not is_sentence, line
 
 

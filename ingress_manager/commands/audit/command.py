@@ -12,7 +12,6 @@ from ingress_manager.commands.printing import (
     FORMATS,
     INDENT,
     as_json,
-    command_lines,
     counted,
     note,
     shown,
@@ -118,8 +117,8 @@ def printed(
 ) -> Iterator[str]:
     """Yield what was found, in pieces. `noun` is what a finding is: with other settings, a change.
 
-    `options` of kubectl say which cluster; every command has them. Lines of the table are broken at words to be no
-    longer than a `width` over 0.
+    `options` of kubectl say which cluster; every command has them. Sentences of the table are broken at words to be
+    no longer than a `width` over 0.
     """
     exposed = [service.is_exposed for service in seen.view.services.values()]
     tally = Counter(finding.kind for finding in seen.findings)
@@ -145,8 +144,8 @@ def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> I
         first, *more = wrapped(f"{head}  {one_line(finding.sentence)}", width, hanging=INDENT)
         yield f"{click.style(first[:long], fg=COLOURS[finding.severity])}{first[long:]}\n"
         yield from (f"{line}\n" for line in more)
-        for line in command_lines(finding.command, options, width, INDENT):
-            yield f"{INDENT}{click.style(one_line(line.removeprefix(INDENT)), dim=True)}\n"
+        if finding.command:
+            yield f"{INDENT}{click.style(one_line(shown(finding.command, options)), dim=True)}\n"
     if findings:
         yield "\n"
 

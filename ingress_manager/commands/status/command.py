@@ -10,7 +10,7 @@ from click import style
 from ingress_manager.commands.audit.audit import KINDS, Looked
 from ingress_manager.commands.audit.command import look_at
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing import FORMATS, INDENT, as_json, command_lines, unseen_lines, width, wrapped
+from ingress_manager.commands.printing import FORMATS, INDENT, as_json, shown, unseen_lines, width, wrapped
 from ingress_manager.commands.reading.manifests import SERVICE, Item
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.reasons import REASONS
@@ -192,4 +192,5 @@ def _to_do(finding: Finding, options: Sequence[str], width: int) -> Iterator[str
     remedies = [REASONS[reason] for reason in finding.reasons] if finding.kind == "refused" else []
     for remedy in remedies or [KINDS[finding.kind].remedy]:
         yield from wrapped(remedy, width, f"{INDENT}  ")
-    yield from map(one_line, command_lines(finding.command, options, width, f"{INDENT}  ", "$ "))
+    if finding.command:
+        yield f"{INDENT}  $ {one_line(shown(finding.command, options))}"
