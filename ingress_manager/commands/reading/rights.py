@@ -6,7 +6,6 @@ Sources: what each command asks kubectl for, and Kubernetes' RBAC, which names r
 from pathlib import Path
 
 import msgspec
-import yaml
 
 
 class Right(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,9 +20,7 @@ class Right(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The option that needs it; empty: the command does, in any case."""
 
 
-RIGHTS = msgspec.convert(
-    yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")), dict[str, list[Right]]
-)
+RIGHTS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=dict[str, list[Right]])
 """By where they are needed. With `-f`, a command that takes it needs none."""
 
 
