@@ -18,9 +18,6 @@ from ingress_manager.core.rules import location
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import NGINX
 
-ALSO_SERVED_BY = "ingress-manager/also-served-by"
-"""The annotation of an IngressClass that names a further controller: gateway/ingress-nginx/ingressclass.yaml has it."""
-
 
 class Claim(NamedTuple):
     """A host and a path, or of a ListenerSet a host and a port. Two equal claims get the same requests."""
@@ -96,10 +93,8 @@ def _sharing_claims(seen: Seen) -> Iterator[list[Claimant]]:
 
     One controller may serve several classes. Of those that are unknown, none is another.
     """
-    controllers = {
-        name: [str(each) for each in (at(item, "spec", "controller"), item.annotations.get(ALSO_SERVED_BY)) if each]
-        for name, item in seen.around.items[CLASS].items()
-    }
+    classes = seen.around.items[CLASS].items()
+    controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     shared: dict[tuple[tuple[str, ...], str, str, bool], list[Claimant]] = {}
     for each in sorted(seen.view.objects.values(), key=lambda each: each.item.born):
         for claim in dict.fromkeys(claims_of(each)):
@@ -108,13 +103,14 @@ def _sharing_claims(seen: Seen) -> Iterator[list[Claimant]]:
     yield from (claimants for claimants in shared.values() if any(each.looks_ours for each, _ in claimants))
 
 
-def _servers_of(each: ObjectView, claim: Claim, controllers: Mapping[str, list[str]]) -> list[tuple[str, ...]]:
-    """Return what takes the requests for a claim: a class and its controllers, or a Gateway."""
+def _servers_of(each: ObjectView, claim: Claim, controllers: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """Return what takes the requests for a claim: a class and its controller, or a Gateway."""
     if each.kind != INGRESS:
         return [claim.server]
     if each.item.annotations.get(f"{NGINX}canary", "").lower() == "true":
         return []  # it has to claim what another one claims
-    return [claim.server, *(("controller", controller) for controller in controllers.get(claim.server[1], ()))]
+    controller = controllers.get(claim.server[1])
+    return [claim.server, *([("controller", controller)] if controller else [])]
 
 
 def _meet(one: Claimant, other: Claimant) -> bool:
