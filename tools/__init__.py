@@ -1,1 +1,1 @@
-"""Programs for developers: what writes the parts of docs and tests that are made from the code, and what gets nginx."""
+"""Programs for developers: they write what docs and the chart have from the code, and releases; they install."""

@@ -16,7 +16,6 @@ CLUSTER_ROLES = Resource(_RBAC, "clusterroles", "ClusterRole", namespaced=False)
 CONFIG_MAPS = deployments.CONFIG_MAPS
 DEPLOYMENTS = deployments.DEPLOYMENTS
 GATEWAYS = Resource(_GATEWAYS, "gateways", "Gateway")
-INGRESS_CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
 POLICIES = Resource(_ADMISSION, "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False)
 POLICY_BINDINGS = Resource(
     _ADMISSION, "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", namespaced=False

@@ -20,7 +20,6 @@ from tools import dist
 
 COMPONENTS = (
     "gateway/gateway-api",
-    "gateway/ingress-nginx",
     "gateway/https-redirect",
     "manifests/admission",
     "manifests/openshift",

@@ -1,4 +1,4 @@
-"""Both pages on leaving a controller, from the first command to the last, with visitors who must not notice."""
+"""The page on switching controllers, from the first command to the last, with visitors who must not notice."""
 
 import contextlib
 import re
@@ -12,26 +12,28 @@ import pytest
 import trustme
 import yaml
 
-from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, wait_for
+from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Object, Resource, wait_for
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.gateway import LOOPBACK
+from devcluster.gateway import LOOPBACK, answers
 from devcluster.gateway import NAME as GATEWAY
 from devcluster.overlay import CLASS
 from devcluster.story import Stage
 from tests.e2e.conftest import SERVING_SETTINGS, nodes
-from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, INGRESS_CLASSES, SECRETS, create
+from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, SECRETS, create
 from tests.e2e.people import sh
-from tests.e2e.traffic import IN_A_ROW, asking, with_class_nginx
+from tests.e2e.traffic import asking
 from tools import markdown
 
-OLD, COMPONENT = "127.0.0.11", "127.0.0.10"
-"""Where two more Traefiks are, which have the ports of the cluster's. One plays ingress-nginx, which no registry
-has: it is an image alone. The other one is the gateway once it has the component for the class nginx.
-"""
+INGRESS_CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
+OLD = "127.0.0.11"
+"""The address of the old controller, which has the ports of the gateway."""
 
 PATIENCE = 30
+IN_A_ROW = 12
+"""Either Traefik of the gateway takes a new connection. If so many saw the same, both have taken up the change."""
+
 PLAIN, SECURE, STAFF = (f"{name}.switching.example.com" for name in ("shop", "pay", "staff"))
 ALLOW_LIST, TIMEOUT = (
     f"nginx.ingress.kubernetes.io/{name}" for name in ("whitelist-source-range", "proxy-read-timeout")
@@ -52,7 +54,7 @@ SETTINGS: Object = {
 
 
 class Operator:
-    """Somebody who follows the pages: does one block of them after the other, in a copy of this repository.
+    """Somebody who follows the page: does one block of it after the other, in a copy of this repository.
 
     A visitor asks for the hosts, at each address that some DNS tells: some learn late of a new one.
     """
@@ -62,9 +64,9 @@ class Operator:
         self.cluster, self._folder = cluster, folder
         self._gateway = cluster.gateway
         self._dns = {OLD}
-        pages = ((REPOSITORY / "docs" / name).read_text() for name in ("leaving-ingress-nginx.md", "switching.md"))
-        self.blocks = [each for page in pages for each in markdown.fences(page) if each.info in {"sh", "yaml"}]
-        for name in ("manifests", "metacontroller", "gateway"):
+        page = (REPOSITORY / "docs/switching.md").read_text()
+        self.blocks = [each for each in markdown.fences(page) if each.info in {"sh", "yaml"}]
+        for name in ("manifests", "metacontroller"):
             shutil.copytree(REPOSITORY / name, folder / name)
 
     def block(self, info: str, beginning: str = "") -> str:
@@ -73,10 +75,10 @@ class Operator:
         assert (fence.info, fence.text[: len(beginning)]) == (info, beginning)
         return fence.text
 
-    def sh(self, beginning: str, status: int = 0, new: str = LOOPBACK) -> str:
+    def sh(self, beginning: str, status: int = 0) -> str:
         """Run the next block, which begins so and ends with this exit status; return what it prints."""
         text = self.block("sh", beginning)
-        for option, address in (("--old", OLD), ("--new", new)):
+        for option, address in (("--old", OLD), ("--new", LOOPBACK)):
             of = f"{address}:{self._gateway.http_port},{self._gateway.https_port}"
             text = re.sub(rf"{option} [\d.]+", f"{option} {of}", text)
         return self.run(text, status)
@@ -86,12 +88,6 @@ class Operator:
         ended = sh(self.cluster.control_plane, text, folder=self._folder, check=False)
         assert ended.returncode == status, f"{text}\n{ended.stdout}{ended.stderr}"
         return ended.stdout
-
-    def file(self, path: str) -> None:
-        """Write the next block into the file that its first line names."""
-        text = self.block("yaml", f"# {path}\n")
-        (self._folder / path).parent.mkdir(exist_ok=True)
-        (self._folder / path).write_text(text)
 
     def edit(self, stated: Object | None = None) -> None:
         """Change the fields of the settings file, those of `defaults` one by one: to the next block, by default."""
@@ -154,7 +150,7 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
     with contextlib.ExitStack() as exits:
         create(serving.api, INGRESS_CLASSES, "nginx", spec={"controller": "k8s.io/ingress-nginx"})
         exits.callback(serving.api.delete, INGRESS_CLASSES, "nginx")
-        exits.enter_context(with_class_nginx(serving, OLD, alone=True))
+        exits.enter_context(old_controller(serving))
         exits.enter_context(https_listener(serving))
         exits.callback(serving.restart_hook, SERVING_SETTINGS)
         serving.restart_hook(SETTINGS)
@@ -165,6 +161,26 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
         made.edit(SETTINGS)
         made.run("kubectl apply -k manifests/")
         yield made
+
+
+@contextlib.contextmanager
+def old_controller(cluster: DevCluster) -> Iterator[None]:
+    """Have a Traefik that plays ingress-nginx, which no package registry has: it serves its class and annotations."""
+    assert cluster.gateway
+    first, port = cluster.gateway.traefiks[0], cluster.gateway.internal_ports[0]
+    static = yaml.safe_load((cluster.folder / first.name / "traefik.yaml").read_text())
+    for entry_point in static["entryPoints"].values():
+        entry_point["address"] = entry_point["address"].replace(LOOPBACK, OLD)
+    entry_points = {"httpEntryPoint": "web", "httpsEntryPoint": "websecure"}
+    static["providers"] = {"file": static["providers"]["file"], "kubernetesIngressNGINX": entry_points}
+    path = cluster.folder / "old-controller.yaml"
+    path.write_text(yaml.safe_dump(static))
+    command = [first.command[0], f"--configFile={path}"]
+    process = cluster.add(path.stem, command, env={"KUBECONFIG": str(cluster.kubeconfig)})
+    process.start()
+    process.wait_ready(lambda: answers(port, "/ping", address=OLD))
+    yield
+    process.kill()
 
 
 @contextlib.contextmanager
@@ -205,25 +221,6 @@ def shops(cluster: DevCluster) -> Iterator[None]:
         api.delete(NAMESPACES, team)
 
 
-def class_nginx(operator: Operator) -> None:
-    """Let the gateway serve the class nginx, forth and back."""
-    told = operator.sh("ingress-manager leaving ingress-nginx --all-namespaces")
-    alike = re.findall(r"^alike .* (\S+/\S+) *$", told, re.MULTILINE)
-    assert sorted(alike) == ["team-a/shop", "team-b/pay", "team-b/staff"]
-    operator.file("my-gateway/kustomization.yaml")
-    operator.sh("kubectl apply -k my-gateway/\nkubectl get service ingress-manager-gateway")
-    assert operator.sh("kubectl get ingresses --all-namespaces --output json", status=1) == "", "no names run together"
-    with with_class_nginx(operator.cluster, COMPONENT):
-        operator.until_served(COMPONENT)
-        assert operator.sh("ingress-manager compare", new=COMPONENT) == "6 requests, 0 differ\n"
-        operator.move(COMPONENT)
-        operator.move(OLD)
-        operator.file("my-gateway/kustomization.yaml")
-        operator.sh("kubectl apply -k my-gateway/")
-    gone = " ".join(f"-f gateway/ingress-nginx/{name}.yaml" for name in ("rbac", "name-collisions", "closed"))
-    operator.run(f"kubectl delete {gone}")
-
-
 COMPARED = f"""\
 team-a/shop https://{PLAIN}/ 200 → 404
 team-b/pay http://{SECURE}/ 308 → 404
@@ -234,7 +231,7 @@ team-b/staff https://{STAFF}/ 403 → 404
 """An HTTPRoute is served on one listener: without TLS on http, with TLS on https. What protects has none."""
 
 
-def httproutes(operator: Operator) -> None:
+def follow(operator: Operator) -> None:
     """Go from Ingresses to HTTPRoutes, back and forth again, and then to Ingresses of the new controller."""
     assert operator.sh("ingress-manager audit", status=1) == "", "no Service is refused"
     operator.edit()
@@ -272,10 +269,9 @@ def httproutes(operator: Operator) -> None:
     operator.edit()
 
 
-def test_the_pages_are_followed_and_no_visitor_notices(operator: Operator) -> None:
+def test_the_page_is_followed_and_no_visitor_notices(operator: Operator) -> None:
     with asking(operator.visit) as answers:
-        class_nginx(operator)
-        httproutes(operator)
+        follow(operator)
     assert [failed for failed in answers if failed != []] == []
     assert len(answers) > 30
     assert operator.blocks == []

@@ -17,11 +17,9 @@ from devcluster.errors import DevClusterError
 from hooks import admission_conf, gunicorn_conf
 from hooks.app import create_webhook
 from hooks.settings_file import SettingsFile
-from ingress_manager.commands.leaving.judge import FIELDS, TABLE, AtGateway
 from ingress_manager.commands.reading.rights import rights_of
 from ingress_manager.core.policy import Defaults, Limits, Policy, Tls
 from ingress_manager.core.settings import parse
-from ingress_manager.core.vocabulary import NGINX
 from tests.manifests.objects import FOLDERS, build, container, find, kustomizations, one, ports, rendered, template
 from tools.install import with_domain
 
@@ -280,22 +278,3 @@ def test_visitors_are_treated_alike_by_http_and_by_https_and_no_header_is_taken_
     for point in STATIC["entryPoints"].values():
         assert point["http"]["aliasHeadersStrategy"] == "delete"
     assert "api" not in STATIC, "it shows every route"
-
-
-def test_of_the_class_nginx_what_would_be_open_is_denied_in_the_words_of_the_table() -> None:
-    objects = build({"resources": ["../gateway"], "components": ["../gateway/ingress-nginx"]})
-    policy = one(objects, "ValidatingAdmissionPolicy", f"{GATEWAY}-nginx-closed")["spec"]
-    opened = [(name, row) for name, row in TABLE.items() if row.gateway is AtGateway.OPEN]
-    *by_key, of_cors, of_certificates = [
-        (" ".join(each["expression"].split()), each["message"]) for each in policy["validations"]
-    ]
-    assert by_key == [
-        (
-            f"!('{NGINX}{name}' in variables.asked)"
-            + (f" || variables.annotations['{NGINX}{name}'].matches('(?i)^({row.alike})$')" if row.alike else ""),
-            f"{NGINX}{name} would be lost at the gateway. {row.but} {row.do}",
-        )
-        for name, row in opened
-    ]
-    for said, name in ((of_cors, "every-origin"), (of_certificates, "certificate-of-every-host")):
-        assert said[1].endswith(f"{FIELDS[name].but} {FIELDS[name].do}")
