@@ -15,8 +15,9 @@ from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.view.drift import merge
 from ingress_manager.core.annotations import HTTP, KEYS, Stated, parse
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.text import quoted
+from ingress_manager.core.vocabulary import KNOWN
 from tests import golden
 from tests.core import made_up
 from tests.words import ours
@@ -30,6 +31,8 @@ ONE_OF_EACH = [
 FIELDS = ["why", "from", "example", "metadata", "annotations", "spec", "settings", "becomes"]
 TABLE = Path(__file__).with_name("refused.yaml")
 REFUSED: dict[str, dict[str, list[str]]] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+ALL_COPIED = Policy(limits=Limits(copy_annotations=dict.fromkeys(KNOWN, "any")))
+"""Settings that allow as much as an administrator can without writing a value down."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -59,7 +62,7 @@ def test_every_case_says_why_it_exists_and_an_attack_where_it_comes_from() -> No
 def test_the_value_is_refused_as_the_table_says(key: str) -> None:
     for sentence, values in REFUSED[key].items():
         for value in values:
-            answered = answer(body(sync_request(service({"ingress/http": "true", key: value}))), Policy())
+            answered = answer(body(sync_request(service({"ingress/http": "true", key: value}))), ALL_COPIED)
             said = f"{key}: {sentence.replace('VALUE', quoted(value))} [invalid-value]\n"
             assert (answered.status, ours(answered.body.decode())) == (422, said)
 
