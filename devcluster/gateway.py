@@ -146,11 +146,11 @@ class Gateway:
             return Answer(answer.status, {key.lower(): value for key, value in answer.getheaders()}, body)
 
 
-def answers(port: int, path: str, *, address: str = LOOPBACK, host: str | None = None) -> bool:
-    """Return whether a GET is answered with 200. `host` is what it asks for, if that isn't the address."""
+def answers(port: int, path: str, *, address: str = LOOPBACK) -> bool:
+    """Return whether a GET is answered with 200."""
     with contextlib.closing(http.client.HTTPConnection(address, port, timeout=5)) as connection:
         try:
-            connection.request("GET", path, headers={"Host": host} if host else {})
+            connection.request("GET", path)
             return connection.getresponse().status == 200
         except OSError:
             return False
