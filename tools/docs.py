@@ -18,7 +18,6 @@ from click.testing import CliRunner
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.audit.audit import KINDS
 from ingress_manager.commands.audit.seen import Severity
-from ingress_manager.commands.leaving import judge as leaving
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.core.annotations import TABLE
@@ -75,39 +74,6 @@ def copied() -> str:
     return textwrap.fill(keys, 150, break_on_hyphens=False) + "\n"
 
 
-def item(text: str, indent: str = "") -> str:
-    """Return an item of a list, in lines that fit."""
-    below = f"{indent}  "
-    return textwrap.fill(text, 150, initial_indent=indent, subsequent_indent=below, break_on_hyphens=False)
-
-
-def of_ingress_nginx() -> str:
-    """Return a list of annotations of ingress-nginx, and of what none of them says alone, by what becomes of it.
-
-    What to do is told of what is open or refused; the report of `ingress-manager leaving` tells of the others. What is
-    alike, or ignored so that no visitor sees it, isn't named.
-    """
-    lines = []
-    for word, meaning in OF_INGRESS_NGINX.items():
-        rows = [(f"`{name}`", row) for name, row in sorted(leaving.TABLE.items()) if row.gateway is word]
-        if word not in (leaving.AtGateway.OPEN, leaving.AtGateway.REFUSED):
-            lines.append(item(f"- {meaning} {', '.join(name for name, _ in rows)}."))
-            continue
-        lines.append(f"- {meaning}")
-        told: dict[str, list[str]] = {}
-        for name, row in (*rows, *((row.what, row) for row in leaving.FIELDS.values() if row.gateway is word)):
-            told.setdefault(f"{row.but} {row.do}".strip(), []).append(name)
-        lines += [item(f"- {', '.join(names)}: {said}", "    ") for said, names in told.items()]
-    return "\n".join(lines)
-
-
-OF_INGRESS_NGINX = {
-    leaving.AtGateway.OPEN: "**Open**: the gateway answers what ingress-nginx keeps out.",
-    leaving.AtGateway.REFUSED: "**Refused**: the gateway serves no request of the Ingress.",
-    leaving.AtGateway.DIFFERS: "**Different**, but no more open:",
-}
-
-
 def kinds() -> str:
     """Return a list of the kinds of findings, and how much each matters that isn't an error.
 
@@ -125,8 +91,8 @@ def described(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def listed(texts: Iterable[str]) -> str:
-    """Return a Markdown list."""
-    return "\n".join(item(f"- {text}") for text in texts)
+    """Return a Markdown list, in lines that fit."""
+    return "\n".join(textwrap.fill(f"- {text}", 150, subsequent_indent="  ", break_on_hyphens=False) for text in texts)
 
 
 PARTS: dict[str, Callable[[], str]] = {
@@ -137,7 +103,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
     "copied": copied,
     "refusals": lambda: described(REASONS.items()),
-    "ingress_nginx": of_ingress_nginx,
     "kinds": kinds,
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
 }

@@ -14,9 +14,9 @@ import click
 
 from ingress_manager.commands.printing import counted, note
 from ingress_manager.commands.reading.kubectl import RESOURCES
-from ingress_manager.commands.reading.manifests import INGRESS
+from ingress_manager.commands.reading.manifests import INGRESS, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
-from ingress_manager.commands.view.objects import IngressSpec, class_of, ingresses_in
+from ingress_manager.commands.view.objects import IngressSpec, as_spec, class_of
 from ingress_manager.core.text import one_line, quoted
 
 AT_ONCE = 16
@@ -89,12 +89,13 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
     \b
     Examples:
       ingress-manager compare --old 203.0.113.10 --new 203.0.113.20 --all-namespaces
-      ingress-manager compare --old 203.0.113.10 --new 127.0.0.1:30080,30443 -n team-a
+      ingress-manager compare --old 203.0.113.10 --new 127.0.0.1:8080,8443 -n team-a
       ingress-manager compare --old 203.0.113.10 --new 203.0.113.20 -f ingresses.yaml --class internal
     """  # noqa: D301 - \b keeps click from joining lines
     items = source.read(RESOURCES[INGRESS])
     requests: dict[Request, str] = {}
-    for item, spec in ingresses_in(items):
+    for item in of_kind(items, INGRESS):
+        spec = as_spec(item)
         if class_of(item, spec) == ingress_class:
             for request in requests_of(spec):
                 requests.setdefault(request, item.full_name)

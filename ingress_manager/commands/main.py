@@ -11,7 +11,6 @@ from ingress_manager.commands.adopt.command import adopt
 from ingress_manager.commands.audit.command import audit
 from ingress_manager.commands.check.command import check
 from ingress_manager.commands.compare import compare
-from ingress_manager.commands.leaving.command import leaving
 from ingress_manager.commands.reading.rights import told
 from ingress_manager.commands.release import release
 from ingress_manager.commands.render import render
@@ -42,7 +41,7 @@ def commands(context: click.Context) -> None:
         context.color = False
 
 
-for command in (adopt, audit, check, compare, leaving, release, render, settings, status, uninstall):
+for command in (adopt, audit, check, compare, release, render, settings, status, uninstall):
     command.epilog = told(command.name or "")
     commands.add_command(command)
 

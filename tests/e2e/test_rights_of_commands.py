@@ -38,7 +38,6 @@ ARGUMENTS = {
     "check": [],
     # The API server is asked in the place of both controllers.
     "compare": ["-n", TEAM, "--old", "{server}", "--new", "{server}"],
-    "leaving": ["ingress-nginx", "-n", TEAM],
     "release": [f"{TEAM}/shop"],
     "render": ["-n", TEAM],
     "status": ["shop", "-n", TEAM],

@@ -1,6 +1,6 @@
 """The objects that are made for Services, whoever made them, and what each leads to."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -79,11 +79,6 @@ class Ingress(Attachment, frozen=True):
 def as_spec(item: Item) -> IngressSpec:
     """Return the typed spec of an Ingress. Raises Unreadable for what the API server would not take either."""
     return as_type(item, Ingress).spec
-
-
-def ingresses_in(items: Iterable[Item]) -> list[tuple[Item, IngressSpec]]:
-    """Return the Ingresses among the items. Raises Unreadable for what no API server takes."""
-    return [(item, as_spec(item)) for item in items if item.kind == INGRESS]
 
 
 def as_type(item: Item, type_: type[T]) -> T:
