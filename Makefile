@@ -72,7 +72,7 @@ test: $(bin)/.complete  ## what a change has to pass, three minutes; ENGINE=stan
 	@$(bin)/python -m devcluster build --if-possible
 	@$(if $(PYTEST),$(bin)/python -m pytest --engine=$(ENGINE) --thorough $(PYTEST),$(all_tests))
 
-test-all: $(bin)/.complete  ## all but test-node, trying more in each; first builds Helm; nginx from PATH
+test-all: $(bin)/.complete  ## all but test-node, trying more in each; first builds Helm
 	@$(bin)/python -m devcluster build --helm --if-possible
 	@$(MAKE) --no-print-directory test-range
 	@$(MAKE) --no-print-directory test COVERED="--cov --cov-fail-under=99" THOROUGH='--thorough --durations 25'
