@@ -154,6 +154,9 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
     Afterwards, the cluster is as it was.
     """
     with contextlib.ExitStack() as exits:
+        # The page installs what serves HTTPRoutes alone.
+        before = f"--kustomize={REPOSITORY / 'metacontroller/listenerset'}"
+        exits.callback(serving.control_plane.kubectl, "apply", before)
         create(serving.api, INGRESS_CLASSES, "nginx", spec={"controller": "k8s.io/ingress-nginx"})
         exits.callback(serving.api.delete, INGRESS_CLASSES, "nginx")
         exits.enter_context(old_controller(serving))
