@@ -10,7 +10,7 @@ from bench.cluster import cluster_section
 from bench.commands import commands_section
 from bench.core import core_section
 from devcluster.build import Progress
-from devcluster.console import Command, end_on_signals, engine_option, progress
+from devcluster.console import end_on_signals, engine_option, progress
 
 BUSY = 1.5
 """A load average above this at the start makes the figures worth nothing on a small machine."""
@@ -22,7 +22,7 @@ PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
 }
 
 
-@click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("parts", nargs=-1, type=click.Choice([*PARTS]))
 @click.option("--services", type=click.IntRange(min=20), default=3000, show_default=True, help="Of the cluster.")
 @engine_option

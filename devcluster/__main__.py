@@ -14,7 +14,7 @@ from rich.text import Text
 from devcluster.api import NAMESPACES, ApiError
 from devcluster.build import get
 from devcluster.cluster import DevCluster
-from devcluster.console import Commands, end_on_signals, engine_option, progress
+from devcluster.console import end_on_signals, engine_option, progress
 from devcluster.errors import DevClusterError, MissingProgram
 from devcluster.gateway import lacking
 from devcluster.programs import find_programs, find_traefik, gateway_api
@@ -24,7 +24,7 @@ HOST = "web.localhost"
 """The host of the example: a browser finds it without a DNS."""
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """A real Kubernetes control plane on a laptop, without containers.
 

@@ -1,4 +1,4 @@
-"""What the commands have in common: progress for a person, errors without a traceback, an orderly end."""
+"""What the commands have in common: progress for a person, the choice of an engine, an orderly end."""
 
 import signal
 from collections.abc import Iterator
@@ -10,7 +10,6 @@ from rich.markup import escape
 
 from devcluster.build import Progress
 from devcluster.engines import CHOICES
-from devcluster.errors import DevClusterError, MissingProgram
 
 
 @contextmanager
@@ -37,22 +36,3 @@ def end_on_signals() -> None:
     """Let SIGTERM and a closed terminal end the program as Ctrl-C does: by KeyboardInterrupt, so in an orderly way."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.default_int_handler)
-
-
-class Command(click.Command):
-    """A command whose foreseeable errors are a plain message, with exit code 2 when a program is missing, else 1."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run the command."""
-        try:
-            return super().invoke(ctx)
-        except DevClusterError as error:
-            click.echo(f"Error: {error}", err=True)
-            ctx.exit(2 if isinstance(error, MissingProgram) else 1)
-        except KeyboardInterrupt:
-            click.echo("Interrupted; what was started has been ended.", err=True)
-            ctx.exit(130)
-
-
-class Commands(Command, click.Group):
-    """A group of commands with such errors."""

@@ -1,13 +1,17 @@
-"""What can foreseeably go wrong, each with a message for a person."""
+"""What can foreseeably go wrong, each with a message for a person, which click shows without a traceback."""
 # ruff: noqa: N818 - each is named for what happened, which reads better where it is raised than "…Error" does
 
+import click
 
-class DevClusterError(Exception):
-    """Something outside this code is not as needed; the message says what."""
+
+class DevClusterError(click.ClickException):
+    """Something outside this code is not as needed; the message says what. A command ends with exit code 1."""
 
 
 class MissingProgram(DevClusterError):
-    """A program can be neither found nor built."""
+    """A program can be neither found nor built. A command ends with exit code 2."""
+
+    exit_code = 2
 
 
 class ProcessDied(DevClusterError):

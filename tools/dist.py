@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from devcluster.build import REPOSITORY, Progress, get
-from devcluster.console import Command, progress
+from devcluster.console import progress
 from devcluster.errors import DevClusterError
 from devcluster.overlay import Overlay
 from devcluster.processes import run
@@ -108,7 +108,6 @@ def make(*command: str | Path) -> None:
 
 
 @click.command(
-    cls=Command,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="For example: python -m tools.dist --image registry.example.com/ingress-manager:0.1.0",
 )

@@ -15,7 +15,6 @@ from pathlib import Path
 import click
 
 from devcluster.build import REPOSITORY
-from devcluster.console import Command, Commands
 from devcluster.errors import CommandFailed, DevClusterError
 from devcluster.overlay import CONTROLLER, Overlay
 from ingress_manager.commands.check.cluster import State
@@ -210,7 +209,7 @@ def apply_metacontroller(shell: Shell, crds: str) -> None:
     shell.rollout("Wait until it is ready.", "metacontroller")
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Install ingress-manager on the cluster that kubectl talks to, or remove it."""
 
@@ -219,7 +218,7 @@ YES = click.option("--yes", is_flag=True, help="Ask nothing: for scripts.")
 CONTEXT = click.option("--context", default="", help="The context of the kubeconfig; by default, the current one.")
 
 
-@main.command(cls=Command)
+@main.command()
 @CONTEXT
 @YES
 @click.option("--crds", default="", help="Metacontroller's CRDs: a URL or a file; by default, those of its release.")
@@ -269,7 +268,7 @@ def folder_of(shell: Shell) -> str:
     return next((name.removesuffix("s") for name in OVERLAYS if name in made), "controller")
 
 
-@main.command(cls=Command)
+@main.command()
 @CONTEXT
 @YES
 @click.option(
