@@ -16,7 +16,7 @@ from devcluster.build import get
 from devcluster.cluster import DevCluster
 from devcluster.console import end_on_signals, engine_option, progress
 from devcluster.errors import DevClusterError, MissingProgram
-from devcluster.gateway import lacking
+from devcluster.gateway import LOOPBACK, lacking
 from devcluster.programs import find_programs, find_traefik, gateway_api
 from devcluster.story import Stage, Step, steps_for
 
@@ -49,10 +49,8 @@ def up(engine: str) -> None:
     started = time.monotonic()
     with contextlib.ExitStack() as exits:
         with progress() as report:
-            gateways = 0 if lacking() else 1
-            cluster = exits.enter_context(
-                DevCluster(engine, gateway=gateways, admission=not lacking(), progress=report)
-            )
+            served = not lacking()
+            cluster = exits.enter_context(DevCluster(engine, gateway=served, admission=served, progress=report))
             if cluster.gateway:
                 cluster.gateway.give_address(cluster.api)
             cluster.follow()
@@ -76,12 +74,12 @@ def welcome(cluster: DevCluster, seconds: float) -> str:
         exported["PATH"] = f'"{kubectl.parent}:$PATH"'
     requests = ""
     if gateway:
-        exported["GATEWAY"] = gateway.url
+        exported["GATEWAY"] = f"http://{LOOPBACK}:{gateway.http_port}"
         requests = f"""\
   python3 -m http.server 8083 --bind "$(kubectl get service web --output=jsonpath={{.spec.clusterIP}})" &
   curl http://{HOST}:{gateway.http_port}/        # or in a browser
   curl --insecure https://{HOST}:{gateway.https_port}/
-  curl {gateway.url}/            # nothing serves this host: the 404 page
+  curl {exported["GATEWAY"]}/            # nothing serves this host: the 404 page
   kubectl annotate service web ingress/tls=5  # a warning says at once what is wrong
 """
     return f"""
@@ -118,7 +116,7 @@ def demo(engine: str, picture: Path | None) -> None:
     """
     with contextlib.ExitStack() as exits:
         with progress() as report:
-            cluster = exits.enter_context(DevCluster(engine, gateway=0 if lacking() else 1, progress=report))
+            cluster = exits.enter_context(DevCluster(engine, gateway=not lacking(), progress=report))
         click.echo(f"On Kubernetes {cluster.control_plane.version()}, driven by {cluster.engine_name}:\n")
         if reason := lacking():
             click.echo(f"{reason} Two steps are left out.\n")

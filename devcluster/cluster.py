@@ -34,9 +34,8 @@ class DevCluster(Processes):
     the admission policies. `settings` replaces those of the manifests; `resync` sets the DecoratorController's
     resyncPeriodSeconds.
 
-    `gateway` is how many instances of Traefik serve its Ingresses; with any, the class of the settings is the gateway's
-    unless `settings` are given. `httproute` adds what serves HTTPRoutes; `admission`, what answers at
-    `kubectl apply`.
+    With `gateway`, Traefik serves its Ingresses, and the class of the settings is the gateway's unless `settings` are
+    given. `httproute` adds what serves HTTPRoutes; `admission`, what answers at `kubectl apply`.
 
     Entering raises DevClusterError when something needed is missing or does not start.
     """
@@ -64,7 +63,7 @@ class DevCluster(Processes):
         *,
         settings: dict[str, Any] | None = None,
         resync: int | None = None,
-        gateway: int = 0,
+        gateway: bool = False,
         httproute: bool = False,
         admission: bool = False,
         progress: Progress = lambda _line: None,
@@ -73,7 +72,7 @@ class DevCluster(Processes):
         self._choice = engine
         self._settings = settings
         self._resync = resync
-        self._gateways = gateway
+        self._gateway = gateway
         self._httproute = httproute
         self._admission = admission
         self._progress = progress
@@ -81,7 +80,7 @@ class DevCluster(Processes):
     def start(self) -> None:
         """Start all parts, in an order in which each finds what it needs; what takes long begins early."""
         programs = find_programs(self._progress)
-        traefik = find_traefik() if self._gateways else None
+        traefik = find_traefik() if self._gateway else None
         crds = gateway_api_crds() if self._httproute else []
         self._metacontroller = engines.find_engine(self._choice)
 
@@ -90,7 +89,7 @@ class DevCluster(Processes):
         plane = ControlPlane(programs, self)
         self.control_plane, self.api, self.kubeconfig = plane, plane.api, plane.kubeconfig
         if traefik:
-            self.gateway = Gateway(self._gateways, traefik, self)
+            self.gateway = Gateway(traefik, self)
         if self._admission:
             self.admission = Admission(self, self.settings_file)
 

@@ -1,7 +1,6 @@
 """The gateway: Traefik and the 404 page as the folder gateway/ installs them, but with addresses of this machine.
 
-Traefik runs with the committed configuration, and with the rights of the committed ServiceAccount. All instances listen
-on the same two ports (SO_REUSEPORT), so a client finds one as long as one runs.
+Traefik runs with the committed configuration, and with the rights of the committed ServiceAccount.
 """
 
 import contextlib
@@ -55,24 +54,18 @@ class Answer:
 
 
 class Gateway:
-    """`count` instances of Traefik, and the 404 page. Call `start` when the manifests are applied, then `wait_ready`.
+    """Traefik, and the 404 page. Call `start` when the manifests are applied, then `wait_ready`.
 
-    Both raise ProcessDied, and `wait_ready` NotReady. An instance that is started again listens before it has read the
-    Ingresses: for some 0.3 s it answers with the 404 page. On a cluster, its pod is not ready then.
+    Both raise ProcessDied, and `wait_ready` NotReady.
     """
 
-    def __init__(self, count: int, program: Path, processes: Processes) -> None:
+    def __init__(self, program: Path, processes: Processes) -> None:
         self._program = program
         self._processes = processes
         self.http_port, self.https_port, self._page_port, self._probes_port = (processes.port() for _ in range(4))
-        self.internal_ports = [processes.port() for _ in range(count)]  # where each instance answers /ping
-        self.traefiks: list[Process] = []
+        self.internal_port = processes.port()  # where Traefik answers /ping
+        self.traefik: Process
         self.page: Process
-
-    @property
-    def url(self) -> str:
-        """Where visitors reach it."""
-        return f"http://{LOOPBACK}:{self.http_port}"
 
     def give_address(self, api: Api) -> None:
         """Write the address of the gateway's Service, as a load balancer does. Traefik writes it into each Ingress."""
@@ -89,22 +82,20 @@ class Gateway:
         self.page.start()
         kubeconfig = plane.folder / "gateway.kubeconfig"
         plane.write_kubeconfig(kubeconfig, NAME, plane.api.service_account_token(NAME, NAME))
-        for number, internal_port in enumerate(self.internal_ports, start=1):
-            folder = plane.folder / f"traefik-{number}"
-            self._configure(folder, rendered, internal_port)
-            command = [str(self._program), f"--configFile={folder / 'traefik.yaml'}"]
-            process = self._processes.add(folder.name, command, env={"KUBECONFIG": str(kubeconfig)})
-            process.start()
-            self.traefiks.append(process)
+        folder = plane.folder / "traefik"
+        self._configure(folder, rendered)
+        command = [str(self._program), f"--configFile={folder / 'traefik.yaml'}"]
+        self.traefik = self._processes.add(folder.name, command, env={"KUBECONFIG": str(kubeconfig)})
+        self.traefik.start()
 
-    def _configure(self, folder: Path, rendered: Rendered, internal_port: int) -> None:
-        """Write the files of one instance into a folder: as they are committed, but for addresses and folders."""
+    def _configure(self, folder: Path, rendered: Rendered) -> None:
+        """Write Traefik's files into a folder: as they are committed, but for addresses and folders."""
         own = folder / "own"
         own.mkdir(parents=True)
         [static_file] = [word for word in rendered.container(NAME)["args"] if word.startswith("--configFile=")]
         mounted = rendered.mounted(NAME)
         static = yaml.safe_load(mounted.pop(static_file.partition("=")[2]))
-        ports = {"web": self.http_port, "websecure": self.https_port, "traefik": internal_port}
+        ports = {"web": self.http_port, "websecure": self.https_port, "traefik": self.internal_port}
         for name, entry_point in static["entryPoints"].items():
             entry_point |= {"address": f"{LOOPBACK}:{ports[name]}", "reusePort": True}  # see Processes.port
         static["providers"]["file"]["directory"] = str(own)
@@ -116,11 +107,10 @@ class Gateway:
             (own / Path(path).name).write_text(yaml.safe_dump(content))
 
     def wait_ready(self) -> None:
-        """Return when the page answers, and each instance of Traefik."""
+        """Return when the page answers, and Traefik."""
         self.page.wait_ready(lambda: answers(self._probes_port, "/healthz"))
-        for process, port in zip(self.traefiks, self.internal_ports, strict=True):
-            process.wait_ready(lambda port=port: answers(port, "/ping"))  # type: ignore[misc]
-        self.traefiks[0].wait_ready(lambda: self.ask("nobody.example").is_the_404_page)
+        self.traefik.wait_ready(lambda: answers(self.internal_port, "/ping"))
+        self.traefik.wait_ready(lambda: self.ask("nobody.example").is_the_404_page)
 
     def ask(  # noqa: PLR0913 - options, each by its name
         self,

@@ -91,7 +91,7 @@ def metacontroller(engine: str) -> None:
 @pytest.fixture(scope="session")
 def cluster(engine: str) -> Iterator[DevCluster]:
     """Yield the cluster that most tests share; each has a namespace of its own."""
-    with DevCluster(engine, gateway=0 if gateway.lacking() else 1) as running:
+    with DevCluster(engine, gateway=not gateway.lacking()) as running:
         yield running
 
 
@@ -101,14 +101,14 @@ SERVING_SETTINGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("serv
 
 @pytest.fixture(scope="session")
 def serving(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster with two Traefiks, and the namespaces `ingress`, `httproute`, `both` and `listenerset`.
+    """Yield a cluster with the namespaces `ingress`, `httproute`, `both` and `listenerset`.
 
     What a Service is given there is what the namespace's name says. It syncs every Service each second: otherwise
     changed settings take 4 to 6 minutes.
     """
     if reason := gateway.lacking():
         pytest.skip(reason)
-    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=2, httproute=True, resync=1) as running:
+    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=True, httproute=True, resync=1) as running:
         for name in SERVING_SETTINGS["namespaces"]:
             create(running.api, NAMESPACES, name)
         yield running

@@ -147,7 +147,7 @@ def test_with_the_component_https_redirect_http_is_sent_to_https(
     shop = stage.create_service("shop", {"ingress/http": "true", "ingress/host": host}, PORT)
     stage.exits.enter_context(Backend(shop))
     stage.until_answer(host, "an answer of the Service", lambda found: served_by(stage, "shop", found))
-    file = cluster.folder / "traefik-1/own/https-redirect.yaml"
+    file = cluster.folder / "traefik/own/https-redirect.yaml"
     file.write_text((REPOSITORY / "gateway/https-redirect/https-redirect.yaml").read_text())
     try:
         answer = stage.until_answer(host, "a redirect", lambda found: found.status == 301)

@@ -46,7 +46,7 @@ def site(engine: str) -> Iterator[tuple[DevCluster, Stage]]:
     """Yield a cluster that no other tests use, and a namespace with a Service that has visitors."""
     if reason := gateway.lacking():
         pytest.skip(reason)
-    with DevCluster(engine, gateway=1) as cluster, fresh_stage(cluster) as stage:
+    with DevCluster(engine, gateway=True) as cluster, fresh_stage(cluster) as stage:
         stage.exits.enter_context(Backend(stage.create_service(VISITED, ON | {"ingress/host": VISITED_HOST}, PORT)))
         stage.until("a Service that is served", lambda: is_served(stage))
         yield cluster, stage

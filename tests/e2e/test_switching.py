@@ -31,8 +31,6 @@ OLD = "127.0.0.11"
 """The address of the old controller, which has the ports of the gateway."""
 
 PATIENCE = 30
-IN_A_ROW = 12
-"""Either Traefik of the gateway takes a new connection. If so many saw the same, both have taken up the change."""
 
 PLAIN, SECURE, STAFF = (f"{name}.switching.example.com" for name in ("shop", "pay", "staff"))
 ALLOW_LIST, TIMEOUT = (
@@ -61,7 +59,7 @@ class Operator:
 
     def __init__(self, cluster: DevCluster, folder: Path) -> None:
         assert cluster.gateway
-        self.cluster, self._folder = cluster, folder
+        self.cluster, self.folder = cluster, folder
         self._gateway = cluster.gateway
         self._dns = {OLD}
         page = (REPOSITORY / "docs/switching.md").read_text()
@@ -85,20 +83,14 @@ class Operator:
 
     def run(self, text: str, status: int = 0) -> str:
         """Run commands, which end with this exit status; return what they print."""
-        ended = sh(self.cluster.control_plane, text, folder=self._folder, check=False)
+        ended = sh(self.cluster.control_plane, text, folder=self.folder, check=False)
         assert ended.returncode == status, f"{text}\n{ended.stdout}{ended.stderr}"
         return ended.stdout
-
-    def file(self, path: str) -> None:
-        """Write the next block into the file that its first line names."""
-        text = self.block("yaml", f"# {path}\n")
-        (self._folder / path).parent.mkdir()
-        (self._folder / path).write_text(text)
 
     def edit(self, stated: Object | None = None) -> None:
         """Change the fields of the settings file, those of `defaults` one by one: to the next block, by default."""
         stated = stated or yaml.safe_load(self.block("yaml"))
-        path = self._folder / "manifests/settings.yaml"
+        path = self.folder / "manifests/settings.yaml"
         before = yaml.safe_load(path.read_text())
         defaults = before["defaults"] | stated.get("defaults", {})
         path.write_text(yaml.safe_dump(before | stated | {"defaults": defaults}))
@@ -122,12 +114,8 @@ class Operator:
         wait_for(lambda: found() == [*shops], PATIENCE, what=f"HTTPRoutes of {shops}")
 
     def until_served(self, address: str, status: int = 200) -> None:
-        """Return once every controller at the address answers for both hosts with the status."""
-
-        def check() -> bool:
-            return {each for _ in range(IN_A_ROW) for each in self.statuses(address).values()} == {status}
-
-        wait_for(check, PATIENCE, what=f"{status} from {address}")
+        """Return once the controller at the address answers for both hosts with the status."""
+        wait_for(lambda: {*self.statuses(address).values()} == {status}, PATIENCE, what=f"{status} from {address}")
 
     def statuses(self, address: str) -> dict[str, int]:
         """Return with which status each host is answered at an address."""
@@ -176,7 +164,7 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
 def old_controller(cluster: DevCluster) -> Iterator[None]:
     """Have a Traefik that plays ingress-nginx, which no package registry has: it serves its class and annotations."""
     assert cluster.gateway
-    first, port = cluster.gateway.traefiks[0], cluster.gateway.internal_ports[0]
+    first, port = cluster.gateway.traefik, cluster.gateway.internal_port
     static = yaml.safe_load((cluster.folder / first.name / "traefik.yaml").read_text())
     for entry_point in static["entryPoints"].values():
         entry_point["address"] = entry_point["address"].replace(LOOPBACK, OLD)
@@ -248,7 +236,9 @@ def follow(operator: Operator) -> None:
     take_effect()
     operator.until_routes("shop")
     operator.edit({"namespaces": {}})
-    operator.file("my-gateway/kustomization.yaml")
+    (operator.folder / "my-gateway").mkdir()
+    kustomization = operator.block("yaml", "# my-gateway/kustomization.yaml\n")
+    (operator.folder / "my-gateway/kustomization.yaml").write_text(kustomization)
     # The cluster's gateway keeps its address and its listener for https: other tests need the one, this one the other.
     commands = operator.block("sh", "kubectl apply -k my-gateway/\n")
     operator.run(commands.replace("my-gateway/", "my-gateway/ --dry-run=server"))

@@ -26,7 +26,7 @@ def installed(engine: str) -> Iterator[DevCluster]:
     """Yield a cluster of the test's own."""
     if reason := gateway.lacking():
         pytest.skip(reason)
-    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=1, httproute=True, admission=True) as cluster:
+    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=True, httproute=True, admission=True) as cluster:
         create(cluster.api, NAMESPACES, "both")
         allowed = {"spec": {"allowedListeners": {"namespaces": {"from": "All"}}}}
         cluster.api.patch(GATEWAYS, CLASS, allowed, GATEWAY)
