@@ -1,17 +1,13 @@
 """The pages on installing and uninstalling: their commands are run, on a cluster without nodes. By Helm: tests/node."""
 
 import contextlib
-import os
 import re
-from pathlib import Path
-
-import yaml
 
 from devcluster.api import SERVICE_ACCOUNTS, WEBHOOKS, wait_for
-from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import NotReady
+from devcluster.overlay import Overlay
 from tests.e2e import people
 from tests.e2e.objects import DEPLOYMENTS
 from tests.e2e.people import sh
@@ -56,25 +52,14 @@ BUNDLE = "bm8gUEVN"
 """What is stated as the authority that has signed the webhook's certificate."""
 
 
-def use_the_webhook(plane: ControlPlane, folder: Path) -> None:
-    """Add the component admission to what is installed, and its authority."""
-    manifests = os.path.relpath(REPOSITORY / "manifests", folder)
-    patch = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": BUNDLE}]
-    content = {
-        "resources": [manifests],
-        "components": [f"{manifests}/admission"],
-        "patches": [{"target": {"kind": WEBHOOKS.kind}, "patch": yaml.safe_dump(patch)}],
-    }
-    (folder / "kustomization.yaml").write_text(yaml.safe_dump(content))
-    plane.kubectl("apply", f"--kustomize={folder}")
-
-
-def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: ControlPlane, tmp_path: Path) -> None:
+def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: ControlPlane) -> None:
     before = everything(plane)
     *commands, again = [command for command in commands_of("install.md") if "CONTEXT=" not in command]
     assert len(commands) == 8
     printed = [run(plane, command) for command in commands]
-    use_the_webhook(plane, tmp_path)
+    webhook = Overlay(["manifests"], components=["manifests/admission"])
+    webhook.patch(WEBHOOKS.kind, "ingress-manager", ("add", "/webhooks/0/clientConfig/caBundle", BUNDLE))
+    plane.kubectl("apply", "--filename=-", input=webhook.render().text)
     image = "registry.example.com/ingress-manager:0.2.0"
     printed.append(run(plane, re.sub(r"IMAGE=\S+", f"IMAGE={image}", again)))
     installs = [text for text in printed if "Installing on the cluster" in text]

@@ -1,6 +1,5 @@
 """A real API server, with Pod Security admission, takes all that is installed without a word of warning."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from devcluster.api import SERVICES
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
-from devcluster.overlay import ADMISSION, CONTROLLER
+from devcluster.overlay import ADMISSION, CONTROLLER, Overlay
 from tests.docs.test_docs import blocks
 from tests.e2e.conftest import nodes
 from tests.e2e.objects import service
@@ -18,12 +17,7 @@ from tests.e2e.people import commands_of, sh
 from tests.manifests.objects import FOLDERS, rendered
 from tools import dist
 
-COMPONENTS = (
-    "gateway/gateway-api",
-    "gateway/https-redirect",
-    "manifests/admission",
-    "manifests/openshift",
-)
+COMPONENTS = ["gateway/gateway-api", "gateway/https-redirect", "manifests/admission", "manifests/openshift"]
 
 
 @pytest.fixture(scope="module")
@@ -37,17 +31,12 @@ def installed(empty_cluster: ControlPlane) -> ControlPlane:
 
 
 def test_with_all_components_it_is_taken_and_no_pod_would_be_denied_where_restricted_is_enforced(
-    installed: ControlPlane, tmp_path: Path
+    installed: ControlPlane,
 ) -> None:
     # No Pods are made here. Of Deployments the API server says at least what would be denied.
     installed.kubectl("label", "namespaces", "--all", "--overwrite", "pod-security.kubernetes.io/warn=restricted")
-    base = os.path.relpath(REPOSITORY, tmp_path.resolve())
-    kustomization = {
-        "resources": [f"{base}/{folder}" for folder in FOLDERS],
-        "components": [f"{base}/{folder}" for folder in COMPONENTS],
-    }
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
-    said = installed.kubectl("apply", "--kustomize", str(tmp_path), "--dry-run=server", "--warnings-as-errors")
+    text = Overlay([*FOLDERS], COMPONENTS).render().text
+    said = installed.kubectl("apply", "--filename=-", "--dry-run=server", "--warnings-as-errors", input=text)
     assert said.count("deployment.apps/") == 6
 
 
