@@ -22,7 +22,6 @@ from ingress_manager.core.copying import MANAGED_BY_LABEL, wrong_copied_key
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.settings import parse
-from ingress_manager.core.vocabulary import KNOWN
 from tests import adoptions, dumps, golden, make_cases
 from tests.commands.commands import DEFAULTS, Cluster, Ended, event, listing, run
 
@@ -174,19 +173,6 @@ def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
     assert "comes back without metadata.annotations.cert-manager.io/cluster-issuer, " in again.err
     assert "\n# 2 of 3 Ingresses can be adopted.\n" in again.out
     assert NEEDED not in again.out
-
-
-def test_what_would_be_copied_is_in_order_and_so_is_what_is_wrong_with_it() -> None:
-    items, tried = [Item(each) for each in objects()["items"]], list[Policy]()
-    items[1].object["metadata"]["annotations"] = dict.fromkeys(KNOWN, "!")
-
-    def plan(policy: Policy) -> list[Adoption]:
-        tried.append(policy)
-        return [*adopt(items, items[1:], policy, ())]
-
-    policy = parse("limits: {copyAnnotations: {a.example.com/none: any}}")
-    find_needs(plan(policy), policy, plan, ())
-    assert [*(tried[1].limits.copy_annotations or ())] == ["a.example.com/none", *sorted(KNOWN)]
 
 
 def test_what_no_limit_can_let_in_is_told_beside_the_limit_that_hides_it(settings: Callable[[str], Path]) -> None:

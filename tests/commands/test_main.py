@@ -120,7 +120,3 @@ def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
     ended = started(*hook["entry"].split(), good, str(tmp_path / "bad.yaml"))
     assert (ended.returncode, ended.stdout) == (1, "")
     assert f'{tmp_path}/bad.yaml:5: default/a: ingress/http: "yes" must be' in ended.stderr
-
-
-def test_the_pages_that_name_the_rights_of_another_command_need_no_others() -> None:
-    assert rights_of("status") == rights_of("audit")

@@ -12,7 +12,6 @@ from ingress_manager.core.decide import (
     Desired,
     decide,
     not_made,
-    recheck_after,
     refusal_of,
     spread,
 )
@@ -63,14 +62,6 @@ def parent(uid: int = 1) -> Service:
     stored = service(ON)
     stored["metadata"]["uid"] = f"{uid:036}"
     return msgspec.convert(stored, Service)
-
-
-@pytest.mark.parametrize(
-    ("age", "least", "most"), [(-5, 4, 8), (0, 4, 8), (8, 4, 8), (60, 15, 15), (400, 100, 100), (1e9, 240, 360)]
-)
-def test_the_older_the_service_the_longer_the_next_look_waits(age: float, least: int, most: int) -> None:
-    """A create may fail for long, and many that fail must not hold up the others."""
-    assert least <= recheck_after(parent(), age) <= most
 
 
 def test_many_services_are_synced_again_in_each_second_of_some_minutes() -> None:

@@ -1,7 +1,6 @@
 """Text: what a person reads is one line, quoted as in YAML, and never long; a refusal, too."""
 
 from collections.abc import Callable
-from unittest.mock import MagicMock
 
 import pytest
 
@@ -66,10 +65,3 @@ def test_the_same_sentence_is_collected_once_and_beyond_twenty_they_are_counted(
     problems.extend((Problem(str(number)) for number in range(MOST_KEPT + 4)), more=7)
     problems.extend([Problem("the same")])
     assert (len(problems.kept), problems.more) == (MOST_KEPT, 12)
-
-
-def test_of_very_many_things_only_those_are_looked_at_that_are_shown() -> None:
-    """A Service may have 40,000 ports."""
-    show = MagicMock(return_value="p")
-    assert listed(range(40_000), show).endswith("p and 39990 more")
-    assert show.call_count == 10

@@ -13,7 +13,7 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, steps_for
 from tests.e2e.audit import READS, tried, write_requests, writes
-from tests.e2e.conftest import fresh_stage, require
+from tests.e2e.conftest import fresh_stage
 from tests.e2e.objects import CLUSTER_BINDINGS, ON, by_hand, create, published
 from tests.words import holds
 
@@ -22,16 +22,6 @@ from tests.words import holds
 def test_the_story(stage: Stage) -> None:
     for step in steps_for(stage):
         step.play(stage)
-
-
-def test_the_stand_in_plays_the_story_and_writes_nothing_when_nothing_changes() -> None:
-    """As Metacontroller does in the other tests."""
-    require()
-    with DevCluster("standin", gateway=0 if gateway.lacking() else 1) as cluster:
-        with fresh_stage(cluster) as stage:
-            test_the_story(stage)
-        with fresh_stage(cluster) as stage:
-            test_an_ingress_is_written_once_while_nothing_changes(cluster, stage)
 
 
 # What is written, by the audit log and managedFields.
@@ -76,9 +66,8 @@ def test_an_ingress_is_written_once_while_nothing_changes(cluster: DevCluster, s
 
 
 @pytest.mark.gate
-def test_a_strangers_ingress_is_never_written_to_and_the_service_has_the_name_once_it_is_free(
-    cluster: DevCluster, stage: Stage
-) -> None:
+def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Stage) -> None:
+    """That the Service has the name once it is free is in the story."""
     stranger = stage.api.create(INGRESSES, by_hand(stage.namespace, "shop", "blog.example.com", "blog"))
     stage.create_service("shop", ON)
     stage.until_event("shop", "isn't there yet")
@@ -91,9 +80,6 @@ def test_a_strangers_ingress_is_never_written_to_and_the_service_has_the_name_on
     assert stage.ingress("shop") == stranger
     assert writes(cluster, stage.namespace) == [("create", "shop"), ("create", "later"), ("create", "last")]
     assert ("create", "shop", 409) in write_requests(cluster, stage.namespace)
-    stage.create_service("shop", ON)
-    stage.api.delete(INGRESSES, "shop", stage.namespace)
-    stage.until_ingress("shop", "the Service's own", lambda found: "ownerReferences" in found["metadata"])
 
 
 def test_traefik_tries_nothing_else_than_it_may_do_watches_all_of_it_and_writes_nothing_but_status(

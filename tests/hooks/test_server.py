@@ -2,8 +2,6 @@
 
 import contextlib
 import json
-import os
-import signal
 import socket
 import sys
 import threading
@@ -50,16 +48,12 @@ class Server(NamedTuple):
         """Return all that it has logged so far. Raises ValueError unless all of it is JSON."""
         return [json.loads(line) for line in self.process.log_path.read_text().splitlines()]
 
-    def events(self) -> list[str]:
-        """Return what has happened, by the log."""
-        return [line["event"] for line in self.log_lines()]
-
     def check_ended(self) -> None:
         """Raise AssertionError unless it ends by itself, in good order, and has printed nothing but its log."""
         wait_for(lambda: not self.process.running, 60, what="its end")
         with pytest.raises(ProcessDied, match="ended with status 0"):
             self.process.check_alive()
-        assert "bug" not in self.events()
+        assert "bug" not in [line["event"] for line in self.log_lines()]
 
 
 def is_ready(server: Server) -> bool:
@@ -68,14 +62,12 @@ def is_ready(server: Server) -> bool:
 
 
 @contextlib.contextmanager
-def serving(
-    *options: str, host: str = "127.0.0.1", is_ready: Callable[[Server], object] = is_ready
-) -> Iterator[Server]:
+def serving(*options: str, is_ready: Callable[[Server], object] = is_ready) -> Iterator[Server]:
     """Start gunicorn on a free port, and yield it when it is ready; it ends with the context."""
     with Processes() as processes:
         port, probes = processes.port(), processes.port()
         own = [option.replace("PROBES", str(probes)) for option in options]
-        command = [sys.executable, "-m", "gunicorn", f"--bind={host}:{port}", "--reuse-port", *own]
+        command = [sys.executable, "-m", "gunicorn", f"--bind=127.0.0.1:{port}", "--reuse-port", *own]
         server = Server(processes.add("server", command, cwd=REPOSITORY), port, probes)
         server.process.start()
         server.process.wait_ready(lambda: is_ready(server))
@@ -151,20 +143,3 @@ def test_a_client_that_never_stops_sending_holds_up_nobody_else(server: Server, 
     finally:
         is_over.set()
         client.join()
-
-
-def test_ctrl_c_ends_it_without_a_traceback() -> None:
-    with serving(*HOOK) as server:
-        [worker] = [event.rpartition(" ")[2] for event in server.events() if event.startswith("Booting worker")]
-        os.kill(int(worker), signal.SIGINT)  # a terminal tells both; its master is to end it
-        check_answers(server)
-        os.kill(server.process.pid, signal.SIGINT)
-        server.check_ended()
-        *_, told, ended, _ = server.events()
-    assert (told, ended) == ("Handling signal: int", f"Worker exiting (pid: {worker})")
-
-
-@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="This machine has no IPv6, so [::] was not tested.")
-def test_on_the_address_that_it_binds_it_serves_ipv6_and_ipv4() -> None:
-    with serving(*HOOK, host="[::]") as server:
-        assert answers(server.port, "/healthz", address="::1")

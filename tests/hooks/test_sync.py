@@ -81,12 +81,16 @@ CREATED, LATER = (datetime(2026, 11, 21, hour, tzinfo=UTC).timestamp() for hour 
         (LATER, [{}], 240, 360),
         (LATER, [{"time": "2026-11-21T10:59:00Z"}, {}, {"time": "2026-11-21T10:10:00Z"}], 15, 15),
         (LATER, [{"time": "2026-11-21T12:58:20+02:00"}], 25, 25),
+        (LATER, [{"time": "2026-11-21T10:53:20Z"}], 100, 100),
     ],
 )
-def test_the_age_of_a_service_is_counted_from_its_last_change(
+def test_the_next_look_waits_the_longer_the_longer_ago_the_service_was_changed(
     now: float, managed: list[Object] | None, least: int, most: int
 ) -> None:
-    """One of which no time is known is an old one."""
+    """The older it is, the longer the next look waits: a create may fail for long, and many must not hold up others.
+
+    One of which no time is known is an old one.
+    """
     parent = service({"ingress/http": "true"})
     if managed is not None:
         parent["metadata"] |= {"creationTimestamp": "2026-11-21T10:00:00Z", "managedFields": managed}
