@@ -8,7 +8,7 @@ from devcluster.api import Object
 from devcluster.errors import DevClusterError
 
 
-class Backend:
+class Backend(ThreadingHTTPServer):
     """A server on a Service's ClusterIP and its first port. Use it as a context manager.
 
     It answers every GET with 200 and, as JSON, the Service's `namespace/name`, the port, the method, the path and the
@@ -44,16 +44,11 @@ class Backend:
                 pass
 
         try:
-            self._server = ThreadingHTTPServer((address, port), Handler)
+            super().__init__((address, port), Handler)
         except OSError as error:
             raise DevClusterError(f"nothing can listen on {address}:{port}, for the Service {name}: {error}") from error
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
-
-    def __enter__(self) -> "Backend":
-        return self
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self.shutdown()
+        self.server_close()

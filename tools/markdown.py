@@ -26,11 +26,6 @@ class Typed(NamedTuple):
     shown: str
 
 
-def typed(page: str, info: str) -> list[Typed]:
-    """Return the commands in the blocks of a kind: the lines that begin with `$ `, each with what is below it."""
-    return [each for fence in fences(page) if fence.info == info for each in _typed(fence.text)]
-
-
 def played(page: str, info: str, see: Callable[[Typed], str]) -> str:
     """Return the page with what `see` answers below each command in the blocks of a kind."""
 
@@ -41,5 +36,6 @@ def played(page: str, info: str, see: Callable[[Typed], str]) -> str:
 
 
 def _typed(block: str) -> list[Typed]:
+    """Return the commands in a block: the lines that begin with `$ `, each with what is below it."""
     parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
     return [Typed(command, shown) for command, shown in zip(parts[1::2], parts[2::2], strict=True)]

@@ -135,13 +135,6 @@ def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
 # Whatever is in a file, a command says what is wrong in lines, and never breaks off.
 
 
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
-    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=9), inside, max_size=3),
-    max_leaves=9,
-)
-
-
 def told(text: str) -> None:
     """Read the text, and do with it what `render` does; each finding is one line."""
     found = read(text, "f")
@@ -165,7 +158,7 @@ def test_whatever_stands_in_a_file_is_told_in_lines(text: str) -> None:
     told(text)
 
 
-@given(ANYTHING)
+@given(made_up.ANYTHING)
 def test_what_is_printed_is_read_as_it_was(value: Any) -> None:
     shown = as_yaml({"value": value})
     assert read(shown, "f").items[0].object == {"value": value} or isinstance(value, float | list | dict)

@@ -41,16 +41,9 @@ def new(
     }
 
 
-def create(
-    api: Api,
-    resource: Resource,
-    name: str,
-    namespace: str | None = None,
-    metadata: Object | None = None,
-    **content: Any,
-) -> Object:
-    """Create an object, and return it as it is stored. Raises ApiError."""
-    return api.create(resource, new(resource, name, namespace, metadata, **content))
+def create(api: Api, resource: Resource, *named: Any, **content: Any) -> Object:
+    """Create what `new` returns of the same arguments, and return it as it is stored. Raises ApiError."""
+    return api.create(resource, new(resource, *named, **content))
 
 
 def service(namespace: str, name: str, *, spec: Object | None = None, **metadata: Any) -> Object:

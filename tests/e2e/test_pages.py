@@ -133,7 +133,7 @@ def applied(shell: Program, objects: Path | None) -> Iterator[None]:
 def test_every_command_prints_what_the_page_shows(shell: Program, name: str) -> None:
     path = REPOSITORY / "docs" / name
     before = path.read_text(encoding="utf-8")
-    assert markdown.typed(before, CONSOLE)
+    assert f"```{CONSOLE}\n$ " in before
     with applied(shell, PAGES[name]):
         after = markdown.played(before, CONSOLE, shell.see)
     if masked(after) != masked(before) and os.environ.get("WRITE"):

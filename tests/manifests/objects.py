@@ -13,9 +13,7 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.overlay import kustomize
 from tools import markdown
-
-CRDS = "https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/manifests/production/"
-"""Where Metacontroller's own CRDs are. The tests don't reach it: they have CRDs of the same kinds."""
+from tools.install import METACONTROLLER_CRDS
 
 FOLDERS = ("manifests", "manifests/sample", "metacontroller", "gateway")
 """The folders that are applied."""
@@ -36,7 +34,8 @@ def build(kustomization: Object) -> list[Object]:
     """Return the objects of a kustomization, whose folder is as if it were beside the folders of the repository."""
     with tempfile.TemporaryDirectory() as name:
         own = Path(name).resolve()
-        text = yaml.safe_dump(kustomization).replace(f"{CRDS}metacontroller-crds-v1.yaml", "crds.yaml")
+        # The tests don't reach Metacontroller's own CRDs: they have CRDs of the same kinds.
+        text = yaml.safe_dump(kustomization).replace(METACONTROLLER_CRDS, "crds.yaml")
         text = re.sub(r"\.\./(?:(?:\.\./)?ingress-manager/)?(?=[a-z])", f"{os.path.relpath(REPOSITORY, own)}/", text)
         (own / "kustomization.yaml").write_text(text, encoding="utf-8")
         (own / "crds.yaml").write_bytes(CRD_FILE.read_bytes())
