@@ -31,9 +31,9 @@ from typing import Any
 from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.audit.audit import Looked, audit_of, with_reason
 from ingress_manager.commands.reading.manifests import Item, of_kind, read
-from ingress_manager.commands.view.events import EVENT, reports
-from ingress_manager.commands.view.look import SETTINGS, Known, look
-from ingress_manager.commands.view.surroundings import RESOURCES, Surroundings
+from ingress_manager.commands.snapshot.events import EVENT, reports
+from ingress_manager.commands.snapshot.services import SETTINGS, Known, snapshot_of
+from ingress_manager.commands.snapshot.surroundings import RESOURCES, Surroundings
 from ingress_manager.core.copying import COPIED
 from tests import golden
 from tests.golden import Case
@@ -60,10 +60,10 @@ def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = fro
     around = Surroundings(datetime.fromisoformat(NOW), read={each.object["kind"] for each in whole} & AROUND - kinds)
     around.take(found)
     policy = None if SETTINGS in kinds else case.policy
-    view = look(found, policy and policy.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
+    snapshot = snapshot_of(found, policy and policy.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
     events = of_kind(found, EVENT)
-    findings = [with_reason(each, reports(events)) for each in audit_of(view, policy, around)]
-    return Looked(view, around, findings, events, [], is_blind=False)
+    findings = [with_reason(each, reports(events)) for each in audit_of(snapshot, policy, around)]
+    return Looked(snapshot, around, findings, events, [], is_blind=False)
 
 
 def objects(stated: list[Object]) -> list[Object]:

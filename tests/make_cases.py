@@ -22,10 +22,10 @@ from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.manifests import SERVICE, of_kind
 from ingress_manager.commands.release import release_of
+from ingress_manager.commands.snapshot.services import snapshot_of
 from ingress_manager.commands.status.command import printed, told
 from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall import steps
-from ingress_manager.commands.view.look import look
 from ingress_manager.core.settings import parse
 from tests import adoptions, dumps, golden
 from tests.golden import Case
@@ -69,8 +69,8 @@ def audited(case: Case) -> dict[str, Any]:
     seen, name, noun = dumps.looked(case), "audit", "finding"
     if "new" in case.stated:
         new = parse(as_yaml(case.stated["new"]))
-        view = look(dumps.manifests(case), new.without_pause())
-        seen, name, noun = seen._replace(view=view, findings=preview(view, new)), "changes", "change"
+        snapshot = snapshot_of(dumps.manifests(case), new.without_pause())
+        seen, name, noun = seen._replace(snapshot=snapshot, findings=preview(snapshot, new)), "changes", "change"
     found = {name: click.unstyle("".join(printed_audit(seen, "table", noun)))}
     if "json" in case.stated.get("forms", ()):
         found["json"] = json.loads("".join(printed_audit(seen, "json", noun)))
@@ -83,7 +83,7 @@ def status_of(case: Case, width: int = 0) -> dict[str, Any]:
     Of JSON, what is null or empty is left out.
     """
     seen, forms = dumps.looked(case), case.stated.get("forms", ())
-    services, judge = seen.view.services.values(), Judge(seen)
+    services, judge = seen.snapshot.services.values(), Judge(seen)
     rows = list(judge.rows(services))
     found: dict[str, Any] = {"table": "".join(printed(rows, [], "table", width=width))}
     if "service" in forms:

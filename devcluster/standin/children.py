@@ -11,7 +11,7 @@ import msgspec
 
 from devcluster.api import Api, ApiError, Object, Resource
 from devcluster.sync_requests import owner_reference
-from ingress_manager.commands.view.drift import last_applied, merge, same
+from ingress_manager.commands.snapshot.drift import last_applied, merge, same
 from ingress_manager.core.kubernetes import LAST_APPLIED
 
 ObjectMap = dict[str, dict[str, Object]]

@@ -15,7 +15,7 @@ from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, 
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
 from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, about, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, read_named, with_source
-from ingress_manager.commands.view.managed import copied_from, is_made_for
+from ingress_manager.commands.snapshot.managed import copied_from, is_made_for
 from ingress_manager.core.annotations import begin_of, by_entrance, entrance_of, ingress_of, read_entrances
 
 LOOK_AFTER = 5

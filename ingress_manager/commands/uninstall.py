@@ -15,7 +15,7 @@ from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTE
 from ingress_manager.commands.reading.options import CLUSTER, Source, with_source
 from ingress_manager.commands.reading.settings import CONTROLLER, DEFAULT, RESOURCE, named_by
 from ingress_manager.commands.release import taken_off
-from ingress_manager.commands.view.managed import controller_of, is_managed
+from ingress_manager.commands.snapshot.managed import controller_of, is_managed
 from ingress_manager.core.annotations import by_entrance
 
 CONTROLLERS = (RESOURCE, "compositecontrollers.metacontroller.k8s.io")

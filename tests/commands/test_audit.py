@@ -20,11 +20,11 @@ from ingress_manager.commands.audit.seen import Finding
 from ingress_manager.commands.printing import INDENT, as_yaml
 from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, Item
 from ingress_manager.commands.reading.settings import CONTROLLER
+from ingress_manager.commands.snapshot import certificates
+from ingress_manager.commands.snapshot.drift import differences, merge
+from ingress_manager.commands.snapshot.services import SETTINGS, Snapshot, snapshot_of
+from ingress_manager.commands.snapshot.surroundings import RESOURCES, Surroundings
 from ingress_manager.commands.status.states import Judge, State
-from ingress_manager.commands.view import certificates
-from ingress_manager.commands.view.drift import differences, merge
-from ingress_manager.commands.view.look import SETTINGS, View, look
-from ingress_manager.commands.view.surroundings import RESOURCES, Surroundings
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.vocabulary import protects
@@ -85,8 +85,8 @@ def test_no_advice_deletes_what_serves_unless_it_is_forbidden_or_off_or_goes_wit
             )
 
 
-def viewed(objects: Iterable[Object], policy: Policy) -> View:
-    return look(map(Item, objects), policy.without_pause())
+def viewed(objects: Iterable[Object], policy: Policy) -> Snapshot:
+    return snapshot_of(map(Item, objects), policy.without_pause())
 
 
 def found_in(objects: Iterable[Object], policy: Policy) -> list[Finding]:
@@ -333,7 +333,7 @@ def states_in(seen: Looked) -> dict[tuple[str, ...], State]:
     """Return the state of each row."""
     return {
         (row.namespace, row.service, *filter(None, (row.output, row.name))): row.state
-        for row in Judge(seen).rows(seen.view.services.values())
+        for row in Judge(seen).rows(seen.snapshot.services.values())
     }
 
 

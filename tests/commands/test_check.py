@@ -24,7 +24,7 @@ from ingress_manager.commands.check.provided import NEVER, Right
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.rights import rights_of
-from ingress_manager.commands.view.certificates import NOT_INSTALLED
+from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED
 from tests.commands.commands import Cluster, listing, run
 from tests.manifests.objects import rendered
 

@@ -14,7 +14,7 @@ from ingress_manager.commands.printing import as_json, as_yaml
 from ingress_manager.commands.reading.documents import DEEPEST
 from ingress_manager.commands.reading.manifests import Read, Unreadable, read
 from ingress_manager.commands.render import rendered
-from ingress_manager.commands.view.objects import as_spec
+from ingress_manager.commands.snapshot.objects import as_spec
 from ingress_manager.core.policy import Policy
 from tests.core import made_up
 from tests.words import ours

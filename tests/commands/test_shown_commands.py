@@ -16,9 +16,9 @@ from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.printing import Command, is_seen, shown, with_options
 from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, Unreadable, of_kind, read
 from ingress_manager.commands.release import release_of
+from ingress_manager.commands.snapshot.services import snapshot_of
+from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.commands.uninstall import steps
-from ingress_manager.commands.view.look import look
-from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import Limits, Policy
 
@@ -79,7 +79,7 @@ def test_whatever_a_dump_holds_a_shell_reads_only_what_is_meant(drawn: list[Obje
                 assert line.startswith(reading)
                 checked(step.command, line.removeprefix(reading), options)
     with suppress(Unreadable):  # what no API server takes
-        for each in audit_of(look(items, LENIENT), LENIENT, Surroundings()):
+        for each in audit_of(snapshot_of(items, LENIENT), LENIENT, Surroundings()):
             if each.command:
                 checked(each.command, shown(each.command))
 

@@ -13,7 +13,7 @@ import yaml
 
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
-from ingress_manager.commands.view.drift import merge
+from ingress_manager.commands.snapshot.drift import merge
 from ingress_manager.core.annotations import HTTP, KEYS, Stated, parse
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.text import quoted

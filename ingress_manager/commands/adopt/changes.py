@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.objects import IngressPath, IngressSpec, as_spec, certificate_of, covers
+from ingress_manager.commands.snapshot.objects import IngressPath, IngressSpec, as_spec, certificate_of, covers
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.copying import MANAGED_BY_LABEL
 from ingress_manager.core.kubernetes import Object, Service

@@ -13,7 +13,7 @@ from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS_OR_DEFAULTS, Source, read_named, with_source
 from ingress_manager.commands.reading.options import RESOURCES as BOTH
-from ingress_manager.commands.view.managed import is_managed
+from ingress_manager.commands.snapshot.managed import is_managed
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import cut, quoted
 

@@ -10,10 +10,10 @@ from datetime import timedelta
 from ingress_manager.commands.audit.seen import Finder, Finding
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at, mappings
-from ingress_manager.commands.view.certificates import can_be_read, wrong_with
-from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, backends_of, class_of, secrets_of
-from ingress_manager.commands.view.surroundings import (
+from ingress_manager.commands.snapshot.certificates import can_be_read, wrong_with
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, class_of, secrets_of
+from ingress_manager.commands.snapshot.services import ServiceSnapshot
+from ingress_manager.commands.snapshot.surroundings import (
     BY_CAUSE,
     CLASS,
     GATEWAY,
@@ -36,7 +36,7 @@ PATIENCE = timedelta(minutes=5)
 SAID = dict(zip(BY_CAUSE, ["can't resolve what it refers to", "doesn't accept it", "doesn't serve it"], strict=True))
 """The conditions of a route or a ListenerSet that count, and what a controller says for which they are false."""
 
-Cause = Callable[[ObjectView, ServiceView, Surroundings], Iterator[str]]
+Cause = Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]
 """What finds why nothing answers at an object that was made for a Service, in sentences."""
 
 
@@ -49,12 +49,12 @@ def of_each(cause: Cause) -> Finder:
     )
 
 
-def _is_minutes_old(each: ObjectView, around: Surroundings) -> bool:
+def _is_minutes_old(each: ObjectSnapshot, around: Surroundings) -> bool:
     born = time_of(each.item.metadata.get("creationTimestamp"))
     return LONG_AGO < born < around.now - PATIENCE
 
 
-def no_class(each: ObjectView, _service: ServiceView, around: Surroundings) -> Iterator[str]:
+def no_class(each: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """Yield what is wrong with the class of an Ingress. One that has an address is served, whatever its class is."""
     if each.kind != INGRESS or CLASS not in around.read or addresses_of(each.item):
         return
@@ -67,7 +67,7 @@ def no_class(each: ObjectView, _service: ServiceView, around: Surroundings) -> I
         yield "it names no class (spec.ingressClassName), and no IngressClass is the cluster's default"
 
 
-def certificate(each: ObjectView, _service: ServiceView, around: Surroundings) -> Iterator[str]:
+def certificate(each: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """Yield what is wrong with the Secrets of an object, or with what is in them. cert-manager may still make one."""
     namespace = each.item.namespace
     field = "spec.tls" if each.kind == INGRESS else "spec.listeners"
@@ -87,7 +87,7 @@ def certificate(each: ObjectView, _service: ServiceView, around: Surroundings) -
             yield f"{label}: {wrong}"
 
 
-def not_accepted(each: ObjectView, _service: ServiceView, around: Surroundings) -> Iterator[str]:
+def not_accepted(each: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """Yield what the controllers of Gateways say against an object as it is now, or why none says anything."""
     item = each.item
     for ref in each.typed.parents:
@@ -109,7 +109,7 @@ def not_accepted(each: ObjectView, _service: ServiceView, around: Surroundings) 
             )
 
 
-def no_endpoints(each: ObjectView, service: ServiceView, around: Surroundings) -> Iterator[str]:
+def no_endpoints(each: ObjectSnapshot, service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """Yield why no Pod answers behind an object. No Pod serves a named targetPort that none has: its slice has no port.
 
     Whatever makes EndpointSlices makes one for each selector; where there is none, it hasn't looked, or isn't there.

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at, mappings
-from ingress_manager.commands.view.objects import Ingress, ObjectView, class_of, places_of
-from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, addresses_of, gateway_of
+from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
+from ingress_manager.commands.snapshot.surroundings import CLASS, GATEWAY, addresses_of, gateway_of
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.rules import location
 from ingress_manager.core.text import listed
@@ -38,10 +38,10 @@ class Claim(NamedTuple):
         return f"{self.host or '*'}{self.path} ({'Exact' if self.is_exact else 'Prefix'})"
 
 
-Claimant = tuple[ObjectView, Claim]
+Claimant = tuple[ObjectSnapshot, Claim]
 
 
-def claims_of(each: ObjectView) -> Iterator[Claim]:
+def claims_of(each: ObjectSnapshot) -> Iterator[Claim]:
     typed, stated = each.typed, at(each.item, "spec")
     if isinstance(typed, Ingress):
         of_class = (INGRESS, class_of(each.item, typed.spec))
@@ -73,7 +73,7 @@ def claimed_twice(seen: Seen) -> Found:
 
     Where only some of the objects are known, there are fewer younger ones in it, and never another.
     """
-    both: dict[tuple[Key, Key], tuple[ObjectView, ObjectView, list[str]]] = {}
+    both: dict[tuple[Key, Key], tuple[ObjectSnapshot, ObjectSnapshot, list[str]]] = {}
     for claimants in _sharing_claims(seen):
         for number, (younger, claim) in enumerate(claimants):
             before = (each for each in claimants[:number] if each[0].looks_ours or younger.looks_ours)
@@ -83,7 +83,7 @@ def claimed_twice(seen: Seen) -> Found:
     for older, younger, claims in both.values():
         age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
         sentence = f"{older} {age}, and claims {listed(claims)}, too"
-        owner = seen.view.owner_of(younger)
+        owner = seen.snapshot.owner_of(younger)
         service = owner.item if owner else None
         yield Finding(younger.item, sentence, kubectl("edit", service or younger.item), service)
 
@@ -96,14 +96,14 @@ def _sharing_claims(seen: Seen) -> Iterator[list[Claimant]]:
     classes = seen.around.items[CLASS].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     shared: dict[tuple[tuple[str, ...], str, str, bool], list[Claimant]] = {}
-    for each in sorted(seen.view.objects.values(), key=lambda each: each.item.born):
+    for each in sorted(seen.snapshot.objects.values(), key=lambda each: each.item.born):
         for claim in dict.fromkeys(claims_of(each)):
             for server in _servers_of(each, claim, controllers):
                 shared.setdefault((server, *claim[2:]), []).append((each, claim))
     yield from (claimants for claimants in shared.values() if any(each.looks_ours for each, _ in claimants))
 
 
-def _servers_of(each: ObjectView, claim: Claim, controllers: Mapping[str, str]) -> list[tuple[str, ...]]:
+def _servers_of(each: ObjectSnapshot, claim: Claim, controllers: Mapping[str, str]) -> list[tuple[str, ...]]:
     """Return what takes the requests for a claim: a class and its controller, or a Gateway."""
     if each.kind != INGRESS:
         return [claim.server]

@@ -24,10 +24,10 @@ from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
-from ingress_manager.commands.view.cluster import read_objects, read_policy, read_surroundings, scope_of
-from ingress_manager.commands.view.events import OF_SERVICES, reports
-from ingress_manager.commands.view.look import SETTINGS, look
-from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.commands.snapshot.cluster import read_objects, read_policy, read_surroundings, scope_of
+from ingress_manager.commands.snapshot.events import OF_SERVICES, reports
+from ingress_manager.commands.snapshot.services import SETTINGS, snapshot_of
+from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
 
@@ -96,10 +96,10 @@ def look_at(
         items, known = read_objects(source)
         if isinstance(policy, str):
             known.unread[SETTINGS] = policy
-        view = look(items, by and by.without_pause(), known)
-    around = Surroundings() if source.files or is_new else read_surroundings(source, view)
-    findings = audit_of(view, by, around, kinds) if by is None or not is_new else preview(view, by)
-    sentences, is_blind = [*view.unseen().values(), *around.unseen], bool(view.unseen())
+        snapshot = snapshot_of(items, by and by.without_pause(), known)
+    around = Surroundings() if source.files or is_new else read_surroundings(source, snapshot)
+    findings = audit_of(snapshot, by, around, kinds) if by is None or not is_new else preview(snapshot, by)
+    sentences, is_blind = [*snapshot.unseen().values(), *around.unseen], bool(snapshot.unseen())
     said: Sequence[Item] | None = None
     if not source.files and (events or any(map(is_unexplained, findings))):
         try:
@@ -109,7 +109,7 @@ def look_at(
             is_blind = True
     by_service = None if said is None else reports(said)
     findings = [with_reason(each, by_service) for each in findings]
-    return Looked(view, around, findings, said or (), sentences, is_blind)
+    return Looked(snapshot, around, findings, said or (), sentences, is_blind)
 
 
 def printed(
@@ -120,7 +120,7 @@ def printed(
     `options` of kubectl say which cluster; every command has them. Sentences of the table are broken at words to be
     no longer than a `width` over 0.
     """
-    exposed = [service.is_exposed for service in seen.view.services.values()]
+    exposed = [service.is_exposed for service in seen.snapshot.services.values()]
     tally = Counter(finding.kind for finding in seen.findings)
     if form == "json":
         found = [_as_json(finding, options) for finding in seen.findings]

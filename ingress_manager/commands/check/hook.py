@@ -15,9 +15,9 @@ from ingress_manager.commands.printing import Message
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.manifests import INGRESS, Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
-from ingress_manager.commands.view.certificates import NOT_INSTALLED, TIME, can_be_read, first_in, wrong_with
-from ingress_manager.commands.view.events import OF_SERVICES, report_of
-from ingress_manager.commands.view.surroundings import LONG_AGO, time_of
+from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, TIME, can_be_read, first_in, wrong_with
+from ingress_manager.commands.snapshot.events import OF_SERVICES, report_of
+from ingress_manager.commands.snapshot.surroundings import LONG_AGO, time_of
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 
 LONGEST_PAUSE = timedelta(seconds=1000)

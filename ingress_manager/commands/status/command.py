@@ -14,11 +14,11 @@ from ingress_manager.commands.printing import FORMATS, INDENT, as_json, shown, u
 from ingress_manager.commands.reading.manifests import SERVICE, Item
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.reasons import REASONS
+from ingress_manager.commands.snapshot.cluster import read_policy
+from ingress_manager.commands.snapshot.events import about_whom, report_of
+from ingress_manager.commands.snapshot.objects import backends_of
+from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.status.states import KINDS_OF_STATES, Judge, Row, State
-from ingress_manager.commands.view.cluster import read_policy
-from ingress_manager.commands.view.events import about_whom, report_of
-from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import backends_of
 from ingress_manager.core.annotations import begin_of, by_entrance
 from ingress_manager.core.text import one_line, quoted
 
@@ -79,7 +79,7 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
 
 def wait_for(
     source: Source, name: str | None, wanted: str | None, seconds: int
-) -> tuple[Looked, list[ServiceView], list[Row], list[Row]]:
+) -> tuple[Looked, list[ServiceSnapshot], list[Row], list[Row]]:
     """Return the first look at which all is as it is wanted, or nothing more can be hoped for, or the last in time.
 
     With it, the Service that is named, or all, their rows, and those that are late. The settings are read once.
@@ -87,10 +87,10 @@ def wait_for(
     policy, end = read_policy(source, "--settings"), monotonic() + seconds
     while True:
         seen = look_at(source, policy, KINDS if name else KINDS_OF_STATES, events=bool(name))
-        services = [*seen.view.services.values()]
+        services = [*seen.snapshot.services.values()]
         if name:
             found = named([each.item for each in services], SERVICE, name, source.namespace)
-            services = [seen.view.services[found.full_name]]
+            services = [seen.snapshot.services[found.full_name]]
         rows = list(Judge(seen).rows(services))
         if wanted and not rows:
             raise click.UsageError('there is nothing to wait for: no annotation ingress/http: "true"')
@@ -137,7 +137,9 @@ def line_of(row: Row) -> str:
     return " ".join(filter(None, (f"{row.namespace}/{row.about}", row.output, row.name, *row.urls, state)))
 
 
-def told(service: ServiceView, rows: Iterable[Row], seen: Looked, options: Sequence[str] = (), width: int = 0) -> str:
+def told(
+    service: ServiceSnapshot, rows: Iterable[Row], seen: Looked, options: Sequence[str] = (), width: int = 0
+) -> str:
     """Return all that is known of a Service, for a terminal: `rows` are its own, and `options` those of kubectl.
 
     Lines are broken at words to be no longer than a `width` over 0.
@@ -159,7 +161,7 @@ def _lines(sentences: Iterable[str], width: int) -> list[str]:
     return [line for sentence in sentences for line in wrapped(one_line(sentence), width, INDENT, "  ")]
 
 
-def _asked_for(service: ServiceView) -> Iterator[str]:
+def _asked_for(service: ServiceSnapshot) -> Iterator[str]:
     described = by_entrance(service.item.annotations)
     if not service.entrances:
         yield 'nothing: it has no annotation ingress/http: "true"'
@@ -167,16 +169,16 @@ def _asked_for(service: ServiceView) -> Iterator[str]:
         yield from (f"{begin_of(entrance)}{key}: {quoted(value)}" for key, value in described[entrance].items())
 
 
-def _standing(service: ServiceView, rows: Iterable[Row], seen: Looked) -> Iterator[str]:
+def _standing(service: ServiceSnapshot, rows: Iterable[Row], seen: Looked) -> Iterator[str]:
     stands = list(map(line_of, rows))
-    for each in seen.view.objects.values():
+    for each in seen.snapshot.objects.values():
         leads = each.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(each)
         if leads and each.key not in service.observed:
             stands.append(f"{each}: not made for it, but leads to it")
-    yield from stands or (() if seen.view.unseen() else ("nothing",))
+    yield from stands or (() if seen.snapshot.unseen() else ("nothing",))
 
 
-def _happened(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:
+def _happened(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
     found = []
     for event in events:
         if about_whom(event) == service.service.metadata.uid != "":

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, Unreadable, about, at, mappings
-from ingress_manager.commands.view import managed
+from ingress_manager.commands.snapshot import managed
 from ingress_manager.core import kubernetes
 from ingress_manager.core.kubernetes import API_VERSIONS, Attachment, Key, Object
 from ingress_manager.core.rules import location
@@ -109,7 +109,7 @@ TYPES: dict[str, type[Attachment]] = {**dict.fromkeys(API_VERSIONS, Attachment),
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectView:
+class ObjectSnapshot:
     """An object of one of TYPES, whoever made it."""
 
     kind: str
@@ -141,11 +141,11 @@ class ObjectView:
         return str(self.item)
 
 
-def as_object(item: Item) -> ObjectView:
+def as_object(item: Item) -> ObjectSnapshot:
     """Return the typed object. Raises Unreadable for what the API server would not take."""
     found = as_type(item, TYPES[item.kind])
     owner, is_marked = managed.controller_of(item), managed.is_marked(item)
-    return ObjectView(item.kind, item, found, owner, is_marked, is_marked or managed.is_labelled(item))
+    return ObjectSnapshot(item.kind, item, found, owner, is_marked, is_marked or managed.is_labelled(item))
 
 
 def deletion_of(item: Item) -> str:
@@ -157,7 +157,7 @@ def deletion_of(item: Item) -> str:
     return f"{item} is being deleted since {item.metadata['deletionTimestamp']}; held by {held_by}"
 
 
-def backends_of(each: ObjectView) -> list[tuple[str, str]]:
+def backends_of(each: ObjectSnapshot) -> list[tuple[str, str]]:
     """Return the kind and the name of what an object leads to, each once; a ListenerSet to nothing by itself."""
     if isinstance(each.typed, Ingress):
         spec = each.typed.spec
@@ -169,7 +169,7 @@ def backends_of(each: ObjectView) -> list[tuple[str, str]]:
     return list(dict.fromkeys((str(ref.get("kind", SERVICE)), str(ref.get("name"))) for ref in refs))
 
 
-def secrets_of(each: ObjectView) -> Iterator[tuple[str, Sequence[str]]]:
+def secrets_of(each: ObjectSnapshot) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the Secrets that an Ingress or a ListenerSet names, each with the hosts for which its certificate is."""
     if isinstance(each.typed, Ingress):
         # Without a name, the controller's default certificate is meant.

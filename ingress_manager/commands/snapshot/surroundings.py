@@ -14,7 +14,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.manifests import LISTENERSET, Item, at, mappings
-from ingress_manager.commands.view.objects import Ingress, ObjectView, certificate_of, places_of
+from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, certificate_of, places_of
 from ingress_manager.core.kubernetes import ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
 
@@ -107,12 +107,12 @@ def gateway_of(item: Item, parent: ParentRef) -> str:
     return f"{parent.namespace or item.namespace}/{parent.name}"
 
 
-def attached_to(each: ObjectView, kind: str) -> list[str]:
+def attached_to(each: ObjectSnapshot, kind: str) -> list[str]:
     """Return the Gateways, or the ListenerSets, to which an object is attached, as namespace/name."""
     return [gateway_of(each.item, ref) for ref in each.typed.parents if (ref.kind or GATEWAY) == kind]
 
 
-def is_taken(each: ObjectView) -> bool:
+def is_taken(each: ObjectSnapshot) -> bool:
     """Return whether all that an object attaches to has taken it; only ListenerSets are said to be programmed."""
     words = {*BY_CAUSE} if each.kind == LISTENERSET else {*BY_CAUSE} - {"Programmed"}
     found = (said_of(each.item, parent) for parent in each.typed.parents)
@@ -143,7 +143,7 @@ def said_of(item: Item, parent: ParentRef) -> list[Said]:
     ]
 
 
-def urls_of(each: ObjectView, addresses: Sequence[str], around: Surroundings) -> list[str]:
+def urls_of(each: ObjectSnapshot, addresses: Sequence[str], around: Surroundings) -> list[str]:
     """Return the URLs that an object answers; where it answers every host, with its first address, or with `*`.
 
     Those of an HTTPRoute begin with // where it isn't known whether it is http or https; those of a ListenerSet have no

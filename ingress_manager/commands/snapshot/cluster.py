@@ -1,4 +1,4 @@
-"""What a view is made of, read as far as the user may: the objects of a cluster or of files, and the settings."""
+"""What a snapshot is made of, read as far as the user may: the objects of a cluster or of files, and the settings."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -9,12 +9,12 @@ from ingress_manager.commands.printing import plural
 from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, VERSIONS, Item, of_kind
 from ingress_manager.commands.reading.options import Source
-from ingress_manager.commands.view.certificates import NOT_INSTALLED, can_be_read
-from ingress_manager.commands.view.look import Known, View
-from ingress_manager.commands.view.managed import is_labelled, is_marked
-from ingress_manager.commands.view.objects import secrets_of
-from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings, attached_to
-from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
+from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, can_be_read
+from ingress_manager.commands.snapshot.managed import is_labelled, is_marked
+from ingress_manager.commands.snapshot.objects import secrets_of
+from ingress_manager.commands.snapshot.services import Known, Snapshot
+from ingress_manager.commands.snapshot.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings, attached_to
+from ingress_manager.commands.snapshot.surroundings import RESOURCES as AROUND
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
@@ -81,13 +81,13 @@ _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 """Helm's Secrets hold whole charts, and never a certificate."""
 
 
-def read_surroundings(source: Source, view: View) -> Surroundings:
-    """Return what stands around the objects of a cluster's view that were made for Services, as far as the user may.
+def read_surroundings(source: Source, snapshot: Snapshot) -> Surroundings:
+    """Return what is around the objects of a snapshot that were made for Services, as far as the user may read it.
 
     Of each kind that decides whether anything answers, `unseen` says why it was not read.
     """
     around = Surroundings(datetime.now(UTC))
-    made = [each for each in view.objects.values() if each.is_marked and each.service]
+    made = [each for each in snapshot.objects.values() if each.is_marked and each.service]
     gateways = {label.partition("/")[0] for each in made for label in attached_to(each, GATEWAY)}
     matters = {
         CLASS: any(each.kind == INGRESS for each in made),

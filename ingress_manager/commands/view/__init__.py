@@ -1,1 +1,0 @@
-"""The view of a cluster: its Services, Ingresses and HTTPRoutes, what belongs together, and what is desired."""
