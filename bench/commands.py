@@ -15,8 +15,8 @@ from bench import Section, at_most
 from bench.cluster import service
 from devcluster.build import Progress
 from devcluster.sync_requests import as_created
-from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.render import rendered
+from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.core.policy import Policy
 
 COMMANDS = ("render", "audit")

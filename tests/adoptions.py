@@ -22,8 +22,9 @@ from collections.abc import Iterator
 from devcluster.sync_requests import Object
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.plans.plan import Step, listed
-from ingress_manager.commands.printing import Command, shown
-from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind, read
+from ingress_manager.commands.reading.manifests import read
+from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
+from ingress_manager.commands.text import Command, shown
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.settings import parse

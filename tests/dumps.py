@@ -30,8 +30,9 @@ from typing import Any
 
 from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.audit.audit import Looked, audit_of, with_reason
-from ingress_manager.commands.reading.manifests import Item, of_kind, read
+from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.snapshot.events import EVENT, reports
+from ingress_manager.commands.snapshot.items import Item, of_kind
 from ingress_manager.commands.snapshot.services import SETTINGS, Known, snapshot_of
 from ingress_manager.commands.snapshot.surroundings import RESOURCES, Surroundings
 from ingress_manager.core.copying import COPIED

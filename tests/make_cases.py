@@ -20,8 +20,8 @@ from ingress_manager.commands.audit.audit import preview
 from ingress_manager.commands.audit.command import printed as printed_audit
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing import as_yaml
-from ingress_manager.commands.reading.manifests import SERVICE, of_kind
 from ingress_manager.commands.release import release_of
+from ingress_manager.commands.snapshot.items import SERVICE, of_kind
 from ingress_manager.commands.snapshot.services import snapshot_of
 from ingress_manager.commands.status.command import printed, told
 from ingress_manager.commands.status.states import Judge

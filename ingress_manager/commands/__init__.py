@@ -1,14 +1,16 @@
 """The commands: `ingress-manager render` and the others, for people and for CI. They decide as the hook does.
 
-main.py lists them. Each is a module of its name, or a folder, in which command.py reads files or runs kubectl, asks the
-modules beside it, and prints. Nothing here holds credentials: kubectl has the user's. What several commands share, each
-of which knows only those above it:
+main.py lists them. Each is a module of its name, or a folder whose command.py reads, asks the pure modules beside it,
+and prints. No credentials are held here: kubectl has the user's. Shared by several commands, each importing only those
+below it (import-linter holds that):
 
-    printing     messages, objects as YAML or JSON, words of a shell, standard error
-    reading      text of YAML or JSON → items: objects that know their file and line; kubectl; options; settings
-    snapshot     what of these belongs together, what makes an object ingress-manager's, what has drifted
-    plans        kubectl commands, one after the other, shown or carried out by `--apply`
+    plans        kubectl commands in order, shown or carried out by `--apply`
+    printing     objects as YAML or JSON, messages on standard error
+    reading      objects and settings, from files or from the cluster by kubectl
+    terminal     lines that fit the terminal, notes and progress
+    snapshot     what was read, decided once: items, which objects belong together, drift; no I/O
+    text         commands as a shell reads them
 
-Some commands use another one's: `status` tells what `audit` finds of one Service, and `uninstall` takes off Services
-what `release` does.
+`status` reports what `audit` finds for one Service, and `uninstall` takes the annotations off Services as `release`
+does.
 """

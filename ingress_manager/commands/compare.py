@@ -12,11 +12,12 @@ from urllib.parse import quote
 
 import click
 
-from ingress_manager.commands.printing import counted, note
 from ingress_manager.commands.reading.kubectl import RESOURCES
-from ingress_manager.commands.reading.manifests import INGRESS, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
+from ingress_manager.commands.snapshot.items import INGRESS, of_kind
 from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, class_of
+from ingress_manager.commands.terminal import note
+from ingress_manager.commands.text import counted
 from ingress_manager.core.text import one_line, quoted
 
 AT_ONCE = 16

@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,15 +12,29 @@ from ingress_manager.commands.adopt.command import adopt
 from ingress_manager.commands.audit.command import audit
 from ingress_manager.commands.check.command import check
 from ingress_manager.commands.compare import compare
+from ingress_manager.commands.printing import show
 from ingress_manager.commands.reading.rights import told
 from ingress_manager.commands.release import release
 from ingress_manager.commands.render import render
 from ingress_manager.commands.settings import settings
+from ingress_manager.commands.snapshot.items import Unreadable
 from ingress_manager.commands.status.command import status
 from ingress_manager.commands.uninstall import uninstall
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+class Program(click.Group):
+    """The group of the commands: prints the messages of what can't be read."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Exit with 1 if an object that it needs can't be read."""
+        try:
+            return super().invoke(ctx)
+        except Unreadable as unreadable:
+            show(unreadable.messages)
+            ctx.exit(1)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(package_name="ingress-manager", message="%(package)s %(version)s")
 @click.pass_context
 def commands(context: click.Context) -> None:

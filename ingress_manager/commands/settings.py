@@ -2,8 +2,11 @@
 
 import click
 
-from ingress_manager.commands.printing import Message, counted, note, show
+from ingress_manager.commands.printing import show
 from ingress_manager.commands.reading.settings import SettingsText, settings_of_file
+from ingress_manager.commands.snapshot.items import Message
+from ingress_manager.commands.terminal import note
+from ingress_manager.commands.text import counted
 from ingress_manager.core.copying import ANY
 
 

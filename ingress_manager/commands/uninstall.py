@@ -11,11 +11,11 @@ import click
 from ingress_manager.commands.plans.plan import Step, apply_option, carry_out, listed
 from ingress_manager.commands.plans.steps import disowning, each_of
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
-from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, of_kind
 from ingress_manager.commands.reading.options import CLUSTER, Source, with_source
-from ingress_manager.commands.reading.settings import CONTROLLER, DEFAULT, RESOURCE, named_by
+from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, named_by
 from ingress_manager.commands.release import taken_off
-from ingress_manager.commands.snapshot.managed import controller_of, is_managed
+from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, of_kind
+from ingress_manager.commands.snapshot.managed import CONTROLLER, controller_of, is_managed
 from ingress_manager.core.annotations import by_entrance
 
 CONTROLLERS = (RESOURCE, "compositecontrollers.metacontroller.k8s.io")

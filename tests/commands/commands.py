@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from ingress_manager.commands.check import command as check
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.plans import plan
-from ingress_manager.commands.printing import with_options
 from ingress_manager.commands.reading.kubectl import LISTS, RESOURCES, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.settings import RESOURCE
 from ingress_manager.commands.snapshot.surroundings import RESOURCES as AROUND
 from ingress_manager.commands.status import command as status
+from ingress_manager.commands.text import with_options
 from ingress_manager.core.kubernetes import Object
 from tests import dumps
 

@@ -16,7 +16,7 @@ from ingress_manager.commands.adopt.command import NEEDED
 from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind
+from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
 from ingress_manager.core.annotations import PATH_TYPES, PROFILE, begin_of, by_entrance
 from ingress_manager.core.copying import MANAGED_BY_LABEL, wrong_copied_key
 from ingress_manager.core.kubernetes import LAST_APPLIED

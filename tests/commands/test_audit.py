@@ -17,14 +17,15 @@ from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.audit.audit import CHANGED, CREATED, KINDS, MOVED, REFUSED, Looked, audit_of, preview
 from ingress_manager.commands.audit.command import NOT_IN_FILES, printed
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing import INDENT, as_yaml
-from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, Item
-from ingress_manager.commands.reading.settings import CONTROLLER
+from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.snapshot import certificates
 from ingress_manager.commands.snapshot.drift import differences, merge
+from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, Item
+from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.commands.snapshot.services import SETTINGS, Snapshot, snapshot_of
 from ingress_manager.commands.snapshot.surroundings import RESOURCES, Surroundings
 from ingress_manager.commands.status.states import Judge, State
+from ingress_manager.commands.terminal import INDENT
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.vocabulary import protects

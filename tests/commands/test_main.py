@@ -15,7 +15,7 @@ import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_kubectl
-from ingress_manager.commands import printing
+from ingress_manager.commands import terminal
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reading.rights import rights_of
 from tests.commands.commands import run
@@ -94,8 +94,8 @@ def test_colour_is_for_terminals_that_want_it_and_no_word_of_a_message_is_broken
 
 
 def test_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(printing, "PATIENCE", 0.001)
-    with printing.waiting("waiting for the test"):
+    monkeypatch.setattr(terminal, "SILENCE", 0.001)
+    with terminal.waiting("waiting for the test"):
         while not (shown := capsys.readouterr().err):
             time.sleep(0.001)
     assert shown == "… waiting for the test\n"

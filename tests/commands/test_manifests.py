@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import Object
 from ingress_manager.commands.printing import as_json, as_yaml
 from ingress_manager.commands.reading.documents import DEEPEST
-from ingress_manager.commands.reading.manifests import Read, Unreadable, read
+from ingress_manager.commands.reading.manifests import Read, read
 from ingress_manager.commands.render import rendered
+from ingress_manager.commands.snapshot.items import Unreadable
 from ingress_manager.commands.snapshot.objects import as_spec
 from ingress_manager.core.policy import Policy
 from tests.core import made_up

@@ -13,11 +13,12 @@ from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.adopt.adoption import adopt
 from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.plans.plan import Step, listed
-from ingress_manager.commands.printing import Command, is_seen, shown, with_options
-from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, Unreadable, of_kind, read
+from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.release import release_of
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, Unreadable, of_kind
 from ingress_manager.commands.snapshot.services import snapshot_of
 from ingress_manager.commands.snapshot.surroundings import Surroundings
+from ingress_manager.commands.text import Command, is_seen, shown, with_options
 from ingress_manager.commands.uninstall import steps
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import Limits, Policy

@@ -18,7 +18,7 @@ from devcluster.overlay import kustomize
 from devcluster.programs import gateway_api_crds
 from devcluster.story import Stage
 from ingress_manager.commands.reading.rights import RIGHTS, rights_of
-from ingress_manager.commands.reading.settings import CONTROLLER
+from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.kubernetes import DECORATOR
 from tests.e2e.conftest import bare_plane
 from tests.e2e.objects import CONFIG_MAPS, by_hand, create

@@ -12,7 +12,7 @@ from devcluster.cluster import DevCluster
 from devcluster.gateway import NAME as GATEWAY
 from devcluster.overlay import CLASS
 from devcluster.story import Stage
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.managed import operations_to_disown
 from tests.e2e.audit import deleted, written
 from tests.e2e.conftest import SERVING_SETTINGS

@@ -18,7 +18,7 @@ from devcluster.standin.children import SyncError, controller_of, group_key, man
 from devcluster.sync_requests import sync_request
 from hooks.sync import answer
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.settings import CONTROLLER
+from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.decide import not_made
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.kubernetes import key_of as named

@@ -18,7 +18,7 @@ from ingress_manager.commands.adopt.obstacles import obstacles, why_not, why_not
 from ingress_manager.commands.plans.deployers import about_service, not_yet
 from ingress_manager.commands.plans.plan import PAUSE, Plan, Seen, Step
 from ingress_manager.commands.plans.steps import annotating, kubectl, patch, remains, touch
-from ingress_manager.commands.reading.manifests import Item, about, at
+from ingress_manager.commands.snapshot.items import Item, about, at
 from ingress_manager.commands.snapshot.managed import is_made_for, patch_to_own
 from ingress_manager.commands.snapshot.objects import as_spec, part
 from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, read_entrances

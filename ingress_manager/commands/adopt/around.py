@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ingress_manager.commands.adopt.asked import Asked, asked_for
 from ingress_manager.commands.adopt.changes import CLASS
-from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, of_kind
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_kind
 from ingress_manager.commands.snapshot.managed import is_managed
 from ingress_manager.commands.snapshot.objects import Place, as_spec, class_of, places_of
 from ingress_manager.core.annotations import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances

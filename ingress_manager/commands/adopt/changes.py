@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.objects import IngressPath, IngressSpec, as_spec, certificate_of, covers
 from ingress_manager.core.annotations import PREFIX
 from ingress_manager.core.copying import MANAGED_BY_LABEL

@@ -8,12 +8,14 @@ from ingress_manager.commands.adopt.adoption import Adoption
 from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
 from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.plans.plan import apply_option, perform
-from ingress_manager.commands.printing import as_yaml, comment, note
+from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
-from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS_OR_DEFAULTS, Source, read_named, with_source
 from ingress_manager.commands.reading.options import RESOURCES as BOTH
+from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
 from ingress_manager.commands.snapshot.managed import is_managed
+from ingress_manager.commands.terminal import note
+from ingress_manager.commands.text import comment
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import cut, quoted
 

@@ -10,7 +10,7 @@ import msgspec
 
 from ingress_manager.commands.adopt.adoption import Adoption, Need
 from ingress_manager.commands.adopt.asked import BOOKKEEPING, CANARY
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.objects import as_spec
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key

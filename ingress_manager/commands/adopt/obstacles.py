@@ -6,9 +6,8 @@ from ingress_manager.commands.adopt.around import Around
 from ingress_manager.commands.adopt.asked import CANARY, Asked
 from ingress_manager.commands.adopt.changes import ISSUERS
 from ingress_manager.commands.plans.steps import unseen
-from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.reading.settings import CONTROLLER
-from ingress_manager.commands.snapshot.managed import owners
+from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.managed import CONTROLLER, owners
 from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, certificates_of, class_of, places_of
 from ingress_manager.core.annotations import PROFILE, begin_of
 from ingress_manager.core.decide import refusal_of

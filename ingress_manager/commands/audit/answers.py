@@ -9,8 +9,8 @@ from datetime import timedelta
 
 from ingress_manager.commands.audit.seen import Finder, Finding
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.snapshot.certificates import can_be_read, wrong_with
+from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, class_of, secrets_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.snapshot.surroundings import (

@@ -17,9 +17,9 @@ from ingress_manager.commands.audit.answers import of_each
 from ingress_manager.commands.audit.claims import claimed_twice, claims_of
 from ingress_manager.commands.audit.seen import SYNC_ALL, Finder, Finding, Seen, Severity
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.snapshot.drift import merged
 from ingress_manager.commands.snapshot.events import Report
+from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.objects import as_object
 from ingress_manager.commands.snapshot.services import Snapshot
 from ingress_manager.commands.snapshot.surroundings import Surroundings

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at, mappings
+from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
 from ingress_manager.commands.snapshot.surroundings import CLASS, GATEWAY, addresses_of, gateway_of
 from ingress_manager.core.kubernetes import Key, Object

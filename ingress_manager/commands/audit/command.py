@@ -8,26 +8,17 @@ import click
 
 from ingress_manager.commands.audit.audit import KINDS, Looked, audit_of, is_unexplained, preview, with_reason
 from ingress_manager.commands.audit.seen import Finding, Severity
-from ingress_manager.commands.printing import (
-    FORMATS,
-    INDENT,
-    as_json,
-    counted,
-    note,
-    shown,
-    unseen_lines,
-    waiting,
-    width,
-    wrapped,
-)
+from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
+from ingress_manager.commands.reading.cluster import read_objects, read_policy, read_surroundings, scope_of
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
-from ingress_manager.commands.snapshot.cluster import read_objects, read_policy, read_surroundings, scope_of
 from ingress_manager.commands.snapshot.events import OF_SERVICES, reports
+from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.services import SETTINGS, snapshot_of
 from ingress_manager.commands.snapshot.surroundings import Surroundings
+from ingress_manager.commands.terminal import INDENT, note, waiting, width, wrapped
+from ingress_manager.commands.text import counted, shown
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from ingress_manager.commands.printing import Command
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.objects import ObjectSnapshot
 from ingress_manager.commands.snapshot.services import ServiceSnapshot, Snapshot
 from ingress_manager.commands.snapshot.surroundings import Surroundings
+from ingress_manager.commands.text import Command
 from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key

@@ -9,12 +9,12 @@ In a command, a word in capitals is for a person to fill in.
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.printing import Command
-from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item
 from ingress_manager.commands.snapshot import managed
 from ingress_manager.commands.snapshot.drift import differences
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item
 from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, deletion_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
+from ingress_manager.commands.text import Command
 from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, WORDS, entrance_of, without_effect
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
 from ingress_manager.core.errors import Problem, Reason, Refused

@@ -9,9 +9,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, at, mappings
 from ingress_manager.commands.reading.settings import (
-    CONTROLLER,
     DEFAULT,
     RESOURCE,
     Installation,
@@ -20,6 +18,8 @@ from ingress_manager.commands.reading.settings import (
     named_by,
     text_of,
 )
+from ingress_manager.commands.snapshot.items import Item, at, mappings
+from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.policy import Policy
 
 ALL = "--all-namespaces"

@@ -9,9 +9,9 @@ import click
 
 from ingress_manager.commands.check import expected, hook, provided
 from ingress_manager.commands.check.cluster import Cluster, Line, State, ok, unknown
-from ingress_manager.commands.printing import note
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.options import CLUSTER, Source, timeout_option, with_source
+from ingress_manager.commands.terminal import note
 from ingress_manager.core.text import one_line
 
 COLOURS = {State.WRONG: "red", State.WARNING: "yellow", State.UNKNOWN: "cyan", State.OK: "green"}

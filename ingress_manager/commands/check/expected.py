@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from ingress_manager.commands.check.cluster import Cluster, Line, wrong
-from ingress_manager.commands.reading.manifests import at
 from ingress_manager.commands.snapshot.drift import changes
+from ingress_manager.commands.snapshot.items import at
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.text import cut
 

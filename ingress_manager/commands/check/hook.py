@@ -11,12 +11,11 @@ from datetime import timedelta
 from ingress_manager import __version__
 from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, Line, containers, unknown, warning, wrong
 from ingress_manager.commands.check.provided import replicas
-from ingress_manager.commands.printing import Message
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
-from ingress_manager.commands.reading.manifests import INGRESS, Item, at, mappings
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, TIME, can_be_read, first_in, wrong_with
 from ingress_manager.commands.snapshot.events import OF_SERVICES, report_of
+from ingress_manager.commands.snapshot.items import INGRESS, Item, Message, at, mappings
 from ingress_manager.commands.snapshot.surroundings import LONG_AGO, time_of
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 

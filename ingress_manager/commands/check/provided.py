@@ -14,8 +14,9 @@ import msgspec
 from ingress_manager.commands.check.cluster import Cluster, Line, containers, engine_version, unknown, warning, wrong
 from ingress_manager.commands.check.expected import differences, expected, folder_of
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, at, mappings
-from ingress_manager.commands.reading.settings import CONTROLLER, RESOURCE
+from ingress_manager.commands.reading.settings import RESOURCE
+from ingress_manager.commands.snapshot.items import Item, at, mappings
+from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.policy import HTTPROUTE
 
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}

@@ -4,8 +4,9 @@ Data moves one way, each module knows only those above it:
 
     rights       the rights that each command needs on a cluster
     documents    text → values and the lines of their fields, or why they can't be read
-    manifests    documents → items: objects that know their file and line, and messages about them
+    manifests    documents → items: objects that know their file and line
     kubectl      the objects of a cluster
     settings     the administrator's settings, in a file or in the ConfigMap that the hook reads
-    options      what a person states, and what it stands for: a Source of objects and settings
+    options      the options of a command → a Source of objects and settings
+    cluster      a Source → the parts of a snapshot, as far as the user may read them
 """

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import click
 
-from ingress_manager.commands.printing import waiting, with_options
-from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, Item, read
+from ingress_manager.commands.reading.manifests import read
+from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, Item
+from ingress_manager.commands.terminal import waiting
+from ingress_manager.commands.text import with_options
 from ingress_manager.core.text import one_line, quoted
 
 RESOURCES = {

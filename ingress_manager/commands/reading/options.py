@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 import click
 
-from ingress_manager.commands.printing import note
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, of_kind, read_files
+from ingress_manager.commands.reading.manifests import read_files
 from ingress_manager.commands.reading.settings import policy_of, settings_of_cluster, settings_of_file
+from ingress_manager.commands.snapshot.items import Item, of_kind
+from ingress_manager.commands.terminal import note
 from ingress_manager.core.policy import Policy
 
 Options = tuple[Callable[[Any], Any], ...]

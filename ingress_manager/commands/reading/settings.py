@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.printing import Message
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
-from ingress_manager.commands.reading.manifests import Item, at, mappings, of_kind, read, text_of_file
+from ingress_manager.commands.reading.manifests import read, text_of_file
+from ingress_manager.commands.snapshot.items import Item, Message, at, mappings, of_kind
+from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core import settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.policy import Policy
@@ -79,10 +80,6 @@ def settings_of_file(path: str) -> SettingsText:
             found = SettingsText(inside, name, item.line("data", KEY))
     return found
 
-
-CONTROLLER = "ingress-manager"
-"""The name of the DecoratorController in every installation: a cluster can have only one. The admission policies, and
-Metacontroller, know by it what ingress-manager has made."""
 
 RESOURCE = "decoratorcontrollers.metacontroller.k8s.io"
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.reading.settings import CONTROLLER
+from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.text import quoted
 

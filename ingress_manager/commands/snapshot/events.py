@@ -6,7 +6,7 @@ Source: the Kubernetes API reference, Event v1 core.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ingress_manager.commands.reading.manifests import Item, at
+from ingress_manager.commands.snapshot.items import Item, at
 from ingress_manager.core.decide import ABSENT
 
 EVENT = "Event"

@@ -7,12 +7,15 @@ DecoratorController and the object's controller is the parent. The label is for 
 from collections.abc import Iterable
 from typing import Any
 
-from ingress_manager.commands.reading.manifests import Item, mappings
-from ingress_manager.commands.reading.settings import CONTROLLER
+from ingress_manager.commands.snapshot.items import Item, mappings
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import COPIED, FINGERPRINT, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.vocabulary import is_for_controllers, is_read_from_services
+
+CONTROLLER = "ingress-manager"
+"""The name of the DecoratorController in every installation: a cluster can have only one. The admission policies and
+Metacontroller recognize managed objects by it."""
 
 RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, COPIED, PROFILE, FINGERPRINT)
 """The annotations that Metacontroller and ingress-manager write on what they have made."""

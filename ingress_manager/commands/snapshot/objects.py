@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, Unreadable, about, at, mappings
 from ingress_manager.commands.snapshot import managed
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, Unreadable, about, at, mappings
 from ingress_manager.core import kubernetes
 from ingress_manager.core.kubernetes import API_VERSIONS, Attachment, Key, Object
 from ingress_manager.core.rules import location

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ingress_manager.commands.reading.manifests import SERVICE, Item
+from ingress_manager.commands.snapshot.items import SERVICE, Item
 from ingress_manager.commands.snapshot.objects import TYPES, ObjectSnapshot, as_object, as_type
 from ingress_manager.core.annotations import Stated, read_entrances
 from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, refusal_of

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import product
 from typing import NamedTuple
 
-from ingress_manager.commands.reading.manifests import LISTENERSET, Item, at, mappings
+from ingress_manager.commands.snapshot.items import LISTENERSET, Item, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, certificate_of, places_of
 from ingress_manager.core.kubernetes import ParentRef
 from ingress_manager.core.syntax import EVERY_HOST

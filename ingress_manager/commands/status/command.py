@@ -10,15 +10,17 @@ from click import style
 from ingress_manager.commands.audit.audit import KINDS, Looked
 from ingress_manager.commands.audit.command import look_at
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing import FORMATS, INDENT, as_json, shown, unseen_lines, width, wrapped
-from ingress_manager.commands.reading.manifests import SERVICE, Item
+from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
+from ingress_manager.commands.reading.cluster import read_policy
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.reasons import REASONS
-from ingress_manager.commands.snapshot.cluster import read_policy
 from ingress_manager.commands.snapshot.events import about_whom, report_of
+from ingress_manager.commands.snapshot.items import SERVICE, Item
 from ingress_manager.commands.snapshot.objects import backends_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.status.states import KINDS_OF_STATES, Judge, Row, State
+from ingress_manager.commands.terminal import INDENT, width, wrapped
+from ingress_manager.commands.text import shown
 from ingress_manager.core.annotations import begin_of, by_entrance
 from ingress_manager.core.text import one_line, quoted
 

@@ -12,8 +12,7 @@ import msgspec
 
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing import plural
-from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, Item
+from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, Item
 from ingress_manager.commands.snapshot.objects import ObjectSnapshot, as_object, backends_of, class_of, deletion_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.snapshot.surroundings import (
@@ -25,6 +24,7 @@ from ingress_manager.commands.snapshot.surroundings import (
     is_taken,
     urls_of,
 )
+from ingress_manager.commands.text import plural
 from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key

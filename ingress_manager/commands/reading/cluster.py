@@ -5,16 +5,16 @@ from datetime import UTC, datetime
 
 import click
 
-from ingress_manager.commands.printing import plural
 from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
-from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, VERSIONS, Item, of_kind
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, can_be_read
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, VERSIONS, Item, of_kind
 from ingress_manager.commands.snapshot.managed import is_labelled, is_marked
 from ingress_manager.commands.snapshot.objects import secrets_of
 from ingress_manager.commands.snapshot.services import Known, Snapshot
 from ingress_manager.commands.snapshot.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings, attached_to
 from ingress_manager.commands.snapshot.surroundings import RESOURCES as AROUND
+from ingress_manager.commands.text import plural
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 

@@ -1,0 +1,59 @@
+"""The terminal: lines that fit it, and notes and progress on standard error.
+
+A sentence is broken at words, and a command never. A width of 0 is that of a file: nothing is broken.
+"""
+
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from textwrap import wrap
+from typing import TextIO
+
+import click
+
+from ingress_manager.core.text import one_line
+
+INDENT = "    "
+
+SILENCE = 2.0
+"""Seconds after which `waiting` says what takes so long."""
+
+
+def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
+    """Return the lines of a text, which is one line; all but the first also have the `hanging` indentation.
+
+    No word is broken, so that an address or a name can be copied, wherever it ends.
+    """
+    if not width:
+        return [f"{indent}{text}"]
+    options = {"break_long_words": False, "break_on_hyphens": False}
+    return wrap(text, width, initial_indent=indent, subsequent_indent=f"{indent}{hanging}", **options) or [""]  # type: ignore[arg-type]
+
+
+def width(stream: TextIO | None = None) -> int:
+    """Return how many columns a stream has, by default standard output; 0 for a file or another program."""
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
+
+
+def fitted(line: str) -> str:
+    """Return a line for standard error, broken at words to fit a terminal."""
+    return "\n".join(wrapped(line, width(sys.stderr), hanging=INDENT))
+
+
+def note(sentence: str) -> None:
+    """Print something worth knowing that isn't a problem."""
+    click.secho(fitted(one_line(sentence)), dim=True, err=True)
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Print on standard error what is being done, if it takes more than two seconds."""
+    timer = threading.Timer(SILENCE, lambda: click.echo(f"… {what}", err=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
