@@ -20,7 +20,7 @@ import json
 from collections.abc import Iterator
 
 from devcluster.sync_requests import Object
-from ingress_manager.commands.adopt.adoption import adopt
+from ingress_manager.commands.adopt.adoption import adoptions_of
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
@@ -59,7 +59,7 @@ def adoptable(case: Case) -> tuple[list[Item], list[Item], Policy, list[str]]:
 
 def becomes(case: Case) -> Object:
     """Return what becomes of the Ingress of a case, as the table has it."""
-    [adoption] = adopt(*adoptable(case))
+    [adoption] = adoptions_of(*adoptable(case))
     steps = [line for step in adoption.steps for line in words(step)]
     host = f"ingress/http=true ingress/host={case.name}.example.com"
     usual = [f"annotate service {case.name} {host}", f"patch ingress {case.name}"]
@@ -75,7 +75,7 @@ def becomes(case: Case) -> Object:
 
 def printed(case: Case) -> str:
     """Return what `adopt` prints for a case."""
-    [adoption] = adopt(*adoptable(case))
+    [adoption] = adoptions_of(*adoptable(case))
     lines = [f"# {adoption.title}", *listed(adoption.steps)] if adoption.steps else []
     return "".join(f"{line}\n" for line in lines)
 

@@ -33,13 +33,13 @@ from ingress_manager.commands.audit.audit import Looked, audit_of, with_reason
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.snapshot.events import EVENT, reports
 from ingress_manager.commands.snapshot.items import Item, of_kind
-from ingress_manager.commands.snapshot.services import SETTINGS, Known, snapshot_of
-from ingress_manager.commands.snapshot.surroundings import RESOURCES, Surroundings
+from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, Known, snapshot_of
+from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES, Surroundings
 from ingress_manager.core.copying import COPIED
 from tests import golden
 from tests.golden import Case
 
-AROUND = RESOURCES.keys()
+AROUND = SURROUNDING_RESOURCES.keys()
 NAMESPACE = "team-a"
 CREATED, MADE, NOW = "2026-01-01T03:04:05Z", "2026-01-02T03:04:05Z", "2026-01-05T04:04:05Z"
 DELETED = "2026-01-03T03:04:05Z"
@@ -52,7 +52,7 @@ def manifests(case: Case) -> list[Item]:
 
 
 def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = frozenset()) -> Looked:
-    """Return what a look at a case sees, if some kinds, SETTINGS among them, and namespaces may not be read.
+    """Return what a look at a case sees, if some kinds, UNREAD_SETTINGS among them, and namespaces may not be read.
 
     Of a kind that stands around, all were read if there is an object.
     """
@@ -60,7 +60,7 @@ def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = fro
     found = [each for each in whole if each.object["kind"] not in kinds and each.namespace not in namespaces]
     around = Surroundings(datetime.fromisoformat(NOW), read={each.object["kind"] for each in whole} & AROUND - kinds)
     around.take(found)
-    policy = None if SETTINGS in kinds else case.policy
+    policy = None if UNREAD_SETTINGS in kinds else case.policy
     snapshot = snapshot_of(found, policy and policy.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
     events = of_kind(found, EVENT)
     findings = [with_reason(each, reports(events)) for each in audit_of(snapshot, policy, around)]

@@ -25,7 +25,7 @@ from ingress_manager.commands.snapshot.items import SERVICE, of_kind
 from ingress_manager.commands.snapshot.services import snapshot_of
 from ingress_manager.commands.status.command import printed, told
 from ingress_manager.commands.status.states import Judge
-from ingress_manager.commands.uninstall import steps
+from ingress_manager.commands.uninstall import uninstall_steps
 from ingress_manager.core.settings import parse
 from tests import adoptions, dumps, golden
 from tests.golden import Case
@@ -59,7 +59,8 @@ def released(case: Case) -> dict[str, str]:
 def uninstalled(case: Case) -> dict[str, str]:
     """Return what `uninstall` shows in a case: with --keep, and with --remove, if that differs."""
     keep, remove = (
-        "".join(f"{line}\n" for line in listed(steps(dumps.manifests(case), keep=keep))) for keep in (True, False)
+        "".join(f"{line}\n" for line in listed(uninstall_steps(dumps.manifests(case), keep=keep)))
+        for keep in (True, False)
     )
     return {"keep": keep, **({"remove": remove} if remove != keep else {})}
 

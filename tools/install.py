@@ -17,9 +17,9 @@ import click
 from devcluster.build import REPOSITORY
 from devcluster.errors import CommandFailed, DevClusterError
 from devcluster.overlay import CONTROLLER, Overlay
-from ingress_manager.commands.check.cluster import State
+from ingress_manager.commands.check.cluster import Outcome
 from ingress_manager.commands.check.provided import by_version
-from ingress_manager.commands.reading.kubectl import message
+from ingress_manager.commands.reading.kubectl import error_message
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.settings import parse
@@ -140,7 +140,7 @@ class Shell:
             [*command, *self.options], env=self.environment, capture_output=True, text=True, check=False
         )
         if ended.returncode:
-            raise CommandFailed(f"{shlex.join(command)}\n{message(ended.stderr)}")
+            raise CommandFailed(f"{shlex.join(command)}\n{error_message(ended.stderr)}")
         return ended.stdout
 
     def existing(self, *objects: str) -> set[str]:
@@ -151,10 +151,10 @@ class Shell:
 def require_kubernetes(shell: Shell) -> None:
     """Say it where the cluster's version of Kubernetes can't be told. Raises CommandFailed where it is too old."""
     stated = json.loads(shell.read("kubectl", "version", "--output=json"))
-    for line in by_version("Kubernetes", stated["serverVersion"]["gitVersion"]):
-        if line.state is State.WRONG:
-            raise CommandFailed(f"Nothing was done: {line.sentence}.")
-        click.echo(f"! {line.sentence}.")
+    for result in by_version("Kubernetes", stated["serverVersion"]["gitVersion"]):
+        if result.outcome is Outcome.WRONG:
+            raise CommandFailed(f"Nothing was done: {result.sentence}.")
+        click.echo(f"! {result.sentence}.")
 
 
 def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:

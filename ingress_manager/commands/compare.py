@@ -21,10 +21,10 @@ from ingress_manager.commands.text import counted
 from ingress_manager.core.text import one_line, quoted
 
 AT_ONCE = 16
-"""Requests that wait for an answer: few enough for controllers in use."""
+"""Concurrent requests: few enough for controllers in use."""
 
 TIMEOUT = 10.0
-"""Seconds in which an address has to go on answering."""
+"""Seconds that an address may be silent."""
 
 COMPARED = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Security")
 """The headers that are compared."""
@@ -32,12 +32,12 @@ COMPARED = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Secu
 STATUS = "status"
 
 ANY_NAME = "any-name"
-"""A name for a host that may have any: below that of a wildcard, or below example.com for a rule without a host."""
+"""The label that replaces a wildcard's *, and is put before example.com for a rule without a host."""
 
 _ADDRESS = re.compile(r"\[?(?P<name>[^\s,\[\]]+?)\]?(?::(?P<http>\d{1,5}),(?P<https>\d{1,5}))?")
 
 _PLAIN = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\.|\.(?![*+?{]))*")
-"""What a regular expression begins with that stands for itself."""
+"""The literal beginning of a regular expression."""
 
 
 class Address(NamedTuple):
@@ -57,17 +57,17 @@ class Request(NamedTuple):
 
 
 Answer = dict[str, str]
-"""The status, or why there is no answer, alone; and what else is compared, empty text for a header that is missing."""
+"""The status and what else is compared, "" for a missing header; or only why there is no answer, as the status."""
 
 
 def address_in(_context: click.Context, _option: click.Parameter, value: str) -> Address:
     """Return the address in a text. Raises click.BadParameter."""
-    found = _ADDRESS.fullmatch(value)
-    # With a single colon, it is neither a name nor of IPv6: a port is missing.
-    if not found or found["name"].count(":") == 1:
-        right = "203.0.113.10, or with a port for http and one for https 203.0.113.10:8080,8443"
-        raise click.BadParameter(f"{quoted(value)} is no address, such as {right}")
-    return Address(found["name"], int(found["http"] or 80), int(found["https"] or 443))
+    match = _ADDRESS.fullmatch(value)
+    # With a single colon, it is neither a name nor IPv6: a port is missing.
+    if not match or match["name"].count(":") == 1:
+        example = "203.0.113.10, or with a port for http and one for https 203.0.113.10:8080,8443"
+        raise click.BadParameter(f"{quoted(value)} is no address, such as {example}")
+    return Address(match["name"], int(match["http"] or 80), int(match["https"] or 443))
 
 
 @click.command(short_help="Ask an old and a new controller for every URL, and print what differs.")
@@ -105,11 +105,11 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
         context.exit(2)
     note(f"… asking for {counted(len(requests), 'URL')}, twice")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = list(pool.map(lambda request: differences(ask(old, request), ask(new, request)), requests))
-    for (request, name), told in zip(requests.items(), found, strict=True):
-        for each in told:
-            click.echo(one_line(f"{name} {request.scheme}://{request.host}{request.path} {each}"))
-    differ = sum(map(bool, found))
+        answers = list(pool.map(lambda request: answer_differences(ask(old, request), ask(new, request)), requests))
+    for (request, name), sentences in zip(requests.items(), answers, strict=True):
+        for sentence in sentences:
+            click.echo(one_line(f"{name} {request.scheme}://{request.host}{request.path} {sentence}"))
+    differ = sum(map(bool, answers))
     click.echo(f"{counted(len(requests), 'request')}, {differ:,} differ")
     context.exit(1 if differ else 0)
 
@@ -126,10 +126,10 @@ def requests_of(spec: IngressSpec) -> Iterator[Request]:
 
 
 def plain_part(path: str) -> str:
-    """Return the longest beginning of a path that a regular expression takes as it is; all of it, if it is none."""
-    found = _PLAIN.match(path)
-    end = found.end() if found else 0
-    # What may be missing, or is there some times, isn't part of it.
+    """Return the longest literal beginning of a path that may be a regular expression; all of it, if it isn't one."""
+    match = _PLAIN.match(path)
+    end = match.end() if match else 0
+    # An optional or repeated character isn't part of it.
     end -= path[end : end + 1] in {"?", "*", "{"}
     return re.sub(r"\\(.)", r"\1", path[:end])
 
@@ -137,7 +137,7 @@ def plain_part(path: str) -> str:
 def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
     """Return how the controller at an address answers, and whether a browser would trust its certificate.
 
-    One that it would not trust is taken all the same: the old controller may have such a one, too.
+    An untrusted certificate is accepted: the old controller may have one, too.
     """
     port = getattr(address, request.scheme)
     try:
@@ -163,19 +163,19 @@ def tls(*, verified: bool) -> ssl.SSLContext:
 
 
 def comparable(name: str, values: Sequence[str]) -> str:
-    """Return what doesn't change from one answer to the next: the names of cookies and of a query's parameters."""
+    """Return the part that is the same in all answers: the names of cookies and of a query's parameters."""
     if name == "Set-Cookie":
-        values = sorted(each.partition("=")[0].strip() for each in values)
+        values = sorted(value.partition("=")[0].strip() for value in values)
     elif name == "WWW-Authenticate":
-        values = [each.partition(" ")[0] for each in values]
+        values = [value.partition(" ")[0] for value in values]
     elif name == "Location":
-        values = [re.sub(r"(?<==)[^&#]+", "…", each) for each in values]
+        values = [re.sub(r"(?<==)[^&#]+", "…", value) for value in values]
     return ", ".join(values)
 
 
-def differences(old: Answer, new: Answer) -> list[str]:
-    """Return what differs, a sentence each. What wasn't answered is always told."""
+def answer_differences(old: Answer, new: Answer) -> list[str]:
+    """Return a sentence for each difference. A missing answer is always reported."""
     if len(old) == 1 or len(new) == 1 or old[STATUS] != new[STATUS]:
         return [f"{old[STATUS]} → {new[STATUS]}"]
     pairs = {name: (value, new[name]) for name, value in old.items() if value != new[name]}
-    return [f"{name}: {' → '.join(quoted(each) if each else 'none' for each in pair)}" for name, pair in pairs.items()]
+    return [f"{name}: {' → '.join(quoted(text) if text else 'none' for text in pair)}" for name, pair in pairs.items()]

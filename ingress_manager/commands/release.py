@@ -1,7 +1,7 @@
-"""`ingress-manager release`: what was made for a Service stays as it is, and is nobody's.
+"""`ingress-manager release`: the objects of a Service stay as they are, and are no longer managed.
 
-The objects are released first, and only then is the Service's annotation taken off. The other way round, Metacontroller
-would delete them. At the end, they are seen to stand.
+The objects are released first, and only then is the Service's annotation taken off. In the other order, Metacontroller
+would delete them. At the end, the plan checks that they still exist.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from ingress_manager.commands.snapshot.managed import copied_from, is_made_for
 from ingress_manager.core.annotations import begin_of, by_entrance, entrance_of, ingress_of, read_entrances
 
 LOOK_AFTER = 5
-"""Seconds: Metacontroller acts within a second or so on a change that it sees."""
+"""Seconds: Metacontroller reacts to a change within a second or so."""
 
 
 @click.command(short_help="Make Ingresses hand-written again, as they are.")
@@ -50,7 +50,7 @@ def release(
     asked = [name.partition(".")[::2] for name in names]
     items, services = read_named(source, SERVICE, [service for service, _ in asked])
     for namespace in sorted({item.namespace for item in services}):
-        # Whoever can't see them must not release their Service: they would be deleted.
+        # A user who can't see them must not release their Service: they would be deleted.
         for resource in OF_GATEWAY_API:
             items += source.kubectl.get_if_known(resource, f"--namespace={namespace}")
     plans = {
@@ -61,11 +61,11 @@ def release(
 
 
 def release_of(service: Item, items: Iterable[Item], entrance: str | None = None, *, events: bool = True) -> Plan:
-    """Return what is to be done with a Service, or with one entrance of it."""
+    """Return the plan for a Service, or for one entrance of it."""
     entrances = [*by_entrance(service.annotations)] if entrance is None else [entrance]
-    asked_for = read_entrances(service.annotations)
-    on = [each for each in entrances if each in asked_for]
-    names = {f"{service.namespace}/{ingress_of(each, service.name)}" for each in on}
+    requested = read_entrances(service.annotations)
+    on = [name for name in entrances if name in requested]
+    names = {f"{service.namespace}/{ingress_of(name, service.name)}" for name in on}
     kept, waited_for = list[Item](), list[Item]()
     for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET):
         of = entrance_of(service.name, item.name)
@@ -73,7 +73,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
             kept.append(item)
             waited_for += [item] if of in on else []
         elif item.full_name in names:
-            # Perhaps a run that was broken off has released it, and Metacontroller doesn't know yet.
+            # An interrupted run may have released it before Metacontroller noticed.
             waited_for.append(item)
     off = taken_off(service, entrances, kept)
     held = "is being deleted, and nothing can keep it; finalizers hold it until then"
@@ -86,12 +86,12 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
     back = ("ingress-manager", "adopt", *ingresses, "--apply") if ingresses else ()
     plan.steps = [replace(step, undo=back) for step in disowning(kept)]
     if waited_for:
-        # Once it is reported that the Service hasn't these, Metacontroller takes none of them for the Service's.
+        # Once they are reported as missing, Metacontroller counts none of them as the Service's.
         plan.steps.append(touch(service, *waited_for, events=events))
     notes: Sequence[str] = () if kept or off else ["nothing of it is ingress-manager's"]
     if off:
-        looked = annotating(service, off, [remains(item, item.object.get("spec")) for item in kept])
-        plan.steps.append(replace(looked, pause=LOOK_AFTER if kept else 0))
+        last = annotating(service, off, [remains(item, item.object.get("spec")) for item in kept])
+        plan.steps.append(replace(last, pause=LOOK_AFTER if kept else 0))
         notes = [*about_service(service, released=True)]
     plan.notes = [f"{plan.title}: {sentence}" for sentence in notes]
     stays = f"; {', '.join(map(str, kept))} stays as it is" if kept else ""
@@ -100,9 +100,9 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
 
 
 def taken_off(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:
-    """Return the annotations that ask for entrances, each to be taken off; with the last, what was copied to `kept`."""
+    """Return the annotations of entrances, to be taken off; with the last entrance, also those copied to `kept`."""
     described = by_entrance(service.annotations)
-    off: dict[str, str | None] = {begin_of(each) + key: None for each in entrances for key in described.get(each, ())}
+    off: dict[str, str | None] = {begin_of(name) + key: None for name in entrances for key in described.get(name, ())}
     if off and described.keys() <= {*entrances}:
         off |= dict.fromkeys(copied_from(service, kept))
     return {**off, MOVING: None} if off else {}

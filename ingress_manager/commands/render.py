@@ -54,7 +54,7 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
 
 
 class Rendered(NamedTuple):
-    """What became of all the Services, in their order."""
+    """What the Services become, in their order."""
 
     objects: list[Object]
     messages: list[Message]
@@ -63,22 +63,22 @@ class Rendered(NamedTuple):
 def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
     """Return the objects that the Services among the items become, and why others become none.
 
-    Nothing stands yet. So a `policy` that is paused refuses every Service that wants an Ingress.
+    No object exists yet, so a paused `policy` refuses every Service that wants an Ingress.
     """
-    found = Rendered([], [])
+    objects, messages = Rendered([], [])
     for item in of_kind(items, SERVICE):
         try:
             service = as_type(item, Service)
         except Unreadable as unreadable:
-            found.messages.extend(unreadable.messages)
+            messages += unreadable.messages
             continue
         decision = decide(service, NOTHING, policy)
         if isinstance(decision, Desired):
-            found.objects.extend(decision.objects.values())
+            objects += decision.objects.values()
         refused = refusal_of(decision)
         for problem in (*(refused.problems if refused else ()), *without_effect(item.annotations)):
             field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()
-            found.messages.append(about(item, f"{problem.sentence} [{problem.reason}]", *field))
+            messages.append(about(item, f"{problem.sentence} [{problem.reason}]", *field))
         if refused and refused.more:
-            found.messages.append(about(item, f"and {refused.more} more"))
-    return found
+            messages.append(about(item, f"and {refused.more} more"))
+    return Rendered(objects, messages)

@@ -26,16 +26,16 @@ def settings(context: click.Context, files: tuple[str, ...]) -> None:
       ingress-manager settings manifests/settings.yaml
       kubectl get configmap NAME --namespace ingress-manager -o yaml | ingress-manager settings -
     """  # noqa: D301 - \b keeps click from joining lines
-    context.exit(1 if sum([check(settings_of_file(file)) for file in files]) else 0)
+    context.exit(1 if sum([problems_of(settings_of_file(file)) for file in files]) else 0)
 
 
-def check(found: SettingsText) -> int:
-    """Print what the settings are good for, or what is wrong with them; return how much that is."""
-    policy = found.policy()
+def problems_of(text: SettingsText) -> int:
+    """Print a summary of the settings, or what is wrong with them; return how many problems there are."""
+    policy = text.policy()
     if isinstance(policy, Message):
         return show([policy])
     profiles = counted(len(policy.profiles), "profile")
-    click.echo(f"{found.file}: the hook would start with it: {profiles}, {len(policy.namespaces):,} under namespaces")
+    click.echo(f"{text.file}: the hook would start with it: {profiles}, {len(policy.namespaces):,} under namespaces")
     if policy.limits.hosts == ANY:
-        note(f"{found.file}: limits.hosts is {ANY}: a namespace without limits of its own may claim every host.")
+        note(f"{text.file}: limits.hosts is {ANY}: a namespace without limits of its own may claim every host.")
     return 0

@@ -1,7 +1,6 @@
-"""`ingress-manager uninstall`: ingress-manager goes, in an order that is safe.
+"""`ingress-manager uninstall`: removes ingress-manager in a safe order.
 
-The DecoratorController and the hook go first. Without an answer of the hook, Metacontroller makes nothing again, and
-deletes nothing.
+The DecoratorController and the hook go first. Without the hook's answer, Metacontroller creates and deletes nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,23 +11,23 @@ from ingress_manager.commands.plans.plan import Step, apply_option, carry_out, l
 from ingress_manager.commands.plans.steps import disowning, each_of
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
 from ingress_manager.commands.reading.options import CLUSTER, Source, with_source
-from ingress_manager.commands.reading.settings import DEFAULT, RESOURCE, named_by
+from ingress_manager.commands.reading.settings import DECORATORS, DEFAULT_INSTALLATION, named_by
 from ingress_manager.commands.release import taken_off
 from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, of_kind
 from ingress_manager.commands.snapshot.managed import CONTROLLER, controller_of, is_managed
 from ingress_manager.core.annotations import by_entrance
 
-CONTROLLERS = (RESOURCE, "compositecontrollers.metacontroller.k8s.io")
+CONTROLLERS = (DECORATORS, "compositecontrollers.metacontroller.k8s.io")
 
 CLUSTER_WIDE = (
     "validatingwebhookconfiguration,validatingadmissionpolicybinding,validatingadmissionpolicy,"
     "clusterrolebinding,clusterrole"
 )
 OURS = "--selector=app.kubernetes.io/name in (ingress-manager, ingress-manager-admission)"
-"""The labels of all that manifests/ and metacontroller/ install, and the chart."""
+"""The labels of all that manifests/, metacontroller/ and the chart install."""
 
 GOING = ("--ignore-not-found", "--wait=false")
-"""Options with which kubectl deletes many at once. It would wait for one after the other, though nothing needs them."""
+"""Options with which kubectl deletes many at once. It would wait for each, though nothing depends on them."""
 
 
 @click.command(short_help="Remove ingress-manager, and keep what it made, or not.")
@@ -55,7 +54,7 @@ def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: 
     items = source.kubectl.get("services,ingresses", "--all-namespaces")
     for resource in (*OF_GATEWAY_API, *CONTROLLERS):
         items += source.kubectl.get_if_known(resource, "--all-namespaces")
-    plan = steps(items, keep=keep, keep_metacontroller=keep_metacontroller)
+    plan = uninstall_steps(items, keep=keep, keep_metacontroller=keep_metacontroller)
     if apply:
         carry_out(source.kubectl, "uninstall", plan)
         click.echo("ingress-manager is removed.")
@@ -63,19 +62,19 @@ def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: 
         click.echo("\n".join(listed(plan, source.kubectl.options)))
 
 
-def steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = False) -> Iterator[Step]:
+def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = False) -> Iterator[Step]:
     """Yield the steps that remove the installation of a cluster.
 
-    With `keep`, every object stays as it is; without, all are removed that ingress-manager has made. Metacontroller
-    stays with `keep_metacontroller`, or where it works for other controllers.
+    With `keep`, every managed object stays as it is; without, they are removed. Metacontroller stays with
+    `keep_metacontroller`, or if it works for other controllers.
     """
     managed = [item for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET) if is_managed(item)]
     controllers = of_kind(items, "DecoratorController", "CompositeController")
-    own = [each for each in controllers if each.name == CONTROLLER and each.kind == "DecoratorController"]
-    namespace, hook = named_by(own) or DEFAULT
-    # After a run that was broken off, the cluster may not even know the kind.
-    stop = [delete("decoratorcontroller", CONTROLLER)] if own else []
-    # In the foreground, kubectl waits until the Pods are gone, too.
+    ours = [item for item in controllers if item.name == CONTROLLER and item.kind == "DecoratorController"]
+    namespace, hook = named_by(ours) or DEFAULT_INSTALLATION
+    # After an interrupted run, the cluster may not even know the kind.
+    stop = [delete("decoratorcontroller", CONTROLLER)] if ours else []
+    # In the foreground, kubectl also waits until the Pods are gone.
     stop.append(delete("deployment", hook, options=(f"--namespace={namespace}", "--cascade=foreground")))
     yield from titled("Stop ingress-manager. What it has made is served on.", stop)
     if keep:
@@ -87,41 +86,41 @@ def steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = Fals
     head = "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
     yield from titled(head, taking_off(of_kind(items, SERVICE), managed if keep else ()))
     yield from titled("Remove webhook, admission policies and rights.", [delete(CLUSTER_WIDE, options=[OURS])])
-    if namespace == DEFAULT.namespace:
+    if namespace == DEFAULT_INSTALLATION.namespace:
         yield from titled("Remove the hook's namespace.", [delete("namespace", namespace)])
     else:
         yield Step(notes=[f"The namespace {namespace} stays: `helm uninstall` removes what is Helm's."])
-    others = ", ".join(f"{each.kind} {each.name}" for each in controllers if each not in own)
+    others = ", ".join(f"{item.kind} {item.name}" for item in controllers if item not in ours)
     if others or keep_metacontroller:
         why = f"it also works for {others}" if others else "--keep-metacontroller asks for that"
         yield Step(notes=[f"Metacontroller stays: {why}."])
         return
     kinds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
-    gone = [delete("namespace", "metacontroller"), delete("crd", *(f"{each}.metacontroller.k8s.io" for each in kinds))]
-    # Last: by them, `make uninstall` knows that it was installed from here, also when it has to be run again.
+    gone = [delete("namespace", "metacontroller"), delete("crd", *(f"{kind}.metacontroller.k8s.io" for kind in kinds))]
+    # Last: by them, `make uninstall` recognizes an installation from here, also when it is run again.
     gone.append(delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller"))
     yield from titled("Remove Metacontroller, which works for nobody else.", gone)
 
 
 def titled(head: str, steps: Iterable[Step]) -> list[Step]:
-    """Return steps behind one that says what they are for; none when there are none."""
-    found = [*steps]
-    return [Step(notes=[head]), *found] if found else []
+    """Return the steps under a heading; none if there are none."""
+    titled_steps = [*steps]
+    return [Step(notes=[head]), *titled_steps] if titled_steps else []
 
 
 def taking_off(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]:
-    """Yield the steps that take off Services what asks for something, and what was copied to the objects that stay."""
-    made: dict[object, list[Item]] = {}
+    """Yield the steps that take our annotations off Services, and those that were copied to the `kept` objects."""
+    owned: dict[object, list[Item]] = {}
     for item in kept:
-        made.setdefault(controller_of(item).get("uid"), []).append(item)
+        owned.setdefault(controller_of(item).get("uid"), []).append(item)
     groups: dict[tuple[str, ...], list[Item]] = {}
     for item in services:
-        if off := taken_off(item, [*by_entrance(item.annotations)], made.get(item.metadata.get("uid"), ())):
+        if off := taken_off(item, [*by_entrance(item.annotations)], owned.get(item.metadata.get("uid"), ())):
             groups.setdefault(tuple(off), []).append(item)
     for keys, items in groups.items():
         yield each_of("annotate", items, changes=[f"{key}-" for key in keys])
 
 
 def delete(kind: str, *names: str, options: Sequence[str] = ()) -> Step:
-    """Return the step that deletes what is there of some objects."""
+    """Return the step that deletes those of some objects that exist."""
     return Step(("kubectl", "delete", *options, "--ignore-not-found", "--", kind, *names))

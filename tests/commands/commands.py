@@ -12,8 +12,8 @@ from ingress_manager.commands.check import command as check
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.plans import plan
 from ingress_manager.commands.reading.kubectl import LISTS, RESOURCES, Kubectl, KubectlFailed
-from ingress_manager.commands.reading.settings import RESOURCE
-from ingress_manager.commands.snapshot.surroundings import RESOURCES as AROUND
+from ingress_manager.commands.reading.settings import DECORATORS
+from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.commands.status import command as status
 from ingress_manager.commands.text import with_options
 from ingress_manager.core.kubernetes import Object
@@ -83,7 +83,7 @@ def settings_on_a_cluster(
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": about}
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": about | {"name": configmap}}
     installed: dict[str, Object] = {
-        RESOURCE: controller | {"metadata": {"name": "ingress-manager"}, "spec": {"hooks": hooks}},
+        DECORATORS: controller | {"metadata": {"name": "ingress-manager"}, "spec": {"hooks": hooks}},
         f"deployment/{name}": deployment | {"spec": {"template": {"spec": {"volumes": volumes}}}},
         f"configmap/{configmap}": settings | {"data": {"settings.yaml": text}},
     }

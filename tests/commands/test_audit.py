@@ -22,8 +22,8 @@ from ingress_manager.commands.snapshot import certificates
 from ingress_manager.commands.snapshot.drift import differences, merge
 from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, Item
 from ingress_manager.commands.snapshot.managed import CONTROLLER
-from ingress_manager.commands.snapshot.services import SETTINGS, Snapshot, snapshot_of
-from ingress_manager.commands.snapshot.surroundings import RESOURCES, Surroundings
+from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, Snapshot, snapshot_of
+from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES, Surroundings
 from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.terminal import INDENT
 from ingress_manager.core.kubernetes import DECORATOR
@@ -274,7 +274,7 @@ def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: Settin
 
 
 def test_what_may_be_read_is_judged_though_other_kinds_may_not(settings: Settings, cluster: Cluster) -> None:
-    cluster.says({key: AROUND[key] for key in ("services", INGRESSES, RESOURCES["IngressClass"])}, NO)
+    cluster.says({key: AROUND[key] for key in ("services", INGRESSES, SURROUNDING_RESOURCES["IngressClass"])}, NO)
     found = in_team_a(settings, "-o", "json").json
     assert found["kinds"] == {"no-class": 1}
     assert found["unseen"][2] == f"EndpointSlices could not be looked at: {NO}"
@@ -305,7 +305,7 @@ def test_a_merge(case: Object) -> None:
 
 # Whoever can look at less is never told more, nor another state: of any case, any part is taken away.
 
-READ = [SETTINGS, INGRESS, HTTPROUTE, LISTENERSET, *RESOURCES]
+READ = [UNREAD_SETTINGS, INGRESS, HTTPROUTE, LISTENERSET, *SURROUNDING_RESOURCES]
 NAMESPACES = ["team", "team-a", "team-b", "routes"]
 OF_SEVERAL = {"refused", "claimed-twice"}
 """The kinds whose sentences tell less where less is known."""

@@ -20,7 +20,7 @@ import yaml
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.check import cluster as reading
 from ingress_manager.commands.check import hook
-from ingress_manager.commands.check.provided import NEVER, Right
+from ingress_manager.commands.check.provided import NEVER, Access
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.rights import rights_of
@@ -112,8 +112,8 @@ class Installed(Cluster):
         if arguments[0] == "version":
             return json.dumps({"serverVersion": {"gitVersion": self.case.get("kubernetes", "v1.36.3")}})
         if arguments[0] == "create":
-            rights = [Right(**each["spec"]["resourceAttributes"]) for each in json.loads(stdin)["items"]]
-            stated = {Right(*right): allowed for *right, allowed in self.case.get("rights", ())}
+            rights = [Access(**each["spec"]["resourceAttributes"]) for each in json.loads(stdin)["items"]]
+            stated = {Access(*right): allowed for *right, allowed in self.case.get("rights", ())}
             return " ".join(str(stated.get(right, right not in NEVER)).lower() for right in rights)
         options = {each.partition("=")[0]: each for each in arguments if each.startswith("--")}
         printed = {

@@ -11,7 +11,7 @@ import yaml
 from devcluster.sync_requests import service
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.manifests import read
-from ingress_manager.commands.reading.settings import RESOURCE
+from ingress_manager.commands.reading.settings import DECORATORS
 from ingress_manager.commands.render import rendered
 from tests.commands.commands import DEFAULTS, Cluster, listing, put, run, settings_on_a_cluster
 from tests.core.test_cases import ONE_OF_EACH
@@ -144,10 +144,16 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
             {"configmap/ingress-manager-settings-abc": {"kind": "ConfigMap", "metadata": {"name": "a"}}},
             "With the settings of the ConfigMap default/a.\n",
         ),
-        ({RESOURCE: listing()}, NO_HOOK),
-        ({RESOURCE: put(CLUSTER[RESOURCE], ("items", 0, "metadata", "name"), "acme")}, NO_HOOK),
-        ({RESOURCE: put(CLUSTER[RESOURCE], WEBHOOK, {"url": "http://127.0.0.1:8080/sync"})}, NO_HOOK),
-        ({RESOURCE: put(CLUSTER[RESOURCE], (*WEBHOOK, "service", "name"), "--all")}, NO_HOOK),
+        ({DECORATORS: listing()}, NO_HOOK),
+        (
+            {DECORATORS: put(CLUSTER[DECORATORS], ("items", 0, "metadata", "name"), "acme")},
+            NO_HOOK,
+        ),
+        (
+            {DECORATORS: put(CLUSTER[DECORATORS], WEBHOOK, {"url": "http://127.0.0.1:8080/sync"})},
+            NO_HOOK,
+        ),
+        ({DECORATORS: put(CLUSTER[DECORATORS], (*WEBHOOK, "service", "name"), "--all")}, NO_HOOK),
         (settings_on_a_cluster("", "tools", "hook"), "With the settings of the ConfigMap tools/hook-settings-abc.\n"),
         (settings_on_a_cluster("\npaused: 1\n"), f"{WHERE}:2: paused: must be true or false, not a whole number\n"),
     ],

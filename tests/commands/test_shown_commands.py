@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, service
-from ingress_manager.commands.adopt.adoption import adopt
+from ingress_manager.commands.adopt.adoption import adoptions_of
 from ingress_manager.commands.audit.audit import audit_of
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.reading.manifests import read
@@ -19,7 +19,7 @@ from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, Unre
 from ingress_manager.commands.snapshot.services import snapshot_of
 from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.commands.text import Command, is_seen, shown, with_options
-from ingress_manager.commands.uninstall import steps
+from ingress_manager.commands.uninstall import uninstall_steps
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import Limits, Policy
 
@@ -53,8 +53,8 @@ def plans(items: list[Item]) -> Iterator[Iterable[Step]]:
     """Yield the steps of every command that plans."""
     yield from (release_of(each, items).steps for each in of_kind(items, SERVICE))
     with suppress(Unreadable):
-        yield from (each.steps for each in adopt(items, of_kind(items, INGRESS), LENIENT))
-    yield from (steps(items, keep=keep) for keep in (True, False))
+        yield from (each.steps for each in adoptions_of(items, of_kind(items, INGRESS), LENIENT))
+    yield from (uninstall_steps(items, keep=keep) for keep in (True, False))
 
 
 def checked(command: Command, line: str, options: Sequence[str] = ()) -> None:

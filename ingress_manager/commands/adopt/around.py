@@ -1,13 +1,13 @@
-"""What is around an Ingress, and how Services ask for the parts of one that leads to several.
+"""What exists around an Ingress, and how Services ask for the parts of one that leads to several.
 
-What else is there counts: the Services, and what other Ingresses answer, with what the plans before are about to make.
+That is the Services, and what other Ingresses answer, those that the plans before it will create included.
 """
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from ingress_manager.commands.adopt.asked import Asked, asked_for
-from ingress_manager.commands.adopt.changes import CLASS
+from ingress_manager.commands.adopt.changes import CLASS_FIELD
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_kind
 from ingress_manager.commands.snapshot.managed import is_managed
 from ingress_manager.commands.snapshot.objects import Place, as_spec, class_of, places_of
@@ -16,44 +16,45 @@ from ingress_manager.core.policy import Policy
 
 
 class Around:
-    """What is there beside an Ingress, and what may be. What a plan is about to make is added, for those after it."""
+    """The Services and Ingresses that exist, or that the plans so far will create."""
 
     def __init__(self, items: Sequence[Item], policy: Policy, accepted: Container[str]) -> None:
-        """Take what is there, and the fields that may change, such as spec.defaultBackend. Raise Unreadable."""
+        """Read the items. `accepted` fields, such as spec.defaultBackend, may change. Raise Unreadable."""
         self.policy, self.accepted = policy, accepted
         self.services = {item.full_name: item for item in of_kind(items, SERVICE)}
-        # Of each Ingress, whether it is ingress-manager's; and which answer a place, each with its class.
+        # Whether each Ingress is managed; and the Ingresses that answer a place, each with its class.
         self.ingresses: dict[str, bool] = {}
         self.claims: dict[Place, list[tuple[Item, str]]] = {}
         for item in of_kind(items, INGRESS):
-            self.add(item, is_ours=is_managed(item))
+            self.add(item, managed=is_managed(item))
 
-    def add(self, item: Item, *, is_ours: bool) -> None:
-        """Note an Ingress, and what it answers."""
+    def add(self, item: Item, *, managed: bool) -> None:
+        """Add an Ingress, and what it answers."""
         spec = as_spec(item)
-        self.ingresses[item.full_name] = is_ours
+        self.ingresses[item.full_name] = managed
         for place in dict.fromkeys(places_of(spec)):
             self.claims.setdefault(place, []).append((item, class_of(item, spec)))
 
-    def made(self, asked: Asked) -> None:
-        """Note that a Service is to be annotated, and then has an Ingress."""
+    def add_planned(self, asked: Asked) -> None:
+        """Add the Service as it will be annotated, and its Ingress."""
         self.services[asked.service.full_name] = asked.changed
         if asked.full_name in self.ingresses:
             self.ingresses[asked.full_name] = True
         else:
-            # A word sorts it behind all that has a time.
+            # A word sorts it behind every timestamp.
             metadata = asked.ingress["metadata"] | {"creationTimestamp": "not born yet"}
-            self.add(Item(asked.ingress | {"metadata": metadata}), is_ours=True)
+            self.add(Item(asked.ingress | {"metadata": metadata}), managed=True)
 
 
 def asked_beside(now: Asked, around: Around) -> Asked:
-    """Return how a Service asks for a part of an Ingress without a change of what it asks for already."""
+    """Return how a Service asks for a part of an Ingress, beside what it asks for already."""
     item, service, name = now.item, now.service, now.service.name
     entrances = [*read_entrances(service.annotations)]
     for asked in [replace(now, entrance=entrance) for entrance in entrances]:
-        # An entrance of an earlier run may lack what was given up. One with other hosts or paths is never the same.
-        differ = (*(each.field for each in asked.changes if not each.is_served_alike), *asked.lost)
-        if asked.ingress and all(each in around.accepted and each.startswith(("metadata.", CLASS)) for each in differ):
+        # An entrance of an earlier run may lack accepted fields. One with other hosts or paths is never the same.
+        differ = (*(change.field for change in asked.changes if not change.is_served_alike), *asked.lost)
+        fits = all(field in around.accepted and field.startswith(("metadata.", CLASS_FIELD)) for field in differ)
+        if asked.ingress and fits:
             return asked
     if "" not in entrances and service.full_name not in around.ingresses:
         return asked_for(now)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import yaml
 
-from ingress_manager.commands.adopt.changes import Change, changes
+from ingress_manager.commands.adopt.changes import Change, changes_of
 from ingress_manager.commands.snapshot.items import INGRESS, Item
 from ingress_manager.commands.snapshot.objects import IngressSpec, as_type, certificates_of, class_of
 from ingress_manager.core.annotations import (
@@ -117,7 +117,7 @@ class Asked:
     @cached_property
     def changes(self) -> list[Change]:
         """Return what is different in it."""
-        return [*changes(self.typed, self.spec, self.item, self.ingress)] if self.ingress else []
+        return [*changes_of(self.typed, self.spec, self.item, self.ingress)] if self.ingress else []
 
     @cached_property
     def lost(self) -> dict[str, bool]:

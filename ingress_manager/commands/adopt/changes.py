@@ -1,4 +1,4 @@
-"""Changes: what of an Ingress annotations can't say, field by field, with what would become of it."""
+"""Changes: the fields of an Ingress that annotations can't describe, and what each would become."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from ingress_manager.core.kubernetes import Object, Service
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
-ISSUERS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
-"""How the keys begin by which cert-manager makes a Certificate for an Ingress, which goes with that. Source: its
-documentation, "Annotated Ingress resource"."""
+CERT_MANAGER_KEYS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
+"""How the keys begin by which cert-manager makes a Certificate that an Ingress owns. Source: its documentation,
+"Annotated Ingress resource"."""
 
-CLASS = "spec.ingressClassName"
+CLASS_FIELD = "spec.ingressClassName"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,22 @@ class Change:
     before: str
     after: str
     is_served_alike: bool = False
-    """Whether both are the same to whoever sends a request."""
+    """Whether clients see no difference."""
 
     def __str__(self) -> str:
         return f"{self.field}: {self.before} would become {self.after}"
 
 
-def changes(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
-    """Yield what is different in the Ingress that ingress-manager makes, `desired`, from the one that is `observed`.
+def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
+    """Yield how the Ingress that ingress-manager makes, `desired`, differs from the `observed` spec of an item.
 
-    `item` is the one that is observed. Those of its annotations and labels that `desired` lacks stay as they are.
+    Annotations and labels of the item that `desired` lacks stay as they are.
     """
     spec = as_spec(Item(desired))
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
         before = f"{quoted(old)} by the annotation {OLD_CLASS}" if old else _text(observed.ingress_class_name)
-        yield Change(CLASS, before, _text(spec.ingress_class_name))
+        yield Change(CLASS_FIELD, before, _text(spec.ingress_class_name))
     if (observed.tls or ()) != (spec.tls or ()):
         hosts = [rule.host for rule in observed.rules or ()]
         is_same = served_tls(item, observed, hosts) == served_tls(item, spec, hosts)
@@ -54,27 +54,27 @@ def changes(service: Service, observed: IngressSpec, item: Item, desired: Object
     else:
         for (host, path), (_, other) in zip(observed.paths(), spec.paths(), strict=True):
             yield from _of_path(service, f" of {host}{path.path}", path, other)
-    for field, stated in (("annotations", item.annotations), ("labels", item.labels)):
+    for field, present in (("annotations", item.annotations), ("labels", item.labels)):
         for key, value in desired["metadata"].get(field, {}).items():
-            if not key.startswith(PREFIX) and key != MANAGED_BY_LABEL and stated.get(key) != value:
-                yield Change(f"metadata.{field}.{key}", _text(stated.get(key)), _text(value))
+            if not key.startswith(PREFIX) and key != MANAGED_BY_LABEL and present.get(key) != value:
+                yield Change(f"metadata.{field}.{key}", _text(present.get(key)), _text(value))
 
 
 def served_tls(item: Item, spec: IngressSpec, hosts: Collection[str]) -> tuple[Any, ...]:
-    """Return what is served by the TLS of a spec: the certificates, those of the rules' hosts, and the other hosts.
+    """Return what the TLS of a spec serves: its Secrets, the certificates of the rules' hosts, and the other hosts.
 
-    cert-manager makes a certificate for the very hosts of an entry: where it does, all of these count.
+    If cert-manager makes the certificate, for exactly the hosts of an entry, all of these count.
     """
-    stated = {host for entry in spec.tls or () for host in entry.hosts or ("",)}
-    if not any(key.startswith(ISSUERS) for key in item.annotations):
-        stated = {host for host in stated - {"", *hosts} if "" in hosts or not covers(host, hosts)}
-    return {entry.secret_name for entry in spec.tls or ()}, [certificate_of(host, spec) for host in hosts], stated
+    others = {host for entry in spec.tls or () for host in entry.hosts or ("",)}
+    if not any(key.startswith(CERT_MANAGER_KEYS) for key in item.annotations):
+        others = {host for host in others - {"", *hosts} if "" in hosts or not covers(host, hosts)}
+    return {entry.secret_name for entry in spec.tls or ()}, [certificate_of(host, spec) for host in hosts], others
 
 
 def _of_path(service: Service, where: str, path: IngressPath, other: IngressPath) -> Iterator[Change]:
     at = "spec.rules.http.paths"
     if path.path != other.path:
-        # A prefix is compared element by element: a slash at its end is none. Without a path, every one matches.
+        # A prefix is compared element by element: a slash at its end adds none. Without a path, every one matches.
         is_same = path.path.rstrip("/") == other.path.rstrip("/") and path.path_type == other.path_type == "Prefix"
         is_all = (path.path, other.path) == ("", "/") and other.path_type != "Exact"
         yield Change(f"{at}.path", f"{quoted(path.path)}{where}", quoted(other.path), is_same or is_all)
@@ -92,12 +92,12 @@ def _text(value: str | None) -> str:
 
 
 def _tls(spec: IngressSpec) -> str:
-    shown = (f"{', '.join(each.hosts or ['*'])} with {each}" for each in spec.tls or ())
+    shown = (f"{', '.join(entry.hosts or ['*'])} with {entry}" for entry in spec.tls or ())
     return " and ".join(shown) or "nothing"
 
 
 def _shape(spec: IngressSpec) -> list[Any]:
-    """Return what is the same for two specs whose paths can be compared one by one."""
+    """Return a value that is equal for two specs whose paths can be compared one by one."""
     paths = [(host, path.backend.service and path.backend.service.name) for host, path in spec.paths()]
     return [*paths, *(rule.host for rule in spec.rules or ())]
 

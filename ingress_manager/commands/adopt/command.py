@@ -4,14 +4,12 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from ingress_manager.commands.adopt.adoption import Adoption
-from ingress_manager.commands.adopt.adoption import adopt as adoptions_of
+from ingress_manager.commands.adopt.adoption import Adoption, adoptions_of
 from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.plans.plan import apply_option, perform
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS_OR_DEFAULTS, Source, read_named, with_source
-from ingress_manager.commands.reading.options import RESOURCES as BOTH
 from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
 from ingress_manager.commands.snapshot.managed import is_managed
 from ingress_manager.commands.terminal import note
@@ -77,18 +75,18 @@ def adopt(  # noqa: PLR0913 - each is an option
     if bool(names) == everything:
         raise click.UsageError("name Ingresses, or say --all")
     if everything:
-        items = source.read(BOTH, "--show-managed-fields")
+        items = source.read_with_managers()
         ingresses = [item for item in of_kind(items, INGRESS) if not is_managed(item)]
     else:
-        items, found = read_named(source, INGRESS, names)
-        ingresses = [*{each.full_name: each for each in found}.values()]
+        items, named = read_named(source, INGRESS, names)
+        ingresses = [*{ingress.full_name: ingress for ingress in named}.values()]
     policy = source.policy()
 
     def plan(policy: Policy) -> list[Adoption]:
         return list(adoptions_of(items, ingresses, policy, accepted))
 
     adoptions = plan(policy)
-    if any(each.replaces for each in adoptions):
+    if any(adoption.replaces for adoption in adoptions):
         items += elsewhere(source, items)
         adoptions = plan(policy)
     if everything:
@@ -101,20 +99,20 @@ def adopt(  # noqa: PLR0913 - each is an option
 
 
 def elsewhere(source: Source, items: Sequence[Item]) -> list[Item]:
-    """Return the Ingresses of other namespaces: they may get requests of one that is replaced."""
+    """Return the Ingresses of other namespaces: they may take requests of one that is replaced."""
     if source.files or source.all_namespaces:
         return []
     try:
-        found = source.kubectl.get(RESOURCES[INGRESS], "--all-namespaces")
+        ingresses = source.kubectl.get(RESOURCES[INGRESS], "--all-namespaces")
     except KubectlFailed as failed:
         note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
         return []
     known = {item.full_name for item in of_kind(items, INGRESS)}
-    return [item for item in found if item.full_name not in known]
+    return [item for item in ingresses if item.full_name not in known]
 
 
 def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
-    """Yield a line for each Ingress that says what becomes of it, and below it what is in the way; all are comments."""
+    """Yield a comment for each Ingress that says what becomes of it, and below it why it can't be adopted."""
     width = max((len(adoption.item.full_name) for adoption in adoptions), default=0)
     for adoption in adoptions:
         what = f"becomes {', '.join(adoption.becomes)}" if adoption.replaces else "stays, and is adopted"
@@ -123,8 +121,8 @@ def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
         # The whole sentences, with what can be done, follow.
         needs = [f"limits.{': '.join([limit, name, *map(quoted, value)])}" for limit, name, *value in adoption.needs]
         why = needs or [message.sentence.partition("; ")[0] for message in adoption.messages]
-        yield from (comment(f"  {cut(each, LONGEST_CELL)}") for each in dict.fromkeys(why))
-        yield from (comment(f"  {each}: one made anew would lack it") for each in adoption.left)
+        yield from (comment(f"  {cut(reason, LONGEST_CELL)}") for reason in dict.fromkeys(why))
+        yield from (comment(f"  {field}: one made anew would lack it") for field in adoption.dropped)
     can = sum(bool(adoption.becomes) for adoption in adoptions)
     could = sum(bool(adoption.needs) for adoption in adoptions)
     by_settings = f", and {could} more with the settings at the end" if could else ""

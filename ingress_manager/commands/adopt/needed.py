@@ -1,6 +1,6 @@
-"""The settings that Ingresses would need: limits under which those can be adopted that nothing but limits keeps out.
+"""The settings that Ingresses need: limits under which those can be adopted that only limits prevent.
 
-They allow only what these Ingresses say, hosts, classes and values one by one, and only in the namespace of each.
+They allow only the hosts, classes and values of these Ingresses, one by one, and only in the namespace of each.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -27,74 +27,75 @@ def find_needs(
     plan: Callable[[Policy], Sequence[Adoption]],
     accepted: Container[str],
 ) -> None:
-    """Note of each Ingress what keeps it out if nothing but limits does.
+    """Add to each refused adoption the limits that prevent it.
 
-    `plan` returns what becomes of the same Ingresses by other settings, with the `accepted` fields. What these refuse,
-    too, is told beside the limit that has hidden it.
+    `plan` returns the adoptions of the same Ingresses under other settings, with the `accepted` fields. Its problems,
+    which a limit may have hidden, are added, too.
     """
-    keys = {key for each in adoptions if each.messages for key in each.item.annotations if not wrong_copied_key(key)}
-    lost = {key for key in keys if key.startswith(BOOKKEEPING) or f"metadata.annotations.{key}" in accepted}
-    for each, free in zip(adoptions, plan(lifted(policy, sorted(keys - lost))), strict=True):
-        if each.messages:
-            each.needs = tuple(dict.fromkeys(needs_of(free, in_namespace(policy, each.item.namespace))))
-            each.messages = (*each.messages, *(new for new in free.messages if new not in each.messages))
+    refused = [adoption for adoption in adoptions if adoption.messages]
+    keys = {key for adoption in refused for key in adoption.item.annotations if not wrong_copied_key(key)}
+    dropped = {key for key in keys if key.startswith(BOOKKEEPING) or f"metadata.annotations.{key}" in accepted}
+    for adoption, free in zip(adoptions, plan(lifted(policy, sorted(keys - dropped))), strict=True):
+        if adoption.messages:
+            adoption.needs = tuple(dict.fromkeys(needs_of(free, in_namespace(policy, adoption.item.namespace))))
+            hidden = (message for message in free.messages if message not in adoption.messages)
+            adoption.messages = [*adoption.messages, *hidden]
 
 
 def lifted(policy: Policy, copied: Iterable[str]) -> Policy:
-    """Return the settings without limits; of annotations, these are copied, too."""
+    """Return the settings without limits, under which the keys `copied` are copied, too."""
     replace = msgspec.structs.replace
 
     def without(limits: Limits) -> Limits:
         copies = {**limits.copy_annotations, **dict.fromkeys(copied, ANY)}
         return replace(limits, hosts=ANY, classes=ANY, path_types=PATH_TYPES, copy_annotations=copies)
 
-    own = {name: replace(each, limits=without(each.limits)) for name, each in policy.namespaces.items()}
-    return replace(policy, limits=without(policy.limits), namespaces=own)
+    entries = {name: replace(entry, limits=without(entry.limits)) for name, entry in policy.namespaces.items()}
+    return replace(policy, limits=without(policy.limits), namespaces=entries)
 
 
-def needs_of(adoption: Adoption, here: NamespacePolicy) -> Iterator[Need]:
-    """Yield what the limits don't allow of what is made.
+def needs_of(adoption: Adoption, effective: NamespacePolicy) -> Iterator[Need]:
+    """Yield what the limits don't allow of the desired Ingresses.
 
-    What protects has to be copied. What else an Ingress has only needs to be where a new one takes its place.
+    Annotations that protect must be copied, and others only if a new Ingress replaces the old one.
     """
-    for each in (made for part in adoption.parts for made in part.ingresses):
-        stated, spec = each["metadata"].get("annotations", {}), as_spec(Item(each))
+    for ingress in (ingress for part in adoption.parts for ingress in part.ingresses):
+        annotations, spec = ingress["metadata"].get("annotations", {}), as_spec(Item(ingress))
         hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
-        yield from (("hosts", host) for host in hosts if not here.allows_host(host))
-        if here.not_allowed(spec.ingress_class_name, here.limits.classes):
+        yield from (("hosts", host) for host in hosts if not effective.allows_host(host))
+        if effective.not_allowed(spec.ingress_class_name, effective.limits.classes):
             yield "classes", str(spec.ingress_class_name)
         types = (path.path_type for _, path in spec.paths())
-        yield from (("pathTypes", each) for each in types if each not in here.limits.path_types)
-        for key in filter(None, stated.get(COPIED, "").split(", ")):
-            is_lost = key in adoption.item.annotations and each["metadata"]["name"] != adoption.item.name
-            keeps_out = key == CANARY or (protects(key) and key not in here.accepted_losses)
-            if (is_lost or keeps_out) and not_allowed(key, stated[key], here.limits.copy_annotations):
-                yield "copyAnnotations", key, stated[key]
+        yield from (("pathTypes", type_) for type_ in types if type_ not in effective.limits.path_types)
+        for key in filter(None, annotations.get(COPIED, "").split(", ")):
+            is_dropped = key in adoption.item.annotations and ingress["metadata"]["name"] != adoption.item.name
+            is_required = key == CANARY or (protects(key) and key not in effective.accepted_losses)
+            if (is_dropped or is_required) and not_allowed(key, annotations[key], effective.limits.copy_annotations):
+                yield "copyAnnotations", key, annotations[key]
 
 
 def entries(policy: Policy, adoptions: Iterable[Adoption]) -> dict[str, Any]:
-    """Return the entries of `namespaces`, as the settings file has them, that allow what the Ingresses need.
+    """Return the entries of `namespaces`, as in the settings file, that allow what the Ingresses need.
 
-    Each has what holds there by its entry or pattern, too.
+    Each also has what its namespace's entry or pattern states.
     """
-    made: dict[str, Any] = {}
+    needed: dict[str, Any] = {}
     general = msgspec.to_builtins(policy)
-    for adoption in sorted(adoptions, key=lambda each: each.item.namespace):
-        own = msgspec.to_builtins(policy.entry_of(adoption.item.namespace))
-        holds = own["limits"]
+    for adoption in sorted(adoptions, key=lambda adoption: adoption.item.namespace):
+        entry = msgspec.to_builtins(policy.entry_of(adoption.item.namespace))
         for limit, name, *value in adoption.needs:
-            limits = made.setdefault(adoption.item.namespace, beyond(own, general)).setdefault("limits", {})
-            allowed = limits.get(limit, holds[limit])
+            limits = needed.setdefault(adoption.item.namespace, beyond(entry, general)).setdefault("limits", {})
+            allowed = limits.get(limit, entry["limits"][limit])
             if value:
                 limits[limit] = {**allowed, name: [*dict.fromkeys([*allowed.get(name, ()), *value])]}
             else:
                 limits[limit] = [*dict.fromkeys([*allowed, name])]
-    return made
+    return needed
 
 
-def beyond(own: Object, general: Object) -> Object:
-    """Return what of an entry of a namespace isn't as in general, each field of its mappings by itself."""
-    differ = {part: value for part, value in own.items() if value != general[part]}
-    for part in differ.keys() & {"defaults", "limits"}:
-        differ[part] = {key: value for key, value in own[part].items() if value != general[part][key]}
+def beyond(entry: Object, general: Object) -> Object:
+    """Return the fields of a namespace's entry, and of its defaults and limits, that differ from the general ones."""
+    differ = {field: value for field, value in entry.items() if value != general[field]}
+    for field in differ.keys() & {"defaults", "limits"}:
+        differ[field] = {key: value for key, value in entry[field].items() if value != general[field][key]}
     return differ

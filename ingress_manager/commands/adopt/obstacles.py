@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ingress_manager.commands.adopt.around import Around
 from ingress_manager.commands.adopt.asked import CANARY, Asked
-from ingress_manager.commands.adopt.changes import ISSUERS
+from ingress_manager.commands.adopt.changes import CERT_MANAGER_KEYS
 from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.managed import CONTROLLER, owners
@@ -18,15 +18,13 @@ DEFAULT_BACKEND = "spec.defaultBackend"
 
 
 def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[str]:
-    """Yield why an Ingress can't be adopted, whatever Services may ask for."""
+    """Yield why an Ingress can't be adopted, whatever Services ask for."""
     if spec.default_backend and DEFAULT_BACKEND not in around.accepted:
         yield (
             f"{DEFAULT_BACKEND}: controllers differ in what it answers: write it as a rule without a host, or take it "
             f"out, first; --accept-changes {DEFAULT_BACKEND} does without it"
         )
-    for each in filter(None, (item, service)):
-        if each.is_being_deleted:
-            yield f"{each} is being deleted"
+    yield from (f"{obj} is being deleted" for obj in (item, service) if obj and obj.is_being_deleted)
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
         yield f"belongs to another DecoratorController of Metacontroller's: {other}"
     if item.annotations.get(EDIT_IN_PLACE) == "true":
@@ -47,9 +45,9 @@ def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Aroun
 
 def why_not(asked: Asked, around: Around) -> Iterator[str]:
     """Yield why an Ingress, or its part, can't be what a Service asks for."""
-    name, here = asked.service.name, asked.here
+    name, effective = asked.service.name, asked.here
     certificates = [*map(str, certificates_of(asked.spec))]
-    if here.gateway_of_httproutes or not here.makes_ingresses:
+    if effective.gateway_of_httproutes or not effective.makes_ingresses:
         yield (
             f"the settings would not give Service {name} an Ingress alone: adopt with outputs [ingress] first (by a "
             "profile or defaults), and add httproute afterwards"
@@ -68,14 +66,14 @@ def why_not(asked: Asked, around: Around) -> Iterator[str]:
             for change in asked.changes
             if not change.is_served_alike and change.field not in around.accepted
         )
-        for each, protects in asked.lost.items():
-            # A canary that were made anew without its annotation would take the requests of the one beside it.
-            may_stay = asked.stays and each != f"metadata.annotations.{CANARY}"
-            if protects or not (may_stay or each in around.accepted):
+        for field, protects in asked.lost.items():
+            # A recreated canary without its annotation would take the requests of the Ingress beside it.
+            may_stay = asked.stays and field != f"metadata.annotations.{CANARY}"
+            if protects or not (may_stay or field in around.accepted):
                 does = "the administrator accepts the loss (limits.acceptedLosses)"
-                without = f"or {does}" if protects else f"--accept-changes {each} does without"
+                without = f"or {does}" if protects else f"--accept-changes {field} does without"
                 yield (
-                    f"{each}: Ingress {asked.full_name}, made anew, would lack it: a profile can add it "
+                    f"{field}: Ingress {asked.full_name}, made anew, would lack it: a profile can add it "
                     f"({begin_of(asked.entrance)}{PROFILE}), or limits.copyAnnotations can have it copied from a "
                     f"Service with one entrance; {without}"
                 )
@@ -84,7 +82,7 @@ def why_not(asked: Asked, around: Around) -> Iterator[str]:
 
 
 def why_not_beside(asked: Asked, around: Around) -> Iterator[str]:
-    """Yield why a new Ingress can't take the place of a part of another."""
+    """Yield why a new Ingress can't replace a part of another."""
     item = asked.item
     if not around.ingresses.get(asked.full_name, True):
         yield f"Service {asked.service.name} would ask for Ingress {asked.full_name}, which is there: adopt that first"
@@ -92,7 +90,7 @@ def why_not_beside(asked: Asked, around: Around) -> Iterator[str]:
     own_class = class_of(item, spec)
     for place in dict.fromkeys(places_of(spec)):
         for other, its_class in around.claims.get(place, ()):
-            # Of two with the same path, the older one answers. A new one is younger than all.
+            # Of two with the same path, the older one answers. A new one is the youngest.
             is_between = other.full_name not in {item.full_name, asked.full_name} and item.born <= other.born
             if is_between and its_class in {"", own_class or its_class}:
                 yield (
@@ -102,8 +100,8 @@ def why_not_beside(asked: Asked, around: Around) -> Iterator[str]:
 
 
 def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[str]:
-    """Yield why an Ingress can't be replaced by others, even by such as say the same."""
-    issuers = [key for key in item.annotations if key.startswith(ISSUERS)]
+    """Yield why an Ingress can't be replaced, even by Ingresses with the same rules."""
+    issuers = [key for key in item.annotations if key.startswith(CERT_MANAGER_KEYS)]
     secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
     if issuers and secrets:
         yield (

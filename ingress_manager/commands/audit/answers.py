@@ -23,9 +23,9 @@ from ingress_manager.commands.snapshot.surroundings import (
     SLICE,
     Surroundings,
     addresses_of,
+    conditions_of,
     gateway_of,
     is_ready,
-    said_of,
     time_of,
 )
 from ingress_manager.core.text import listed, quoted
@@ -91,12 +91,12 @@ def not_accepted(each: ObjectSnapshot, _service: ServiceSnapshot, around: Surrou
     """Yield what the controllers of Gateways say against an object as it is now, or why none says anything."""
     item = each.item
     for ref in each.typed.parents:
-        said, label = said_of(item, ref), gateway_of(item, ref)
+        said, label = conditions_of(item, ref), gateway_of(item, ref)
         at_parent = f"{ref.kind or GATEWAY} {label}"
         false = [one for word in SAID for one in said if (one.type, one.status) == (word, "False")]
         # Of a ListenerSet, what else is wrong follows from the first.
         for wrong in false[:1] if each.kind == LISTENERSET else false:
-            yield f"{wrong.controller} {SAID[wrong.type]} ({at_parent}): {wrong.told}"
+            yield f"{wrong.controller} {SAID[wrong.type]} ({at_parent}): {wrong.message}"
         if ref.kind == LISTENERSET:
             continue  # one that isn't there is missing, and one that isn't looked after says so itself
         if label not in around.items[GATEWAY]:

@@ -203,7 +203,7 @@ def _removed(snapshot: Snapshot) -> Iterator[Finding]:
                 continue
             problem = service.forbidden.get(key, why_all)
             sentence = problem.told() if problem else f"Service {service.item.full_name} doesn't ask for it"
-            if key in snapshot.anew(service):
+            if key in snapshot.desired_once_allowed(service):
                 sentence += "; it is then made anew"
                 yield Finding(service.item, f"its {' '.join(key)} is made anew", kind=CREATED)
             yield Finding(each.item, sentence, kind=REMOVED)

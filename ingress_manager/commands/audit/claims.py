@@ -76,7 +76,7 @@ def claimed_twice(seen: Seen) -> Found:
     both: dict[tuple[Key, Key], tuple[ObjectSnapshot, ObjectSnapshot, list[str]]] = {}
     for claimants in _sharing_claims(seen):
         for number, (younger, claim) in enumerate(claimants):
-            before = (each for each in claimants[:number] if each[0].looks_ours or younger.looks_ours)
+            before = (each for each in claimants[:number] if each[0].looks_managed or younger.looks_managed)
             if met := next((each for each, its in before if _meet((each, its), (younger, claim))), None):
                 claims = both.setdefault((younger.key, met.key), (met, younger, []))[2]
                 claims += [str(claim)] if str(claim) not in claims else []
@@ -100,7 +100,7 @@ def _sharing_claims(seen: Seen) -> Iterator[list[Claimant]]:
         for claim in dict.fromkeys(claims_of(each)):
             for server in _servers_of(each, claim, controllers):
                 shared.setdefault((server, *claim[2:]), []).append((each, claim))
-    yield from (claimants for claimants in shared.values() if any(each.looks_ours for each, _ in claimants))
+    yield from (claimants for claimants in shared.values() if any(each.looks_managed for each, _ in claimants))
 
 
 def _servers_of(each: ObjectSnapshot, claim: Claim, controllers: Mapping[str, str]) -> list[tuple[str, ...]]:

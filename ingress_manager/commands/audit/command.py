@@ -15,7 +15,7 @@ from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source,
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
 from ingress_manager.commands.snapshot.events import OF_SERVICES, reports
 from ingress_manager.commands.snapshot.items import Item
-from ingress_manager.commands.snapshot.services import SETTINGS, snapshot_of
+from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, snapshot_of
 from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.commands.terminal import INDENT, note, waiting, width, wrapped
 from ingress_manager.commands.text import counted, shown
@@ -86,7 +86,7 @@ def look_at(
     with waiting("judging what is there"):
         items, known = read_objects(source)
         if isinstance(policy, str):
-            known.unread[SETTINGS] = policy
+            known.unread[UNREAD_SETTINGS] = policy
         snapshot = snapshot_of(items, by and by.without_pause(), known)
     around = Surroundings() if source.files or is_new else read_surroundings(source, snapshot)
     findings = audit_of(snapshot, by, around, kinds) if by is None or not is_new else preview(snapshot, by)

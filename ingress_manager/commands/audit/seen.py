@@ -87,12 +87,12 @@ class Seen:
         ]
         """What was made for Services, and may stand."""
 
-        ours = [(each, snapshot.owner_of(each)) for each in snapshot.objects.values() if each.looks_ours]
+        ours = [(each, snapshot.owner_of(each)) for each in snapshot.objects.values() if each.looks_managed]
         ours = [(each, owner) for each, owner in ours if not each.item.is_being_deleted]
-        self.standing = [(each, owner) for each, owner in ours if owner and each.is_marked]
+        self.standing = [(each, owner) for each, owner in ours if owner and each.is_decorated]
         """What Metacontroller takes for made for a Service."""
 
-        self.alone = [(each, owner) for each, owner in ours if snapshot.policy and not (owner and each.is_marked)]
+        self.alone = [(each, owner) for each, owner in ours if snapshot.policy and not (owner and each.is_decorated)]
         """What says that it is ours, and Metacontroller takes for no Service's; with the Service that controls it."""
 
     def asking_for(self, each: ObjectSnapshot) -> ServiceSnapshot | None:

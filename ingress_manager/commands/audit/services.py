@@ -47,7 +47,7 @@ def refused(seen: Seen) -> Found:
 
 def not_copied(seen: Seen) -> Found:
     for service in seen.accepted:
-        keys = keys_not_copied(service.item.annotations, seen.snapshot.anew(service).values())
+        keys = keys_not_copied(service.item.annotations, seen.snapshot.desired_once_allowed(service).values())
         # One that protects may be lost, say the settings: else the Service would be refused.
         if left := [key for key in keys if not protects(key)]:
             sentence = f"{listed(left)} {'is' if len(left) == 1 else 'are'} not copied"
@@ -66,12 +66,12 @@ def name_taken(seen: Seen) -> Found:
         if other is None or other.item.is_being_deleted:
             continue
         # What is ours and belongs to no Service is told of as detached.
-        if not other.looks_ours or (other.is_marked and seen.snapshot.owner_of(other)):
+        if not other.looks_managed or (other.is_decorated and seen.snapshot.owner_of(other)):
             backends = backends_of(other)
             leads = f", and leads to {listed(backends, ' '.join)}" if backends else ""
             sentence = f"{other} is in the way: it was not made for this Service{leads}"
             command = kubectl("edit", service.item)
-            if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_marked:
+            if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_decorated:
                 command = ("ingress-manager", "adopt", other.item.full_name)
             yield Finding(service.item, sentence, command, service.item, about=key)
 

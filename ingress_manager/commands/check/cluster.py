@@ -1,4 +1,4 @@
-"""What `check` reads of a cluster, when it is asked for, and once; and a line for each thing that was looked at."""
+"""What `check` reads of a cluster, on demand and once; and the results of its checks."""
 
 import contextlib
 import re
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.settings import (
-    DEFAULT,
-    RESOURCE,
+    DECORATORS,
+    DEFAULT_INSTALLATION,
     Installation,
     SettingsText,
     configmap_of,
@@ -25,14 +25,14 @@ from ingress_manager.core.policy import Policy
 ALL = "--all-namespaces"
 DEPLOYMENTS = "deployments.apps"
 BRIEFLY = "--request-timeout=5s"
-"""The API server would wait for long for a hook that a NetworkPolicy keeps from it."""
+"""The API server would wait long for a hook behind a NetworkPolicy."""
 
 _METACONTROLLER = re.compile(r"(?:.*/)?metacontroller(?::(?P<tag>[^@]+))?(?:@.*)?")
-"""The name of its image, whatever registry it is from."""
+"""The name of its image, from any registry."""
 
 
-class State(StrEnum):
-    """How something is, as the sign that its line begins with."""
+class Outcome(StrEnum):
+    """How a check ended, as the sign that its line begins with."""
 
     WRONG = "✗"
     WARNING = "!"
@@ -40,20 +40,20 @@ class State(StrEnum):
     OK = "✓"
 
 
-class Line(NamedTuple):
-    """What was found when one thing was looked at."""
+class Result(NamedTuple):
+    """What a check found."""
 
-    state: State
+    outcome: Outcome
     sentence: str
     remedy: str = ""
-    """What to do; empty where nothing is to be done, or the table says it."""
+    """What to do; empty if there is nothing to do, or if the table of checks says it."""
 
 
-wrong, warning, unknown, ok = (partial(Line, state) for state in State)
+wrong, warning, unknown, ok = (partial(Result, outcome) for outcome in Outcome)
 
 
 class Cluster:
-    """A cluster with its installation. All of it raises KubectlFailed where that can't be read."""
+    """A cluster with its installation. Everything raises KubectlFailed if it can't be read."""
 
     def __init__(self, kubectl: Kubectl) -> None:
         self.kubectl = kubectl
@@ -61,32 +61,33 @@ class Cluster:
         self._read: dict[str, Sequence[Item]] = {}
 
     def all(self, resources: str, *options: str) -> Sequence[Item]:
-        """Return the objects of a kind, such as "deployments.apps"; none where the cluster doesn't know it."""
+        """Return the objects of a kind, such as "deployments.apps"; none if the cluster doesn't know it."""
         if resources not in self._read:
             self._read[resources] = self.kubectl.get_if_known(resources, *(options or (ALL,)))
         return self._read[resources]
 
     def one(self, resource: str, name: str, namespace: str = "default") -> Item | None:
-        """Return an object by its name, None where it isn't there; one that is in no namespace counts as in default."""
-        return next((each for each in self.all(resource) if (each.namespace, each.name) == (namespace, name)), None)
+        """Return an object by its name, None if it doesn't exist; cluster-wide ones count as in default."""
+        return next((item for item in self.all(resource) if (item.namespace, item.name) == (namespace, name)), None)
 
     @property
     def controller(self) -> Item | None:
-        return self.one(RESOURCE, CONTROLLER)
+        return self.one(DECORATORS, CONTROLLER)
 
     def makes(self, resource: str) -> bool:
-        """Return whether Metacontroller is told to look after a kind, such as "httproutes"."""
-        return any(each.get("resource") == resource for each in mappings(at(self.controller, "spec", "attachments")))
+        """Return whether the DecoratorController manages a kind, such as "httproutes"."""
+        attachments = mappings(at(self.controller, "spec", "attachments"))
+        return any(attachment.get("resource") == resource for attachment in attachments)
 
     @property
     def engines(self) -> list[Item]:
-        """Return what runs Metacontroller."""
+        """Return the workloads that run Metacontroller."""
         return [item for kind in (DEPLOYMENTS, "statefulsets.apps") for item in self.all(kind) if engine_version(item)]
 
     @property
     def installation(self) -> Installation:
-        """Return the hook's Deployment: the one that the DecoratorController leads to, or that of manifests/."""
-        return named_by(self.all(RESOURCE)) or DEFAULT
+        """Return the hook's Deployment: the one that the DecoratorController calls, or that of manifests/."""
+        return named_by(self.all(DECORATORS)) or DEFAULT_INSTALLATION
 
     @property
     def hook(self) -> Item | None:
@@ -94,10 +95,10 @@ class Cluster:
 
     @property
     def settings(self) -> SettingsText | None:
-        """Return the text of the settings, None where it isn't there."""
+        """Return the text of the settings, None if it doesn't exist."""
         namespace, name = self.installation.namespace, configmap_of(self.hook) if self.hook else None
-        found = self.all(f"configmaps/{name}", f"--namespace={namespace}", IGNORE_NOT_FOUND) if name else ()
-        text = text_of(found[0]) if found else None
+        configmaps = self.all(f"configmaps/{name}", f"--namespace={namespace}", IGNORE_NOT_FOUND) if name else ()
+        text = text_of(configmaps[0]) if configmaps else None
         return None if text is None else SettingsText(text, f"ConfigMap {namespace}/{name}")
 
     @property
@@ -108,10 +109,10 @@ class Cluster:
             raise KubectlFailed("the settings aren't there, or can't be used")
         return policy
 
-    def told(self, metric: str, label: str) -> str:
-        """Return what the hook tells of itself in a metric; empty where it can't be asked."""
-        found = re.search(f'^{metric}_info\\{{{label}="([^"]*)"\\}}', self._metrics, re.MULTILINE)
-        return found[1] if found else ""
+    def metric_label(self, metric: str, label: str) -> str:
+        """Return a label of one of the hook's info metrics; empty if they can't be read."""
+        match = re.search(f'^{metric}_info\\{{{label}="([^"]*)"\\}}', self._metrics, re.MULTILINE)
+        return match[1] if match else ""
 
     @cached_property
     def _metrics(self) -> str:
@@ -126,6 +127,6 @@ def containers(item: Item) -> list[dict[str, Any]]:
 
 
 def engine_version(item: Item) -> str:
-    """Return the version of Metacontroller that something runs, or its image, if that has no tag; empty: it doesn't."""
-    found = (_METACONTROLLER.fullmatch(str(each.get("image", ""))) for each in containers(item))
-    return next((each["tag"] or each[0] for each in found if each), "")
+    """Return the version of Metacontroller that a workload runs, or its image if that has no tag; empty if none."""
+    images = (_METACONTROLLER.fullmatch(str(container.get("image", ""))) for container in containers(item))
+    return next((image["tag"] or image[0] for image in images if image), "")

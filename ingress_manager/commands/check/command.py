@@ -1,4 +1,4 @@
-"""`ingress-manager check`: all that is looked at, in its order, and the command that tells of it."""
+"""`ingress-manager check`: the table of checks, and the command that runs them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -8,37 +8,37 @@ from typing import NamedTuple
 import click
 
 from ingress_manager.commands.check import expected, hook, provided
-from ingress_manager.commands.check.cluster import Cluster, Line, State, ok, unknown
+from ingress_manager.commands.check.cluster import Cluster, Outcome, Result, ok, unknown
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.options import CLUSTER, Source, timeout_option, with_source
 from ingress_manager.commands.terminal import note
 from ingress_manager.core.text import one_line
 
-COLOURS = {State.WRONG: "red", State.WARNING: "yellow", State.UNKNOWN: "cyan", State.OK: "green"}
-PAUSE = 2.0
-"""Seconds between two looks of --wait."""
+COLOURS = {Outcome.WRONG: "red", Outcome.WARNING: "yellow", Outcome.UNKNOWN: "cyan", Outcome.OK: "green"}
+SECONDS_BETWEEN_CHECKS = 2.0
+"""While --wait waits."""
 
 AGAIN = "Apply this version's in the way in which it was installed, with your settings: docs/upgrade.md says how."
-"""No command: over an installation by Helm, or with settings or a namespace of its own, it would change more."""
+"""No command: it would change more in an installation by Helm, or with other settings or another namespace."""
 
 INSTALL = "Install it: docs/install.md says how."
 REACH = "See whether it runs, and whether a NetworkPolicy is in the way."
 
 
 class Check(NamedTuple):
-    """One thing that is looked at."""
+    """One thing that is checked."""
 
     part: str
     """The part of the installation."""
 
     what: str
-    """What should be. It is said where it is so, and where that isn't known."""
+    """What should be, reported if it is so and if that isn't known."""
 
-    look: Callable[[Cluster], Iterable[Line]]
-    """Yields what is otherwise. Raises KubectlFailed where that can't be read."""
+    look: Callable[[Cluster], Iterable[Result]]
+    """Yields the deviations. Raises KubectlFailed if they can't be read."""
 
     remedy: str = ""
-    """What to do, where a line doesn't say it itself."""
+    """What to do, unless a result says it itself."""
 
 
 CHECKS = (
@@ -55,18 +55,18 @@ CHECKS = (
 )
 
 
-def looked_at(cluster: Cluster) -> Iterator[Line]:
-    """Yield a line for each thing that isn't well, isn't known, or is well."""
+def results(cluster: Cluster) -> Iterator[Result]:
+    """Yield the results of all checks, at least one of each."""
     for part, what, look, remedy in CHECKS:
-        found: list[Line] = []
+        found: list[Result] = []
         try:
-            found.extend(look(cluster))  # what was found before something can't be read stays
+            found.extend(look(cluster))  # results stay even if something later can't be read
             found = found or [ok(what)]
         except KubectlFailed as failed:
             found.append(unknown(f"it isn't known whether {what}: {failed.message}"))
-        for state, sentence, its in found:
-            is_well = state in {State.OK, State.UNKNOWN}
-            yield Line(state, f"{part}: {sentence}", its or ("" if is_well else remedy))
+        for outcome, sentence, own_remedy in found:
+            is_well = outcome in {Outcome.OK, Outcome.UNKNOWN}
+            yield Result(outcome, f"{part}: {sentence}", own_remedy or ("" if is_well else remedy))
 
 
 @click.command(short_help="Check the installation, part by part.")
@@ -87,21 +87,21 @@ def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -
       ingress-manager check
       ingress-manager check --wait --timeout 300
     """  # noqa: D301 - \b keeps click from joining lines
-    until, told = monotonic() + seconds, ""
+    until, noted = monotonic() + seconds, ""
     while True:
-        found = [*looked_at(Cluster(source.kubectl))]
-        wrong = next((line.sentence for line in found if line.state is State.WRONG), "")
+        found = [*results(Cluster(source.kubectl))]
+        wrong = next((result.sentence for result in found if result.outcome is Outcome.WRONG), "")
         if not wrong or not wait or monotonic() >= until:
             break
-        if wrong != told:
-            told = wrong
-            note(f"… waiting until nothing is wrong: {told}")
-        sleep(PAUSE)
-    for line in found:
-        click.echo(f"{click.style(line.state, fg=COLOURS[line.state])} {one_line(line.sentence)}")
-        if line.remedy:
-            click.echo(f"    {one_line(line.remedy)}")
-    count = Counter(line.state for line in found)
-    told = ", ".join(f"{count[state]} {state.name.lower()}" for state in State if count[state])
-    click.echo(f"\n{'All is well: ' if {*count} == {State.OK} else ''}{told}.")
-    context.exit(1 if wrong else 2 if count[State.UNKNOWN] else 0)
+        if wrong != noted:
+            noted = wrong
+            note(f"… waiting until nothing is wrong: {wrong}")
+        sleep(SECONDS_BETWEEN_CHECKS)
+    for outcome, sentence, remedy in found:
+        click.echo(f"{click.style(outcome, fg=COLOURS[outcome])} {one_line(sentence)}")
+        if remedy:
+            click.echo(f"    {one_line(remedy)}")
+    count = Counter(result.outcome for result in found)
+    summary = ", ".join(f"{count[outcome]} {outcome.name.lower()}" for outcome in Outcome if count[outcome])
+    click.echo(f"\n{'All is well: ' if {*count} == {Outcome.OK} else ''}{summary}.")
+    context.exit(1 if wrong else 2 if count[Outcome.UNKNOWN] else 0)

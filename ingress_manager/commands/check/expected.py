@@ -1,4 +1,4 @@
-"""`check`: what this version installs, of the manifests in installed/, and how an object of the cluster differs."""
+"""`check`: what this version installs, by the manifests in installed/, and how the cluster's objects differ."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -9,14 +9,14 @@ from typing import Any
 
 import yaml
 
-from ingress_manager.commands.check.cluster import Cluster, Line, wrong
-from ingress_manager.commands.snapshot.drift import changes
+from ingress_manager.commands.check.cluster import Cluster, Result, wrong
+from ingress_manager.commands.snapshot.drift import field_differences
 from ingress_manager.commands.snapshot.items import at
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.text import cut
 
 FOLDERS = ("controller", "httproute", "listenerset")
-"""Those of metacontroller/: each adds a kind to what is in the one before it."""
+"""The folders of metacontroller/: each adds a kind to the one before it."""
 
 POLICIES = {
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies.admissionregistration.k8s.io",
@@ -33,21 +33,21 @@ ADDED = [
     ("scope", "*"),
     ("parameterNotFoundAction", "Allow"),
 ]
-"""What the API server adds where nothing is stated."""
+"""The defaults that the API server adds."""
 
 
 @cache
 def expected(folder: str) -> dict[tuple[str, str], Object]:
     """Return the objects that a folder in installed/ installs, by kind and name.
 
-    That is a link to metacontroller/, whose folders kustomize builds: what it makes of them is done here, too. Each
-    patch of an overlay adds entries to lists of one object.
+    installed/ is a link to metacontroller/, whose folders kustomize builds, as is done here. Each patch of an overlay
+    adds entries to lists of one object.
     """
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
-    found = [each for file in files for each in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
-    patches = [patch for each in found for patch in each.get("patches", ())]
+    documents = [obj for file in files for obj in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
+    patches = [patch for obj in documents for patch in obj.get("patches", ())]
     objects = deepcopy(expected(FOLDERS[FOLDERS.index(folder) - 1])) if patches else {}
-    objects |= {(each["kind"], each["metadata"]["name"]): each for each in found if each["kind"] != "Kustomization"}
+    objects |= {(obj["kind"], obj["metadata"]["name"]): obj for obj in documents if obj["kind"] != "Kustomization"}
     for patch in patches:
         for added in yaml.load(patch["patch"], yaml.CSafeLoader):
             _, *path, _ = added["path"].split("/")
@@ -57,35 +57,36 @@ def expected(folder: str) -> dict[tuple[str, str], Object]:
 
 
 def folder_of(cluster: Cluster) -> str:
-    """Return the folder whose DecoratorController makes the same kinds as the one that is there."""
+    """Return the folder whose DecoratorController manages the same kinds as the cluster's."""
     return next((folder for folder in reversed(FOLDERS) if cluster.makes(f"{folder}s")), FOLDERS[0])
 
 
-def differences(ours: Object, found: Any) -> list[str]:
-    """Return how the spec of an object differs from ours, a field each: what it is, and what it should be."""
-    return [cut(each, LONGEST) for each in changes(plain(at(found, "spec")), plain(ours["spec"]), "spec")]
+def spec_differences(ours: Object, observed: Any) -> list[str]:
+    """Return a sentence for each field in which the spec of an object differs from ours."""
+    sentences = field_differences(plain(at(observed, "spec")), plain(ours["spec"]), "spec")
+    return [cut(sentence, LONGEST) for sentence in sentences]
 
 
 def plain(value: Any) -> Any:
-    """Return a value without what the API server adds; in expressions, spaces make no difference."""
+    """Return a value without what the API server adds, and with single spaces in expressions."""
     if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items() if (key, each) not in ADDED}
+        return {key: plain(field) for key, field in value.items() if (key, field) not in ADDED}
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        return [plain(entry) for entry in value]
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-def policies(cluster: Cluster) -> Iterator[Line]:
-    """Yield which admission policies and bindings aren't there, or are others than this version has.
+def policies(cluster: Cluster) -> Iterator[Result]:
+    """Yield which admission policies and bindings are missing, or differ from this version's.
 
-    Those for more kinds guard the others as well.
+    Policies for more kinds than are managed are fine, too.
     """
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
     for kind, name in expected(folders[0]):
         if resource := POLICIES.get(kind):
-            found = cluster.one(resource, name)
-            told = [differences(expected(folder)[kind, name], found) for folder in folders]
-            if found is None:
+            observed = cluster.one(resource, name)
+            by_folder = [spec_differences(expected(folder)[kind, name], observed) for folder in folders]
+            if observed is None:
                 yield wrong(f"the {kind} {name} isn't there")
-            elif all(told):
-                yield wrong(f"the {kind} {name}: {told[0][0]}")
+            elif all(by_folder):
+                yield wrong(f"the {kind} {name}: {by_folder[0][0]}")

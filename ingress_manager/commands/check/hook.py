@@ -1,6 +1,6 @@
-"""`check`: the hook, its settings, who reaches it, and the admission webhook, where it is installed.
+"""`check`: the hook, its settings, whether Metacontroller reaches it, and the admission webhook if it is installed.
 
-Source: what the API server makes of a webhook: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+Source: how the API server calls a webhook: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
 
 import hashlib
@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from ingress_manager import __version__
-from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, Line, containers, unknown, warning, wrong
+from ingress_manager.commands.check.cluster import (
+    ALL,
+    DEPLOYMENTS,
+    Cluster,
+    Result,
+    containers,
+    unknown,
+    warning,
+    wrong,
+)
 from ingress_manager.commands.check.provided import replicas
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.settings import configmap_of
@@ -20,7 +29,7 @@ from ingress_manager.commands.snapshot.surroundings import LONG_AGO, time_of
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 
 LONGEST_PAUSE = timedelta(seconds=1000)
-"""After at most this time Metacontroller tries again what has failed: an older Event may tell of what has healed."""
+"""Metacontroller retries at least this often: an older Event may report what has healed."""
 
 WEBHOOKS = "validatingwebhookconfigurations.admissionregistration.k8s.io"
 WEBHOOK = "services.ingress-manager.internal"
@@ -30,76 +39,77 @@ SOON = timedelta(days=7)
 SAY = "docs/admission.md says how."
 
 _ANSWERED = re.compile(r"unsupported status code: 4\d\d")
-"""What Metacontroller says when the hook has refused something: it has been reached."""
+"""What Metacontroller reports if the hook refused something: it was reached."""
 
 
-def runs(cluster: Cluster) -> Iterator[Line]:
+def runs(cluster: Cluster) -> Iterator[Result]:
     """Yield what is wrong with the hook's Deployment: its replicas, or its version, if that isn't this program's."""
     deployment = cluster.hook
     if deployment is None:
         yield wrong(f"there is no Deployment {cluster.installation}")
         return
     labelled = at(deployment, "spec", "template", "metadata", "labels", "app.kubernetes.io/version")
-    stated = cluster.told("ingress_manager_build", "version") or labelled
-    if stated and stated != __version__:
-        sentence = f"the image is {image_of(deployment)}, of version {stated}, and this program is {__version__}"
+    version = cluster.metric_label("ingress_manager_build", "version") or labelled
+    if version and version != __version__:
+        sentence = f"the image is {image_of(deployment)}, of version {version}, and this program is {__version__}"
         yield warning(sentence, "Use the commands of the hook's version: others may decide otherwise.")
-    elif not stated:
+    elif not version:
         yield unknown(f"the image is {image_of(deployment)}, which doesn't say its version")
     yield from replicas(deployment)
 
 
 def image_of(item: Item) -> str:
-    return next((str(each.get("image", "")) for each in containers(item)), "")
+    return next((str(container.get("image", "")) for container in containers(item)), "")
 
 
-def settings(cluster: Cluster) -> Iterator[Line]:
-    """Yield why the settings aren't there, can't be used, or don't hold, and what they pause."""
+def settings(cluster: Cluster) -> Iterator[Result]:
+    """Yield why the settings don't exist, can't be used or aren't in effect, and what they pause."""
     deployment, text = cluster.hook, cluster.settings
     if deployment is None:
         raise KubectlFailed(f"there is no Deployment {cluster.installation}")
     if text is None:
         yield wrong(f"the settings aren't there: {deployment} mounts no ConfigMap with a settings.yaml")
         return
-    policy, told = text.policy(), cluster.told("ingress_manager_settings", "sha256")
+    policy, sha256 = text.policy(), cluster.metric_label("ingress_manager_settings", "sha256")
     if isinstance(policy, Message):
         yield wrong(f"the settings can't be used: {policy}", "Correct them: a Pod that starts now won't run.")
     elif policy.pauses:
         yield warning(f"the settings pause {policy.pauses}", "Set paused: false when it may go on.")
-    if told and told != hashlib.sha256(text.text.encode()).hexdigest():
+    if sha256 and sha256 != hashlib.sha256(text.text.encode()).hexdigest():
         sentence = f"the hook runs with other settings than those in the {text.file}: their SHA-256 is another one"
         again = f"kubectl rollout restart deployment --namespace={deployment.namespace} {deployment.name}"
         yield warning(sentence, f"The hook reads them when it starts: {again}")
 
 
-def reached(cluster: Cluster) -> Iterator[Line]:
-    """Yield why Metacontroller doesn't reach the hook, as far as its newest Event of having asked it tells.
+def reached(cluster: Cluster) -> Iterator[Result]:
+    """Yield why Metacontroller doesn't reach the hook, by its newest Event about a call.
 
-    What has worked since clears it: an Ingress was made, or the hook's Deployment became available or was rolled out.
+    A later success clears it: an Ingress was created, or the hook's Deployment became available or was rolled out.
     """
     events = cluster.all("events", ALL, OF_SERVICES)
-    asked = (event for event in events if "sync hook failed" in str(event.object.get("message")))
-    newest = max(map(report_of, asked), default=None)
+    failures = (event for event in events if "sync hook failed" in str(event.object.get("message")))
+    newest = max(map(report_of, failures), default=None)
     if newest is None and not any(at(engine, "status", "readyReplicas") for engine in cluster.engines):
         raise KubectlFailed("nothing was found that runs Metacontroller, and no Event tells of it")
     if newest and not _ANSWERED.search(newest.sentence):
-        good = (each for each in mappings(at(cluster.hook, "status", "conditions")) if each.get("status") == "True")
-        worked = max((time_of(each.get("lastUpdateTime")) for each in good), default=LONG_AGO)
+        conditions = mappings(at(cluster.hook, "status", "conditions"))
+        times = (time_of(one.get("lastUpdateTime")) for one in conditions if one.get("status") == "True")
+        worked = max(times, default=LONG_AGO)
         failed = time_of(newest.time)
         if failed < max(worked, cluster.now - LONGEST_PAUSE):
             return
         ours = f"--selector={MANAGED_BY_LABEL}={MANAGED_BY}"
-        times = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
-        made = cluster.kubectl.run("get", ALL, ours, times, "--", RESOURCES[INGRESS]).split()
-        if failed >= time_of(max(made, default="")):
-            told = f"at {newest.time}, {newest.sentence}"
-            yield wrong(f"the hook didn't answer Metacontroller as it should: {told}")
+        output = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
+        created = cluster.kubectl.run("get", ALL, ours, output, "--", RESOURCES[INGRESS]).split()
+        if failed >= time_of(max(created, default="")):
+            failure = f"at {newest.time}, {newest.sentence}"
+            yield wrong(f"the hook didn't answer Metacontroller as it should: {failure}")
 
 
-def webhook(cluster: Cluster) -> Iterator[Line]:
-    """Yield that no webhook is there, if the settings deny, or what is wrong with one and its certificate."""
-    webhooks = (each for item in cluster.all(WEBHOOKS) for each in mappings(item.object.get("webhooks")))
-    services = mappings([at(each, "clientConfig", "service") for each in webhooks if each.get("name") == WEBHOOK])
+def webhook(cluster: Cluster) -> Iterator[Result]:
+    """Yield that the webhook is missing although the settings deny, or what is wrong with it and its certificate."""
+    webhooks = (one for item in cluster.all(WEBHOOKS) for one in mappings(item.object.get("webhooks")))
+    services = mappings([at(one, "clientConfig", "service") for one in webhooks if one.get("name") == WEBHOOK])
     hook = cluster.hook
     if not services and cluster.policy.admission.deny:
         sentence = "admission.deny of the settings is true, and the webhook isn't installed: nothing is denied"
@@ -111,24 +121,24 @@ def webhook(cluster: Cluster) -> Iterator[Line]:
             yield wrong(f"there is no Deployment {namespace}/{name}, of the name of the Service that the webhook asks")
             continue
         yield from replicas(deployment)
-        for what, of in (("image", image_of), ("ConfigMap", configmap_of)):
+        for field, of in (("image", image_of), ("ConfigMap", configmap_of)):
             if hook and of(deployment) != of(hook):
-                told = f"{deployment} has the {what} {of(deployment)}, and the hook {of(hook)}"
-                yield warning(f"{told}: it may judge otherwise")
+                difference = f"{deployment} has the {field} {of(deployment)}, and the hook {of(hook)}"
+                yield warning(f"{difference}: it may judge otherwise")
         volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
-        for secret in (at(each, "secret", "secretName") for each in volumes if each.get("name") == "tls"):
+        for secret in (at(volume, "secret", "secretName") for volume in volumes if volume.get("name") == "tls"):
             yield from certificate(cluster, namespace, str(secret), f"{name}.{namespace}.svc")
 
 
-def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Iterator[Line]:
-    """Yield what is wrong with the certificate in a Secret, of which nothing else is printed: no private key."""
+def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Iterator[Result]:
+    """Yield what is wrong with the certificate in a Secret. kubectl prints nothing else of it, no private key."""
     secret, only = f"the Secret {namespace}/{name}", "--output=jsonpath={.data.tls\\.crt}"
     crt = cluster.kubectl.run("get", f"--namespace={namespace}", IGNORE_NOT_FOUND, only, "--", f"secret/{name}")
     if not can_be_read():
         yield unknown(f"the certificate in {secret} could not be looked at: {NOT_INSTALLED}")
     elif not crt:
         yield wrong(f"there is no certificate (tls.crt) in {secret}, or no such Secret", f"Make it: {SAY}")
-    elif why := wrong_with(crt, [host], cluster.now):
-        yield wrong(f"{secret}: {why}", f"Make another one: {SAY}")
+    elif problem := wrong_with(crt, [host], cluster.now):
+        yield wrong(f"{secret}: {problem}", f"Make another one: {SAY}")
     elif (end := first_in(crt).not_valid_after_utc) - cluster.now < SOON:
         yield warning(f"the certificate in {secret} ends at {end:{TIME}}", f"Renew it: {SAY}")

@@ -1,6 +1,6 @@
 """`check`: what others provide: Kubernetes, Metacontroller with its rights, and the Gateway API.
 
-Our DecoratorController is here, too: it is Metacontroller's to read. docs/install.md names the tested versions.
+Our DecoratorController is here, too: Metacontroller reads it. docs/install.md names the tested versions.
 """
 
 import json
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from ingress_manager.commands.check.cluster import Cluster, Line, containers, engine_version, unknown, warning, wrong
-from ingress_manager.commands.check.expected import differences, expected, folder_of
+from ingress_manager.commands.check.cluster import Cluster, Result, containers, engine_version, unknown, warning, wrong
+from ingress_manager.commands.check.expected import expected, folder_of, spec_differences
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
-from ingress_manager.commands.reading.settings import RESOURCE
+from ingress_manager.commands.reading.settings import DECORATORS
 from ingress_manager.commands.snapshot.items import Item, at, mappings
 from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.policy import HTTPROUTE
@@ -22,31 +22,31 @@ from ingress_manager.core.policy import HTTPROUTE
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
-"""Fields of the DecoratorController without which Services don't get their Ingresses, or can't be deleted."""
+"""Fields of the DecoratorController without which Services get no Ingresses, or can't be deleted."""
 
 LEAST = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
-"""The oldest version of each that has all that is needed."""
+"""The oldest supported version of each."""
 
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 
-def by_version(name: str, stated: str) -> Iterator[Line]:
-    """Yield what is wrong with the major and minor version that a program states, as v1.36.3 or 4.17.2-distroless."""
-    found, least = (_VERSION.fullmatch(each) for each in (stated, LEAST[name]))
-    if not (found and least):
-        yield unknown(f"the version of {name} can't be told from {stated}")
-    elif [*map(int, found.groups())] < [*map(int, least.groups())]:
-        yield wrong(f"{name} {stated} is too old: it takes {LEAST[name]} or later", f"Upgrade {name}.")
+def by_version(name: str, version: str) -> Iterator[Result]:
+    """Yield what is wrong with the major and minor version of a program, as in v1.36.3 or 4.17.2-distroless."""
+    actual, least = _VERSION.fullmatch(version), _VERSION.fullmatch(LEAST[name])
+    if not (actual and least):
+        yield unknown(f"the version of {name} can't be told from {version}")
+    elif [*map(int, actual.groups())] < [*map(int, least.groups())]:
+        yield wrong(f"{name} {version} is too old: it takes {LEAST[name]} or later", f"Upgrade {name}.")
 
 
-def kubernetes(cluster: Cluster) -> Iterator[Line]:
+def kubernetes(cluster: Cluster) -> Iterator[Result]:
     """Yield what is wrong with the version of Kubernetes."""
-    stated = json.loads(cluster.kubectl.run("version", "--output=json"))
-    yield from by_version("Kubernetes", str(at(stated, "serverVersion", "gitVersion")))
+    versions = json.loads(cluster.kubectl.run("version", "--output=json"))
+    yield from by_version("Kubernetes", str(at(versions, "serverVersion", "gitVersion")))
 
 
-def runs(cluster: Cluster) -> Iterator[Line]:
-    """Yield what is wrong with what runs Metacontroller: its version, its replicas, its arguments."""
+def runs(cluster: Cluster) -> Iterator[Result]:
+    """Yield what is wrong with Metacontroller's version, replicas and arguments."""
     engines = cluster.engines
     if not engines:
         yield wrong("no Deployment and no StatefulSet runs Metacontroller, so that nothing is made and nothing removed")
@@ -58,21 +58,21 @@ def runs(cluster: Cluster) -> Iterator[Line]:
         yield warning(f"several run it: {', '.join(map(str, engines))}; each writes what the others write", "Keep one.")
 
 
-def replicas(item: Item) -> Iterator[Line]:
+def replicas(item: Item) -> Iterator[Result]:
     """Yield how many replicas of a Deployment or StatefulSet are ready, unless all are."""
-    stated, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
-    wanted = 1 if stated is None else stated
+    replicas, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
+    wanted = 1 if replicas is None else replicas
     if not ready or ready < wanted:
-        look = f"kubectl describe {str(item.object['kind']).lower()} --namespace={item.namespace} {item.name}"
-        told = f"{item} has {ready} of {wanted} replicas ready"
-        yield (warning if ready else wrong)(told, f"See why its Pods don't start: {look}")
+        command = f"kubectl describe {str(item.object['kind']).lower()} --namespace={item.namespace} {item.name}"
+        sentence = f"{item} has {ready} of {wanted} replicas ready"
+        yield (warning if ready else wrong)(sentence, f"See why its Pods don't start: {command}")
 
 
-def arguments(cluster: Cluster, engine: Item) -> Iterator[Line]:
-    """Yield which of Metacontroller's arguments make it do harm, or nothing for us."""
-    stated = (each.get(key) or () for each in containers(engine) for key in ("command", "args"))
-    words = "\0".join(["", *(str(word) for each in stated for word in each), ""])
-    # An argument has one dash or two, = or a space, and of several the last holds.
+def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
+    """Yield which of Metacontroller's arguments do harm, or keep it from managing our objects."""
+    lists = (container.get(key) or () for container in containers(engine) for key in ("command", "args"))
+    words = "\0".join(["", *(str(word) for arguments in lists for word in arguments), ""])
+    # An argument has one dash or two, = or a space, and the last of several wins.
     values = dict(re.findall("\0--?(apply-strategy|target-label-selector)[=\0]([^\0]*)", words))
     wanted = at(engine, "spec", "replicas") or 1
     if wanted > 1 and not re.search("\0--?leader-election(=true)?\0", words):
@@ -83,28 +83,28 @@ def arguments(cluster: Cluster, engine: Item) -> Iterator[Line]:
         yield wrong(sentence, "Take that argument out.")
     selector = values.get("target-label-selector")
     if selector and cluster.controller:
-        found = cluster.kubectl.run("get", f"--selector={selector}", "--output=name", "--", RESOURCE)
-        if not any(name.endswith(f"/{CONTROLLER}") for name in found.split()):
+        names = cluster.kubectl.run("get", f"--selector={selector}", "--output=name", "--", DECORATORS)
+        if not any(name.endswith(f"/{CONTROLLER}") for name in names.split()):
             sentence = f"{engine} has --target-label-selector={selector}, which leaves out our DecoratorController"
             yield wrong(f"{sentence}: nothing is made or removed", "Give it those labels, by a patch of yours.")
 
 
-def decorator(cluster: Cluster) -> Iterator[Line]:
-    """Yield how the DecoratorController is otherwise than this version has it, but for where the hook is."""
+def decorator(cluster: Cluster) -> Iterator[Result]:
+    """Yield how the DecoratorController differs from this version's, apart from the hook's address."""
     controller = cluster.controller
     if controller is None:
         yield wrong(f"the DecoratorController {CONTROLLER} isn't there, so that Metacontroller does nothing")
         return
     ours = expected(folder_of(cluster))["DecoratorController", CONTROLLER]
-    # Where the hook is, is otherwise in each installation.
-    found = [each for each in differences(ours, controller) if not each.startswith("spec.hooks.sync.webhook")]
-    # The one that breaks something goes first.
-    for each in sorted(found, key=lambda each: not each.startswith(BREAKING))[:1]:
-        yield (wrong if each.startswith(BREAKING) else warning)(each)
+    # The hook's address is specific to the installation.
+    sentences = (text for text in spec_differences(ours, controller) if not text.startswith("spec.hooks.sync.webhook"))
+    # The most harmful one is reported.
+    for sentence in sorted(sentences, key=lambda text: not text.startswith(BREAKING))[:1]:
+        yield (wrong if sentence.startswith(BREAKING) else warning)(sentence)
 
 
-class Right(NamedTuple):
-    """What somebody may do in all namespaces."""
+class Access(NamedTuple):
+    """Something that an account may do in all namespaces."""
 
     verb: str
     group: str
@@ -114,34 +114,34 @@ class Right(NamedTuple):
         return f"{self.verb} {self.resource}"
 
 
-NEVER = tuple(Right(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
-"""The rights that Metacontroller must not have: a Service is never written to."""
+NEVER = tuple(Access(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
+"""The rights that Metacontroller must not have: it never writes Services."""
 
 
-def rights(cluster: Cluster) -> Iterator[Line]:
-    """Yield which rights Metacontroller's ServiceAccount lacks, and which it has on Services."""
+def rights(cluster: Cluster) -> Iterator[Result]:
+    """Yield which rights Metacontroller's ServiceAccount lacks, and which it shouldn't have."""
     if not cluster.engines:
         raise KubectlFailed("nothing was found that runs Metacontroller")
     engine = cluster.engines[0]
     account = f"{engine.namespace}:{at(engine, 'spec', 'template', 'spec', 'serviceAccountName') or 'default'}"
     needed = [
-        Right(verb, group, resource)
+        Access(verb, group, resource)
         for rule in expected(folder_of(cluster))["ClusterRole", CONTROLLER]["rules"]
         for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
-        if verb != "get"  # it doesn't use it
+        if verb != "get"  # Metacontroller doesn't use it
     ]
     has = may(cluster, account, [*needed, *NEVER])
     called = f"the ServiceAccount {account.replace(':', '/')}"
-    if lacking := [str(right) for right in needed if right not in has]:
+    if missing := [str(right) for right in needed if right not in has]:
         remedy = "Bind the ClusterRole to it: metacontroller/README.md says how."
-        yield wrong(f"{called} may not {', '.join(lacking)}", remedy)
-    if more := [str(right) for right in NEVER if right in has]:
+        yield wrong(f"{called} may not {', '.join(missing)}", remedy)
+    if excessive := [str(right) for right in NEVER if right in has]:
         remedy = "Metacontroller's own manifests grant it; metacontroller/install doesn't, as nothing needs it."
-        yield warning(f"{called} may {', '.join(more)}", remedy)
+        yield warning(f"{called} may {', '.join(excessive)}", remedy)
 
 
-def may(cluster: Cluster, account: str, asked: list[Right]) -> set[Right]:
-    """Return which rights a ServiceAccount has, by what the API server says. It stores nothing of the question."""
+def may(cluster: Cluster, account: str, asked: list[Access]) -> set[Access]:
+    """Return which rights a ServiceAccount has. The API server answers, and stores nothing."""
     namespace = account.partition(":")[0]
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
     who = {"user": f"system:serviceaccount:{account}", "groups": groups}
@@ -152,22 +152,22 @@ def may(cluster: Cluster, account: str, asked: list[Right]) -> set[Right]:
     return {right for right, answer in zip(asked, answers.split(), strict=True) if answer == "true"}
 
 
-def gateway_api(cluster: Cluster) -> Iterator[Line]:
-    """Yield what is asked for that the DecoratorController doesn't make, and what it makes that has no CRD."""
-    made = [kind for kind in PAGES if cluster.makes(f"{kind.lower()}s")]
-    for kind in made:
+def gateway_api(cluster: Cluster) -> Iterator[Result]:
+    """Yield the kinds that the settings ask for and the DecoratorController doesn't manage, or that have no CRD."""
+    managed = [kind for kind in PAGES if cluster.makes(f"{kind.lower()}s")]
+    for kind in managed:
         name = RESOURCES[kind]
-        found = cluster.all(f"customresourcedefinitions/{name}", IGNORE_NOT_FOUND)
-        conditions = mappings(at(found[0], "status", "conditions")) if found else ()
-        if not any((each.get("type"), each.get("status")) == ("Established", "True") for each in conditions):
+        crds = cluster.all(f"customresourcedefinitions/{name}", IGNORE_NOT_FOUND)
+        conditions = mappings(at(crds[0], "status", "conditions")) if crds else ()
+        if not any((one.get("type"), one.get("status")) == ("Established", "True") for one in conditions):
             sentence = f"the CRD {name} isn't established: Metacontroller makes nothing at all until then"
             yield wrong(sentence, f"Install the CRDs of the Gateway API: {PAGES[kind]} says how.")
     policy = cluster.policy
-    asked = [msgspec.to_builtins(each.defaults) for each in (policy, *policy.namespaces.values())]
-    asked += policy.profiles.values()
-    kinds = ["HTTPRoute"] if any(HTTPROUTE in each.get("outputs", ()) for each in asked) else []
-    if kinds and any(at(each, "gateway", "listenerSets") for each in asked):
+    defaults = [msgspec.to_builtins(entry.defaults) for entry in (policy, *policy.namespaces.values())]
+    defaults += policy.profiles.values()
+    kinds = ["HTTPRoute"] if any(HTTPROUTE in entry.get("outputs", ()) for entry in defaults) else []
+    if kinds and any(at(entry, "gateway", "listenerSets") for entry in defaults):
         kinds.append("ListenerSet")
-    for kind in [kind for kind in kinds if kind not in made]:
+    for kind in [kind for kind in kinds if kind not in managed]:
         sentence = f"the settings ask for {kind}s, and the DecoratorController doesn't make them"
         yield wrong(sentence, f"{PAGES[kind]} says which one does.")

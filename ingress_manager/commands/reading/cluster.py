@@ -1,4 +1,4 @@
-"""What a snapshot is made of, read as far as the user may: the objects of a cluster or of files, and the settings."""
+"""What a snapshot consists of, read as far as the user may: objects of a cluster or of files, and the settings."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -9,30 +9,30 @@ from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, VERSIONS, Item, of_kind
-from ingress_manager.commands.snapshot.managed import is_labelled, is_marked
+from ingress_manager.commands.snapshot.managed import is_decorated, is_labelled
 from ingress_manager.commands.snapshot.objects import secrets_of
 from ingress_manager.commands.snapshot.services import Known, Snapshot
 from ingress_manager.commands.snapshot.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings, attached_to
-from ingress_manager.commands.snapshot.surroundings import RESOURCES as AROUND
+from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.commands.text import plural
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
 
 def read_objects(source: Source) -> tuple[list[Item], Known]:
-    """Return what there is, as far as the user may read it. Raises click.UsageError, and KubectlFailed for Services."""
+    """Return all objects that the user may read. Raises click.UsageError, and KubectlFailed for Services."""
     known, items = Known(), list[Item]()
     if source.files:
         items = source.read("")
-        there = {item.kind for item in items}
-        for kind in (kind for kind in VERSIONS if kind not in there):
+        present = {item.kind for item in items}
+        for kind in (kind for kind in VERSIONS if kind not in present):
             prints = f"`kubectl get {plural(kind).lower()}` prints them"
             known.unread[kind] = f"{plural(kind)} could not be looked at: there is none in what was read; {prints}"
         if SERVICE in known.unread:
             raise click.UsageError(known.unread[SERVICE])
         known.optional = {*known.unread} - {INGRESS}
-        ours = {item.namespace for item in items if is_marked(item) or is_labelled(item)}
-        if blind := ours - {item.namespace for item in of_kind(items, SERVICE)}:
+        managed = {item.namespace for item in items if is_decorated(item) or is_labelled(item)}
+        if blind := managed - {item.namespace for item in of_kind(items, SERVICE)}:
             known.unread["namespaces"] = f"No Service of {listed(sorted(blind))} was read: nothing there was looked at"
             items = [item for item in items if item.namespace not in blind]
         return items, known
@@ -44,7 +44,7 @@ def read_objects(source: Source) -> tuple[list[Item], Known]:
                 known.lacking.add(kind)
             else:
                 known.unread[kind] = f"{plural(kind)} could not be looked at: {failed.message}"
-    # Last: the Ingress of a Service that is made meanwhile must not be taken for one whose Service is gone.
+    # Last: the Ingress of a Service that is created meanwhile must not look like one whose Service is gone.
     items += source.read("services")
     if not items:
         known.unread["namespace"] = f"There is nothing to look at in {scope_of(source)}, if it is there at all"
@@ -52,16 +52,16 @@ def read_objects(source: Source) -> tuple[list[Item], Known]:
 
 
 def scope_of(source: Source) -> str:
-    """Return what of a cluster is read, as a person would say it."""
+    """Return which part of a cluster is read, as a person would say it."""
     if source.all_namespaces:
         return "the cluster"
     return "kubectl's current namespace" if source.namespace is None else f"the namespace {source.namespace}"
 
 
 def read_policy(source: Source, option: str) -> Policy | str:
-    """Return the settings: those that `option` names, else those of the hook in the cluster.
+    """Return the settings that `option` names, else those of the cluster's hook; or why they can't be read.
 
-    In their place: the sentence why they can't be read. Raises click.UsageError when what was read can't be used.
+    Raises click.UsageError if they can't be used.
     """
     if source.files and source.settings is None:
         return f"The settings could not be looked at: they are not in the files; {option} FILE names them"
@@ -75,30 +75,30 @@ _SECRETS = (
     '{{range .items}}{{.metadata.namespace}} {{.metadata.name}} {{with .data}}{{with index . "tls.crt"}}{{.}}{{end}}'
     "{{end}} {{range $key, $_ := .data}}{{$key}},{{end}} {{.type}}{{println}}{{end}}"
 )
-"""What kubectl prints of Secrets: of all that is in them, the certificates alone have their values."""
+"""What kubectl prints of Secrets: their keys, and the values of the certificates alone."""
 
 _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 """Helm's Secrets hold whole charts, and never a certificate."""
 
 
 def read_surroundings(source: Source, snapshot: Snapshot) -> Surroundings:
-    """Return what is around the objects of a snapshot that were made for Services, as far as the user may read it.
+    """Return what surrounds the managed objects of a snapshot, as far as the user may read it.
 
-    Of each kind that decides whether anything answers, `unseen` says why it was not read.
+    `unseen` has a sentence for each kind that matters here and wasn't read.
     """
     around = Surroundings(datetime.now(UTC))
-    made = [each for each in snapshot.objects.values() if each.is_marked and each.service]
-    gateways = {label.partition("/")[0] for each in made for label in attached_to(each, GATEWAY)}
+    managed = [obj for obj in snapshot.objects.values() if obj.is_decorated and obj.service]
+    gateways = {label.partition("/")[0] for obj in managed for label in attached_to(obj, GATEWAY)}
     matters = {
-        CLASS: any(each.kind == INGRESS for each in made),
+        CLASS: any(obj.kind == INGRESS for obj in managed),
         GATEWAY: bool(gateways),
-        SLICE: bool(made),
-        SECRET: any(True for each in made for _ in secrets_of(each)),
+        SLICE: bool(managed),
+        SECRET: any(True for obj in managed for _ in secrets_of(obj)),
     }
     for kind in (kind for kind, does in matters.items() if does):
         scopes = [source.scope]
         if kind == GATEWAY and not source.all_namespaces:
-            # They may stand in other namespaces than what is looked at.
+            # They may be in other namespaces than their routes.
             scopes = [[f"--namespace={namespace}"] for namespace in sorted(gateways)]
         try:
             for scope in scopes:
@@ -112,7 +112,7 @@ def read_surroundings(source: Source, snapshot: Snapshot) -> Surroundings:
 
 
 def _secrets(source: Source) -> Iterator[Item]:
-    """Yield what counts of the Secrets. No private key is printed."""
+    """Yield the Secrets with the values of tls.crt alone: kubectl prints no private key."""
     printed = source.kubectl.run(
         "get", f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope, "--", "secrets"
     )

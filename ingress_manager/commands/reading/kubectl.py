@@ -19,51 +19,50 @@ RESOURCES = {
     HTTPROUTE: "httproutes.gateway.networking.k8s.io",
     LISTENERSET: "listenersets.gateway.networking.k8s.io",
 }
-"""What is made for Services, in the order in which `Observed` has it, as kubectl is asked for it. It may know others of
-the same names, too."""
+"""The managed kinds in the order of the fields of `Observed`, with the names by which kubectl finds no others."""
 
 OF_GATEWAY_API = (RESOURCES[HTTPROUTE], RESOURCES[LISTENERSET])
-"""What may be made, and a cluster may not know."""
+"""The managed kinds that a cluster may not know."""
 
 LISTS = {
     "services": "/api/v1/services",
     RESOURCES[INGRESS]: "/apis/networking.k8s.io/v1/ingresses",
     "endpointslices.discovery.k8s.io": "/apis/discovery.k8s.io/v1/endpointslices",
 }
-"""Of what there may be ten thousand: where the API server lists those of all namespaces."""
+"""Kinds with perhaps ten thousand objects: where the API server lists them in all namespaces."""
 
 _LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
-"""How the lines begin that kubectl's libraries log beside its own message."""
+"""How lines begin that kubectl's libraries log beside its own message."""
 
 _FORBIDDEN = re.compile(
     r'\(Forbidden\): .*? cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
     r'(?: in the namespace "(?P<namespace>[^"]+)")?'
 )
-"""What the API server says to whom a right lacks."""
+"""What the API server answers if a right is missing."""
 
 IGNORE_NOT_FOUND = "--ignore-not-found"
-"""With it kubectl prints nothing at all where nothing is there."""
+"""With it kubectl prints nothing at all if there is no object."""
 
 
 class KubectlFailed(click.ClickException):
-    """kubectl can't be run, or has failed; the message is its own, in one line."""
+    """kubectl can't be run, or has failed; the message is kubectl's, in one line."""
 
     exit_code = 2
 
     @property
     def is_unknown_kind(self) -> bool:
-        """Return whether the cluster doesn't know the kind that was asked for."""
+        """Return whether the cluster doesn't know the requested kind."""
         return "the server doesn't have a resource type" in self.message
 
 
 @dataclass(frozen=True, slots=True)
 class Kubectl:
-    """kubectl with the options that say which cluster, and as whom."""
+    """kubectl with the options that name the cluster and the user."""
 
     options: Sequence[str] = ()
 
     def run(self, *arguments: str, stdin: str = "") -> str:
-        """Return what kubectl prints. Raises KubectlFailed with what it says on standard error; `stdin` is for it."""
+        """Return what kubectl prints, given `stdin`. Raises KubectlFailed with what it prints on standard error."""
         program = shutil.which("kubectl")
         if program is None:
             raise KubectlFailed("kubectl is not on PATH; most commands read files instead, with -f FILE")
@@ -77,29 +76,30 @@ class Kubectl:
                 check=False,
             )
         if ended.returncode:
-            raise KubectlFailed(message(ended.stderr) or f"kubectl failed with exit code {ended.returncode}")
+            raise KubectlFailed(error_message(ended.stderr) or f"kubectl failed with exit code {ended.returncode}")
         return ended.stdout
 
     def get(self, resources: str, *arguments: str) -> list[Item]:
         """Return the objects of kinds, "services,ingresses", or of names, "crd/a crd/b". Raises KubectlFailed."""
-        # To print ten thousand anew takes kubectl six seconds: it passes them on as the API server lists them.
-        raw = [each for each in resources.split(",") if each in LISTS] if arguments == ("--all-namespaces",) else []
-        rest = ",".join(each for each in resources.split(",") if each not in raw)
-        found = [item for each in raw for item in self._read(each, f"--raw={LISTS[each]}")]
-        return found + (self._read(rest, "--output=json", *arguments, "--", *rest.split()) if rest else [])
+        kinds = resources.split(",")
+        # kubectl takes six seconds to format ten thousand objects; with --raw, it passes the API server's answer on.
+        raw = [kind for kind in kinds if kind in LISTS] if arguments == ("--all-namespaces",) else []
+        items = [item for kind in raw for item in self._read(kind, f"--raw={LISTS[kind]}")]
+        rest = ",".join(kind for kind in kinds if kind not in raw)
+        return items + (self._read(rest, "--output=json", *arguments, "--", *rest.split()) if rest else [])
 
     def _read(self, resources: str, *arguments: str) -> list[Item]:
         printed = self.run("get", *arguments)
         if not printed and IGNORE_NOT_FOUND in arguments:
             return []
-        found = read(printed)
-        if found.unreadable or not printed.lstrip().startswith("{"):
-            wrong = next((f"what can't be read: {each}" for each in found.unreadable if each.about), None)
+        items, unreadable = read(printed)
+        if unreadable or not printed.lstrip().startswith("{"):
+            wrong = next((f"what can't be read: {message}" for message in unreadable if message.about), None)
             raise KubectlFailed(f"kubectl get {resources} has printed {wrong or f'no JSON: {quoted(printed)}'}")
-        return found.items
+        return items
 
     def get_if_known(self, resource: str, *arguments: str) -> list[Item]:
-        """Return the objects of a kind, none when the cluster doesn't know the kind. Raises KubectlFailed."""
+        """Return the objects of a kind, none if the cluster doesn't know it. Raises KubectlFailed."""
         try:
             return self.get(resource, *arguments)
         except KubectlFailed as failed:
@@ -108,18 +108,18 @@ class Kubectl:
             return []
 
 
-def message(said: str) -> str:
-    """Return what kubectl says on standard error as one line, without what its libraries log.
+def error_message(stderr: str) -> str:
+    """Return what kubectl prints on standard error as one line, without what its libraries log.
 
-    Where rights lack, these are named as the table of rights and docs/security.md name them.
+    Missing rights are named as in the table of rights and in docs/security.md.
     """
-    if rights := dict.fromkeys(_right_in(found) for found in _FORBIDDEN.finditer(said)):
+    if rights := dict.fromkeys(map(_right_in, _FORBIDDEN.finditer(stderr))):
         return one_line(f"you lack the right to {' and to '.join(rights)}")
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not _LOG_LINE.match(line)]
+    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _LOG_LINE.match(line)]
     return one_line(" ".join(lines))
 
 
-def _right_in(found: re.Match[str]) -> str:
-    resource = ".".join(filter(None, (found["resource"], found["group"])))
-    where = f"in the namespace {found['namespace']}" if found["namespace"] else "in the cluster"
-    return f"{found['verb']} {resource} {where}"
+def _right_in(match: re.Match[str]) -> str:
+    resource = ".".join(filter(None, (match["resource"], match["group"])))
+    scope = f"in the namespace {match['namespace']}" if match["namespace"] else "in the cluster"
+    return f"{match['verb']} {resource} {scope}"

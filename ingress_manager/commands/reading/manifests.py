@@ -23,7 +23,7 @@ _ID = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*")
 
 
 class Read(NamedTuple):
-    """What was read, in the order in which it was read."""
+    """What a text holds, in its order."""
 
     items: list[Item]
     unreadable: list[Message]
@@ -32,36 +32,34 @@ class Read(NamedTuple):
 
 def read(text: str, file: str = "", namespace: str = "default") -> Read:
     """Return what is in the text of a `file`, or of the cluster."""
-    found = Read([], [])
+    items, unreadable = Read([], [])
     for document in documents(text, file):
         if isinstance(document, Message):
-            found.unreadable.append(document)
+            unreadable.append(document)
             continue
         for value, path in _opened(document.value):
             if not isinstance(value, dict):
-                found.unreadable.append(Message("is no object: it isn't a mapping", file, document.line(path)))
+                unreadable.append(Message("is no object: it isn't a mapping", file, document.line(path)))
                 continue
             item = Item(value, file, namespace, document, path)
-            if _is_of_another_api(item):
-                continue
-            wrong = [*_wrong_with(item)] if item.kind in VERSIONS else []
-            found.unreadable.extend(wrong)
-            if not wrong:
-                found.items.append(item)
-    return found
+            if not _is_of_another_api(item):
+                problems = [*_problems(item)] if item.kind in VERSIONS else []
+                unreadable += problems
+                items += [] if problems else [item]
+    return Read(items, unreadable)
 
 
 def _is_of_another_api(item: Item) -> bool:
-    """Return whether only the kind has the name of one of VERSIONS: a Service of Knative's is another thing."""
-    right = VERSIONS.get(item.kind, item.version)
-    return item.version.rpartition("/")[0] not in {right.rpartition("/")[0], "extensions"}
+    """Return whether it has a kind of VERSIONS in another API group, as a Service of Knative's."""
+    version = VERSIONS.get(item.kind, item.version)
+    return item.version.rpartition("/")[0] not in {version.rpartition("/")[0], "extensions"}
 
 
-def _wrong_with(item: Item) -> Iterator[Message]:
-    """Yield why an object of one of VERSIONS isn't read: its version, or what names it in commands."""
-    metadata, right, begin = item.metadata, VERSIONS[item.kind], f"is no valid {item.kind}: metadata"
-    if item.version != right:
-        yield about(item, f"has the version {quoted(item.version)}, which isn't read; {right} is")
+def _problems(item: Item) -> Iterator[Message]:
+    """Yield why an object of one of VERSIONS isn't read: its version, or metadata that gets into commands."""
+    metadata, version, begin = item.metadata, VERSIONS[item.kind], f"is no valid {item.kind}: metadata"
+    if item.version != version:
+        yield about(item, f"has the version {quoted(item.version)}, which isn't read; {version} is")
     if not metadata.get("name"):
         yield about(item, f"{begin}.name is missing", "metadata")
     checks = {"name": wrong_name, "namespace": wrong_name, "uid": _wrong_id, "resourceVersion": _wrong_id}
@@ -82,14 +80,14 @@ def _wrong_id(text: str) -> str:
 
 
 def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Any, FieldPath]]:
-    """Yield what a document holds, itself or the members of a List, each with where it is; nothing of an empty one."""
+    """Yield the value of a document, or the members of its List, each with its path; nothing if it is empty."""
     if value is None:
         return
     members, kind = at(value, "items"), at(value, "kind")
     if not (isinstance(kind, str) and kind.endswith("List") and isinstance(members, list)):
         yield value, path
         return
-    # The members of a ServiceList, unlike those of a List, need not say what they are.
+    # The members of a ServiceList, unlike those of a List, need not state their kind.
     implied = {} if kind == "List" else {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
     for number, member in enumerate(members):
         yield from _opened({**implied, **member} if isinstance(member, dict) else member, (*path, "items", number))
@@ -101,15 +99,15 @@ SUFFIXES = (".json", ".yaml", ".yml")
 def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
     """Return the objects in files, folders, and standard input (-).
 
-    Raises click.UsageError for what isn't there, and Unreadable where something in it can't be read.
+    Raises click.UsageError if one doesn't exist, and Unreadable with all that can't be read.
     """
-    items, unreadable = list[Item](), list[Message]()
+    items, unreadable = Read([], [])
     for file in (file for path in paths for file in _files(path)):
         try:
             text, name = text_of_file(file)
-            found = read(text, name, namespace)
-            items += found.items
-            unreadable += found.unreadable
+            read_items, messages = read(text, name, namespace)
+            items += read_items
+            unreadable += messages
         except Unreadable as error:
             unreadable += error.messages
     if unreadable:
@@ -120,7 +118,7 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
 def text_of_file(path: str) -> tuple[str, str]:
     """Return the text in a file, - is standard input, and what a person calls it. Raises click.UsageError, Unreadable.
 
-    A name may hold what a terminal obeys, or bytes that are no text.
+    A file's name may hold control characters, or bytes that aren't text.
     """
     name = "stdin" if path == "-" else one_line(path)
     try:
@@ -136,7 +134,7 @@ def text_of_file(path: str) -> tuple[str, str]:
 
 
 def _files(path: str) -> list[str]:
-    """Return the file, or those of a folder whose names say that they are YAML or JSON."""
+    """Return the file, or the files of a folder that have one of SUFFIXES."""
     if not Path(path).is_dir():
         return [path]
     inside = sorted(str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES)

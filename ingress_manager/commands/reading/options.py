@@ -1,4 +1,4 @@
-"""The options that several commands have, and what they stand for: where the objects and the settings come from."""
+"""The options that several commands share: where objects and settings come from."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
@@ -33,10 +33,10 @@ class Source:
     """The settings file; None: those of the cluster or, with files, the defaults."""
 
     def read(self, resources: str, *options: str) -> list[Item]:
-        """Return all that is in the files, or the objects of some kinds, such as "services,ingresses", of the cluster.
+        """Return all objects in the files, or the cluster's objects of some kinds, such as "services,ingresses".
 
-        `options` are for kubectl, beside those. Raises click.UsageError, also for options of which one would have no
-        effect, and KubectlFailed.
+        `options` are further ones of kubectl. Raises KubectlFailed, and click.UsageError, also for an option that would
+        have no effect.
         """
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig are for the cluster, not for files")
@@ -46,14 +46,18 @@ class Source:
             return read_files(self.files, self.namespace or "default")
         return self.kubectl.get(resources, *options, *self.scope)
 
+    def read_with_managers(self) -> list[Item]:
+        """Return the Services and Ingresses with their field managers, which tell the tools that keep them."""
+        return self.read("services,ingresses", "--show-managed-fields")
+
     @property
     def kubectl(self) -> Kubectl:
-        stated = (("context", self.context), ("kubeconfig", self.kubeconfig))
-        return Kubectl([f"--{name}={value}" for name, value in stated if value is not None])
+        options = (("context", self.context), ("kubeconfig", self.kubeconfig))
+        return Kubectl([f"--{name}={value}" for name, value in options if value is not None])
 
     @property
     def scope(self) -> list[str]:
-        """Return kubectl's options that say which namespaces are meant."""
+        """Return kubectl's options that select the namespaces."""
         if self.all_namespaces:
             return ["--all-namespaces"]
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]
@@ -61,8 +65,8 @@ class Source:
     def policy(self, option: str = "--settings") -> Policy:
         """Return the settings that `option` names, else the defaults for files, else those of the cluster's hook.
 
-        It says on standard error which they are unless the option does. Raises KubectlFailed when those of the cluster
-        can't be read, and click.UsageError when what was read can't be used.
+        Prints on standard error which they are, unless the option names them. Raises KubectlFailed if the cluster's
+        can't be read, and click.UsageError if they can't be used.
         """
         if self.settings is not None:
             return policy_of(settings_of_file(self.settings))
@@ -70,18 +74,18 @@ class Source:
             note(f"With the default settings; {option} FILE takes others.")
             return Policy()
         try:
-            found = settings_of_cluster(self.kubectl)
+            settings = settings_of_cluster(self.kubectl)
         except KubectlFailed as failed:
             sentence = f"The settings could not be looked at: {failed.message}; {option} FILE names them"
             raise KubectlFailed(sentence) from failed
-        note(f"With the settings of the {found.file}.")
-        return policy_of(found)
+        note(f"With the settings of the {settings.file}.")
+        return policy_of(settings)
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
-    """Return the option that names the settings file. `without` says which settings hold when it isn't given."""
-    told = f"The settings file, or a ConfigMap with it. Without this option: {without}."
-    return click.option(name, "settings", metavar="FILE", help=told)
+    """Return the option that names the settings file. `without` says which settings apply without it."""
+    text = f"The settings file, or a ConfigMap with it. Without this option: {without}."
+    return click.option(name, "settings", metavar="FILE", help=text)
 
 
 ONE_NAMESPACE = click.option(
@@ -108,7 +112,7 @@ ALL_OBJECTS: Options = (
     *OF_CLUSTER,
 )
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
-"""Files that stand without -f."""
+"""Files given without -f."""
 
 SETTINGS = settings_option("the cluster's")
 SETTINGS_OR_DEFAULTS = settings_option("the cluster's; with files, the defaults")
@@ -121,8 +125,8 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
         @wraps(command)
         def decorated(**values: Any) -> Any:
             values["files"] = (*values.get("files", ()), *values.pop("paths", ()))
-            stated = {field.name: values.pop(field.name) for field in fields(Source) if field.name in values}
-            return command(source=Source(**stated), **values)
+            options = {field.name: values.pop(field.name) for field in fields(Source) if field.name in values}
+            return command(source=Source(**options), **values)
 
         for option in reversed(options):
             decorated = option(decorated)
@@ -132,32 +136,30 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
 
 
 def timeout_option(default: int, of: str) -> Callable[[Decorated], Decorated]:
-    """Return the option that says how long something is waited for; the command takes the `seconds`."""
+    """Return the option for how long to wait; the command takes it as `seconds`."""
     seconds = click.IntRange(min=1)
     return click.option(
         "--timeout", "seconds", metavar="SECONDS", type=seconds, default=default, show_default=True, help=f"{of}."
     )
 
 
-RESOURCES = "services,ingresses"
-
-
 def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[list[Item], list[Item]]:
-    """Return what is in the namespaces of the objects that are named, and those. Raises click.UsageError."""
-    namespaces = {name.rpartition("/")[0] or source.namespace for name in names}
-    sources = [source] if source.files else [replace(source, namespace=each) for each in sorted(namespaces, key=str)]
+    """Return all objects in the namespaces of the named ones, and the named ones. Raises click.UsageError."""
+    namespaces = sorted({name.rpartition("/")[0] or source.namespace for name in names}, key=str)
+    sources = [source] if source.files else [replace(source, namespace=namespace) for namespace in namespaces]
+    items = [item for source in sources for item in source.read_with_managers()]
     # kubectl's current namespace may be one that is named, too.
-    items = [*{str(item): item for each in sources for item in each.read(RESOURCES, "--show-managed-fields")}.values()]
+    items = [*{str(item): item for item in items}.values()]
     return items, [named(items, kind, name, source.namespace) for name in names]
 
 
 def named(items: Iterable[Item], kind: str, name: str, namespace: str | None) -> Item:
-    """Return the object with a name. Without a namespace, it is in the one that kubectl has taken."""
-    where, _, own = name.rpartition("/")
-    alike = {item.full_name: item for item in of_kind(items, kind) if item.name == own}
-    found = [each for each in alike.values() if (where or namespace or each.namespace) == each.namespace]
-    if not found:
+    """Return the object with a name. Without a namespace, it is in the one that kubectl used."""
+    prefix, _, short = name.rpartition("/")
+    namesakes = {item.full_name: item for item in of_kind(items, kind) if item.name == short}
+    matches = [item for item in namesakes.values() if (prefix or namespace or item.namespace) == item.namespace]
+    if not matches:
         raise click.UsageError(f"there is no {kind} {name}")
-    if found[1:]:
-        raise click.UsageError(f"there are several of the name {name}: write NAMESPACE/{own}")
-    return found[0]
+    if matches[1:]:
+        raise click.UsageError(f"there are several of the name {name}: write NAMESPACE/{short}")
+    return matches[0]

@@ -1,4 +1,4 @@
-"""The rights that each command takes on a cluster: the one table, rights.yaml, from which its help and tests are made.
+"""The rights that each command needs on a cluster: rights.yaml, from which its help and tests are made.
 
 Sources: what each command asks kubectl for, and Kubernetes' RBAC, which names rights by verb and resource.
 """
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Right(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What somebody may do who runs some commands."""
+    """A right that the users of some commands need."""
 
     right: str
     """Verbs, and a resource as kubectl names it, with its group."""
@@ -17,26 +17,26 @@ class Right(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     purpose: str
     commands: tuple[str, ...]
     option: str = ""
-    """The option that needs it; empty: the command does, in any case."""
+    """The option that needs it; empty if the command always needs it."""
 
 
 RIGHTS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=dict[str, list[Right]])
-"""By where they are needed. With `-f`, a command that takes it needs none."""
+"""By where they are needed. With `-f`, a command needs none."""
 
 
 def rights_of(command: str, *places: str) -> list[Right]:
-    """Return the rights that a command takes in some places; if none is named, in all."""
-    return [each for where in places or RIGHTS for each in RIGHTS[where] if command in each.commands]
+    """Return the rights that a command needs in these places, by default in all."""
+    return [right for place in places or RIGHTS for right in RIGHTS[place] if command in right.commands]
 
 
-def told(command: str) -> str:
-    """Return the rights of a command as its help shows them; empty where it needs none."""
-    width = max((len(each.right.partition(".")[0]) for each in rights_of(command)), default=0)
+def rights_help(command: str) -> str:
+    """Return the rights of a command as its help shows them; empty if it needs none."""
+    width = max((len(right.right.partition(".")[0]) for right in rights_of(command)), default=0)
     lines = []
-    for where in RIGHTS:
-        found = rights_of(command, where)
-        lines += [f"  In {where}:"] if found else []
-        for each in found:
-            option = f"{each.option}: " if each.option else ""
-            lines.append(f"    {each.right.partition('.')[0]:<{width}}  {option}{each.purpose}")
+    for place in RIGHTS:
+        rights = rights_of(command, place)
+        lines += [f"  In {place}:"] if rights else []
+        for right in rights:
+            option = f"{right.option}: " if right.option else ""
+            lines.append(f"    {right.right.partition('.')[0]:<{width}}  {option}{right.purpose}")
     return "\n".join(["\b", "Rights that it needs on a cluster:", *lines] if lines else [])

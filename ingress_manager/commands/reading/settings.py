@@ -23,16 +23,15 @@ KEY = "settings.yaml"
 
 
 def is_name(text: object) -> bool:
-    """Return whether an API server takes a text for a name, and a shell for no option."""
+    """Return whether a value can be the name of an object, which no shell takes for an option."""
     return isinstance(text, str) and not wrong_name(text)
 
 
 def configmap_of(deployment: Item) -> str | None:
-    """Return the name of the ConfigMap that a Deployment of the hook has its settings from, None if from none."""
+    """Return the name of the ConfigMap with settings that a Deployment of the hook mounts, None if it mounts none."""
     volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
-    names = (at(each, "configMap", "name") for each in volumes if each.get("name") == VOLUME)
-    found: str | None = next((name for name in names if is_name(name)), None)
-    return found
+    names = (at(volume, "configMap", "name") for volume in volumes if volume.get("name") == VOLUME)
+    return next((str(name) for name in names if is_name(name)), None)
 
 
 def text_of(configmap: Item) -> str | None:
@@ -42,46 +41,46 @@ def text_of(configmap: Item) -> str | None:
 
 
 class SettingsText(NamedTuple):
-    """The text of settings, and where in a file it stands."""
+    """The text of settings, and where it was read."""
 
     text: str
     file: str
-    """What a person calls the file, or the object that holds the text."""
+    """What a person calls the file or the object."""
 
     line: int = 0
-    """In the manifest of a ConfigMap: the line of the file on which it begins; 0: its lines are the file's."""
+    """In the manifest of a ConfigMap: the line of the file on which the text begins; else 0."""
 
     def policy(self) -> Policy | Message:
-        """Return what the text states, or what is wrong with it."""
+        """Return the settings, or what is wrong with the text."""
         try:
             return settings.parse(self.text)
         except SettingsError as error:
             return Message(error.sentence, self.file, self.line or error.line or 1)
 
 
-def policy_of(found: SettingsText) -> Policy:
-    """Return what a text states. Raises click.UsageError with what is wrong with it."""
-    policy = found.policy()
+def policy_of(text: SettingsText) -> Policy:
+    """Return the settings in a text. Raises click.UsageError with what is wrong with it."""
+    policy = text.policy()
     if isinstance(policy, Message):
         raise click.UsageError(f"the settings can't be used:\n{policy}")
     return policy
 
 
 def settings_of_file(path: str) -> SettingsText:
-    """Return the settings in a file, - is standard input: all of it, or the last in its manifests of ConfigMaps.
+    """Return the settings in a file, - is standard input: all of it, or those in its last manifest of a ConfigMap.
 
     Raises click.UsageError and Unreadable.
     """
     text, name = text_of_file(path)
-    found = SettingsText(text, name)
-    # To read it as manifests, too, would take longer than the rest.
+    settings_text = SettingsText(text, name)
+    # Parsing it as manifests, too, would take longer than the rest.
     for item in of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else ():
         if (inside := text_of(item)) is not None:
-            found = SettingsText(inside, name, item.line("data", KEY))
-    return found
+            settings_text = SettingsText(inside, name, item.line("data", KEY))
+    return settings_text
 
 
-RESOURCE = "decoratorcontrollers.metacontroller.k8s.io"
+DECORATORS = "decoratorcontrollers.metacontroller.k8s.io"
 
 
 class Installation(NamedTuple):
@@ -94,12 +93,12 @@ class Installation(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
 
-DEFAULT = Installation("ingress-manager", "ingress-manager")
+DEFAULT_INSTALLATION = Installation("ingress-manager", "ingress-manager")
 """The names in manifests/."""
 
 
 def named_by(controllers: Iterable[Item]) -> Installation | None:
-    """Return the hook's Deployment, of the name of the Service that our DecoratorController names, if it names one."""
+    """Return the hook's Deployment, which has the name of the Service that our DecoratorController calls, if any."""
     for controller in controllers:
         if controller.name == CONTROLLER:
             service = at(controller, "spec", "hooks", "sync", "webhook", "service")
@@ -110,7 +109,7 @@ def named_by(controllers: Iterable[Item]) -> Installation | None:
 
 def settings_of_cluster(kubectl: Kubectl) -> SettingsText:
     """Return the settings in the ConfigMap that the hook of a cluster reads. Raises KubectlFailed."""
-    installation = named_by(kubectl.get(RESOURCE))
+    installation = named_by(kubectl.get(DECORATORS))
     if installation is None:
         raise KubectlFailed("no DecoratorController leads to a hook")
     namespace = f"--namespace={installation.namespace}"

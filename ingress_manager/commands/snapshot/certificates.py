@@ -1,6 +1,6 @@
-"""Certificates: whether one is valid, and for which hosts. The pure part.
+"""Certificates: whether one is valid, and for which hosts.
 
-The library `cryptography` reads them, which the extra `certificates` brings.
+The library `cryptography` of the extra `certificates` parses them.
 
 Sources: RFC 9525, 6.3 (a wildcard stands for one label); RFC 5280, 6.1 (each certificate of a path signs the next).
 """
@@ -29,9 +29,9 @@ def can_be_read() -> bool:
 
 
 def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
-    """Return what is wrong with the certificate in a Secret's tls.crt; "" where nothing is, or nobody can say.
+    """Return what is wrong with the certificate in a Secret's tls.crt, in base64; "" if it is right.
 
-    `crt` is in base64, as a Secret has it; the first certificate in it is the one that a server shows.
+    Of several certificates, the first is the one that a server shows.
     """
     try:
         certificate = first_in(crt)
@@ -39,8 +39,8 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
         return "its tls.crt holds no certificate"
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if end < now or begin > now:
-        said = f"expired at {end:{TIME}}" if end < now else f"isn't valid before {begin:{TIME}}"
-        return f"its certificate {said}"
+        wrong = f"expired at {end:{TIME}}" if end < now else f"isn't valid before {begin:{TIME}}"
+        return f"its certificate {wrong}"
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError):
@@ -53,5 +53,5 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
 
 
 def first_in(crt: str) -> "x509.Certificate":
-    """Return the first certificate in a Secret's tls.crt. Raises ValueError when there is none."""
+    """Return the first certificate in a Secret's tls.crt. Raises ValueError if there is none."""
     return x509.load_pem_x509_certificates(b64decode(crt, validate=True))[0]

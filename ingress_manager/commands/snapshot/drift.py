@@ -24,21 +24,21 @@ MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
 
 
 def differences(item: Item, desired: Object) -> list[str]:
-    """Return what is different, a field each: what it is, and what it should be. Raises ValueError as `merged`."""
-    return list(changes(our_parts(item.object), merged(item, desired), ""))
+    """Return a sentence for each field that drifted: what it is and should be. Raises ValueError as `merged`."""
+    return list(field_differences(managed_parts(item.object), merged(item, desired), ""))
 
 
-def changes(now: Any, then: Any, path: str) -> Iterator[str]:
-    """Yield what of a value at a path is to be another one: what it is, and what it should be."""
-    if isinstance(now, dict) and isinstance(then, dict):
-        for key in dict.fromkeys((*now, *then)):
+def field_differences(observed: Any, desired: Any, path: str) -> Iterator[str]:
+    """Yield a sentence for each field in which two values at a path differ."""
+    if isinstance(observed, dict) and isinstance(desired, dict):
+        for key in dict.fromkeys((*observed, *desired)):
             step = f".{key}" if key.isidentifier() else f"[{quoted(key)}]"
-            yield from changes(now.get(key), then.get(key), f"{path}{step}".removeprefix("."))
-    elif isinstance(now, list) and isinstance(then, list) and len(now) == len(then):
-        for number, (one, other) in enumerate(zip(now, then, strict=True)):
-            yield from changes(one, other, f"{path}[{number}]")
-    elif not same(now, then):
-        yield f"{path} is {_shown(now)} instead of {_shown(then)}"
+            yield from field_differences(observed.get(key), desired.get(key), f"{path}{step}".removeprefix("."))
+    elif isinstance(observed, list) and isinstance(desired, list) and len(observed) == len(desired):
+        for number, (one, other) in enumerate(zip(observed, desired, strict=True)):
+            yield from field_differences(one, other, f"{path}[{number}]")
+    elif not same(observed, desired):
+        yield f"{path} is {_shown(observed)} instead of {_shown(desired)}"
 
 
 def _shown(value: Any) -> str:
@@ -47,29 +47,29 @@ def _shown(value: Any) -> str:
     return quoted(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def our_parts(item: Object) -> Object:
-    """Return the parts of an object that the hook has a say in."""
-    metadata = item.get("metadata") or {}
+def managed_parts(obj: Object) -> Object:
+    """Return the parts of an object that the hook states."""
+    metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     return {
         "metadata": {
             "labels": metadata.get("labels") or {},
             "annotations": {key: value for key, value in annotations.items() if key != LAST_APPLIED},
         },
-        "spec": item.get("spec"),
+        "spec": obj.get("spec"),
     }
 
 
 def merged(item: Item, desired: Object) -> Object:
-    """Return these parts as Metacontroller would make them. Raises ValueError: it can't read its record, and won't."""
-    signed = our_parts(desired)
+    """Return these parts as Metacontroller would write them. Raises ValueError if it can't read its record."""
+    signed = managed_parts(desired)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
-    then: Object = merge(our_parts(item.object), our_parts(last_applied(item.object)), signed)
-    return then
+    applied: Object = merge(managed_parts(item.object), managed_parts(last_applied(item.object)), signed)
+    return applied
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether both are the same JSON. Unlike `==` it tells 1, 1.0 and true apart, as Go does."""
+    """Return whether both are the same JSON. Unlike `==` it distinguishes 1, 1.0 and true, as Go does."""
     return msgspec.json.encode(one, order="sorted") == msgspec.json.encode(other, order="sorted")
 
 
@@ -85,7 +85,7 @@ def last_applied(obj: Object) -> Object:
 def merge(observed: Any, last: Any, desired: Any) -> Any:
     """Return `observed` without what only `last` has, and with what `desired` has; it may share parts with them.
 
-    The type of the observed value decides how. If `last` or `desired` is of another type, it counts as empty. That is
+    The type of the observed value decides how. A `last` or `desired` of another type counts as empty. That is
     surprising, but Metacontroller does the same.
     """
     if isinstance(observed, dict):
@@ -102,14 +102,14 @@ def _merge_objects(observed: Object, last: Object, desired: Object) -> Object:
 
 def _merge_lists(observed: list[Any], last: list[Any] | None, desired: list[Any] | None) -> list[Any] | None:
     lists = [observed, last or [], desired or []]
-    items = [item for each in lists for item in each]
+    items = [item for entries in lists for item in entries]
     are_objects = all(isinstance(item, dict) for item in items)
     key = next((key for key in MERGE_KEYS if are_objects and all(key in item for item in items)), None)
     if not items or key is None:
         return desired
-    by_key = [{str(item[key]): item for item in each} for each in lists]
+    by_key = [{str(item[key]): item for item in entries} for entries in lists]
     merged = _merge_objects(*by_key)
-    # First those observed, in their order (an item that is there twice stays there twice), then the new ones.
+    # First the observed ones in their order (an item that is there twice stays twice), then the new ones.
     return [merged[k] for item in observed if (k := str(item[key])) in merged] + [
         item for k, item in merged.items() if k not in by_key[0]
     ]

@@ -1,4 +1,4 @@
-"""Events: what Metacontroller, and others, have reported of a Service. The pure part.
+"""Events: what Metacontroller and others have reported of a Service.
 
 Source: the Kubernetes API reference, Event v1 core.
 """
@@ -14,17 +14,17 @@ SYNC_ERROR = "SyncError"
 """The reason of Metacontroller's Events."""
 
 OF_SERVICES = f"--field-selector=reason={SYNC_ERROR},involvedObject.kind=Service"
-"""What kubectl is told in order to get those alone that `reports` goes by."""
+"""The option with which kubectl gets only the Events that `reports` reads."""
 
 _ENDED = "context canceled"
-"""How Metacontroller's Event ends of a request that it gave up because it was told to end itself (Go, `context`)."""
+"""How Metacontroller's Event ends for a request that it gave up because it was stopped (Go, `context`)."""
 
 _DENIED = "can't reconcile children"
-"""What Metacontroller's Event says when a write was denied."""
+"""What Metacontroller's Event says if a write was denied."""
 
 
 class Report(NamedTuple):
-    """What Metacontroller said of a Service."""
+    """What an Event reports of a Service."""
 
     time: str
     sentence: str
@@ -33,12 +33,11 @@ class Report(NamedTuple):
 def reports(items: Iterable[Item]) -> dict[str, Report]:
     """Return Metacontroller's newest report of each Service, by the Service's uid.
 
-    What it gave up because it ended says nothing of what is in the way. That something isn't there says less than who
-    has denied it.
+    A request that it gave up explains nothing, and a missing object explains less than who denied it.
     """
     newest: dict[str, Report] = {}
-    of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
-    for report, uid in sorted((report_of(item), about_whom(item)) for item in of_ours):
+    errors = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
+    for report, uid in sorted((report_of(item), uid_of_subject(item)) for item in errors):
         is_denied = uid in newest and _DENIED in newest[uid].sentence
         if uid and not report.sentence.endswith(_ENDED) and not (is_denied and ABSENT in report.sentence):
             newest[uid] = report
@@ -46,7 +45,7 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
 
 
 def report_of(event: Item) -> Report:
-    """Return what an Event says, and when it was said last."""
+    """Return what an Event reports, and when it did last."""
     times = (
         event.object.get("lastTimestamp"),
         at(event, "series", "lastObservedTime"),
@@ -57,6 +56,6 @@ def report_of(event: Item) -> Report:
     return Report(time, str(event.object.get("message") or "").strip())
 
 
-def about_whom(event: Item) -> str:
-    """Return the uid of the object that an Event is about; "" where it names none."""
+def uid_of_subject(event: Item) -> str:
+    """Return the uid of the object that an Event is about; "" if it names none."""
     return str(at(event, "involvedObject", "uid") or "")

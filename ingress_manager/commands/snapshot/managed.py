@@ -1,7 +1,7 @@
 """What makes an object ingress-manager's: Metacontroller's annotations, the Service as its controller, and our label.
 
-Source: Metacontroller's decorator controller, which takes an attachment for its own when the annotation names its
-DecoratorController and the object's controller is the parent. The label is for people.
+Source: Metacontroller's decorator controller, which owns an attachment if the annotation names its DecoratorController
+and the object's controller is the parent. The label is for people.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ CONTROLLER = "ingress-manager"
 Metacontroller recognize managed objects by it."""
 
 RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, COPIED, PROFILE, FINGERPRINT)
-"""The annotations that Metacontroller and ingress-manager write on what they have made."""
+"""The annotations that Metacontroller and ingress-manager write on managed objects."""
 
 
 def owners(item: Item) -> list[Object]:
@@ -26,11 +26,11 @@ def owners(item: Item) -> list[Object]:
 
 
 def controller_of(item: Item) -> Object:
-    """Return the owner reference of what controls an object; empty when nothing does."""
+    """Return the owner reference of an object's controller; empty if it has none."""
     return next((owner for owner in owners(item) if owner.get("controller") is True), {})
 
 
-def is_marked(item: Item) -> bool:
+def is_decorated(item: Item) -> bool:
     """Return whether an object has Metacontroller's annotation with our name."""
     return item.annotations.get(DECORATOR) == CONTROLLER
 
@@ -41,32 +41,29 @@ def is_labelled(item: Item) -> bool:
 
 
 def is_managed(item: Item) -> bool:
-    """Return whether ingress-manager looks after an object: Metacontroller changes it, and removes it."""
-    return is_marked(item) and controller_of(item).get("kind") == "Service"
+    """Return whether an object is managed: Metacontroller updates and removes it."""
+    return is_decorated(item) and controller_of(item).get("kind") == "Service"
 
 
 def is_made_for(item: Item, service: Item) -> bool:
-    """Return whether ingress-manager looks after an object, and has made it for this Service."""
+    """Return whether an object is managed for this Service."""
     return is_managed(item) and controller_of(item).get("uid") == service.metadata.get("uid")
 
 
 def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
-    """Return the annotations of a Service that were copied to what was made for it: they mean nothing on it alone.
-
-    Those that a controller also reads from Services are none of them.
-    """
-    stated = service.annotations
-    same = {key for item in objects for key, value in item.annotations.items() if stated.get(key) == value}
+    """Return the annotations that were copied from a Service, without those that a controller also reads there."""
+    source = service.annotations
+    same = {key for item in objects for key, value in item.annotations.items() if source.get(key) == value}
     return [key for key in sorted(same) if is_for_controllers(key) and not is_read_from_services(key)]
 
 
 def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
-    """Return the metadata, for a merge patch, that make an object which is nobody's that of a Service."""
+    """Return the metadata, for a merge patch, with which an object without an owner becomes a Service's."""
     reference = {"apiVersion": "v1", "kind": "Service", "name": service.name, "uid": service.metadata.get("uid")}
     reference |= {"controller": True, "blockOwnerDeletion": True}
     annotations: dict[str, Any] = {DECORATOR: CONTROLLER}
     if LAST_APPLIED in item.annotations:
-        # A record from an earlier time: Metacontroller would remove the fields that only this record has.
+        # An old record: Metacontroller would remove the fields that only this record has.
         annotations[LAST_APPLIED] = None
     return {
         "resourceVersion": item.metadata.get("resourceVersion"),
@@ -77,11 +74,11 @@ def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
 
 
 def operations_to_disown(item: Item) -> list[dict[str, Any]]:
-    """Return a JSON patch (RFC 6902) that makes an object of ingress-manager nobody's.
+    """Return a JSON patch (RFC 6902) that releases a managed object.
 
-    It names neither the object nor its resourceVersion, so that many objects can have the same. The API server takes
-    nothing of it unless the object still is ingress-manager's: that is what the tests are for. All goes at once: an
-    admission policy denies a change that takes the owner and leaves the annotation.
+    It names neither the object nor its resourceVersion, so that many objects can share it. By its tests, the API
+    server rejects it unless the object is still managed. It is one patch because an admission policy denies a change
+    that removes the owner and leaves the annotation.
     """
     marks = [("annotations", key) for key in RECORDS if key in item.annotations]
     marks += [("labels", MANAGED_BY_LABEL)] if is_labelled(item) else []

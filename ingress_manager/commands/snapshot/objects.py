@@ -1,4 +1,4 @@
-"""The objects that are made for Services, whoever made them, and what each leads to."""
+"""Ingresses, HTTPRoutes and ListenerSets, whoever made them, and what each leads to."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -26,7 +26,7 @@ class BackendPort(msgspec.Struct, frozen=True):
     number: int | None = None
 
     def __str__(self) -> str:
-        """Return what the annotation ingress/port says of it."""
+        """Return the port as the annotation ingress/port names it."""
         return self.name or str(self.number)
 
 
@@ -77,35 +77,34 @@ class Ingress(Attachment, frozen=True):
 
 
 def as_spec(item: Item) -> IngressSpec:
-    """Return the typed spec of an Ingress. Raises Unreadable for what the API server would not take either."""
+    """Return the typed spec of an Ingress. Raises Unreadable if the API server wouldn't accept it."""
     return as_type(item, Ingress).spec
 
 
 def as_type(item: Item, type_: type[T]) -> T:
-    """Return an object as a type. Raises Unreadable about the first field that is of another one, at its line."""
+    """Return an object as a type. Raises Unreadable at the line of the first field of a wrong type."""
     metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
-    object_ = {**item.object, "metadata": metadata}
+    obj = {**item.object, "metadata": metadata}
     with suppress(msgspec.ValidationError):
-        return msgspec.convert(object_, type_)
+        return msgspec.convert(obj, type_)
     try:
-        found: T = converted(without_nulls(object_), type_)
+        typed: T = converted(without_nulls(obj), type_)
     except FieldError as error:
-        wrong = about(item, f"is no valid {item.kind}: {error.sentence}", *error.path)
-        raise Unreadable([wrong]) from error
-    return found
+        raise Unreadable([about(item, f"is no valid {item.kind}: {error.sentence}", *error.path)]) from error
+    return typed
 
 
-def without_nulls(stated: Any) -> Any:
-    """Return a value without its fields that are null: the API server takes them as left out."""
-    if isinstance(stated, list):
-        return [without_nulls(each) for each in stated]
-    if isinstance(stated, dict):
-        return {key: without_nulls(value) for key, value in stated.items() if value is not None}
-    return stated
+def without_nulls(value: Any) -> Any:
+    """Return a value without its null fields, which the API server treats as left out."""
+    if isinstance(value, list):
+        return [without_nulls(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: without_nulls(field) for key, field in value.items() if field is not None}
+    return value
 
 
 TYPES: dict[str, type[Attachment]] = {**dict.fromkeys(API_VERSIONS, Attachment), INGRESS: Ingress}
-"""Those of the objects that are made for Services, by their kinds."""
+"""The types of the objects that are made for Services, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +115,11 @@ class ObjectSnapshot:
     item: Item
     typed: Attachment
     owner: Object
-    """The owner reference of the object that controls it; empty when none does."""
+    """The owner reference of its controller; empty if it has none."""
 
-    is_marked: bool
-    looks_ours: bool
-    """Whether it says that it was made by ingress-manager."""
+    is_decorated: bool
+    looks_managed: bool
+    """Whether it has our label or annotation, even if no Service owns it."""
 
     @property
     def key(self) -> Key:
@@ -128,12 +127,12 @@ class ObjectSnapshot:
 
     @property
     def owner_uid(self) -> str:
-        """Return the uid of the object that controls it; empty when none does."""
+        """Return the uid of its controller; empty if it has none."""
         return str(self.owner.get("uid") or "")
 
     @property
     def service(self) -> str:
-        """Return the Service that controls it, as namespace/name; empty when none does."""
+        """Return the Service that controls it, as namespace/name; empty if none does."""
         is_service = (self.owner.get("apiVersion"), self.owner.get("kind")) == ("v1", "Service")
         return f"{self.item.namespace}/{self.owner.get('name')}" if is_service else ""
 
@@ -142,49 +141,49 @@ class ObjectSnapshot:
 
 
 def as_object(item: Item) -> ObjectSnapshot:
-    """Return the typed object. Raises Unreadable for what the API server would not take."""
-    found = as_type(item, TYPES[item.kind])
-    owner, is_marked = managed.controller_of(item), managed.is_marked(item)
-    return ObjectSnapshot(item.kind, item, found, owner, is_marked, is_marked or managed.is_labelled(item))
+    """Return the typed object. Raises Unreadable if the API server wouldn't accept it."""
+    typed = as_type(item, TYPES[item.kind])
+    owner, is_decorated = managed.controller_of(item), managed.is_decorated(item)
+    return ObjectSnapshot(item.kind, item, typed, owner, is_decorated, is_decorated or managed.is_labelled(item))
 
 
 def deletion_of(item: Item) -> str:
-    """Return what is said of an object that is being deleted: since when, and what holds it; empty of another."""
+    """Return since when an object is being deleted, and which finalizers hold it; empty for any other object."""
     if not item.is_being_deleted:
         return ""
-    found = item.metadata.get("finalizers")
-    held_by = listed(found) if isinstance(found, list) and found else "nothing"
+    finalizers = item.metadata.get("finalizers")
+    held_by = listed(finalizers) if isinstance(finalizers, list) and finalizers else "nothing"
     return f"{item} is being deleted since {item.metadata['deletionTimestamp']}; held by {held_by}"
 
 
-def backends_of(each: ObjectSnapshot) -> list[tuple[str, str]]:
-    """Return the kind and the name of what an object leads to, each once; a ListenerSet to nothing by itself."""
-    if isinstance(each.typed, Ingress):
-        spec = each.typed.spec
+def backends_of(obj: ObjectSnapshot) -> list[tuple[str, str]]:
+    """Return the kind and the name of each backend of an object, once; a ListenerSet has none."""
+    if isinstance(obj.typed, Ingress):
+        spec = obj.typed.spec
         backends = [path.backend for _, path in spec.paths()] + ([spec.default_backend] if spec.default_backend else [])
         refs = [{"name": backend.service.name} if backend.service else backend.resource or {} for backend in backends]
     else:
-        rules = mappings(at(each.item, "spec", "rules"))
+        rules = mappings(at(obj.item, "spec", "rules"))
         refs = [ref for rule in rules for ref in mappings(at(rule, "backendRefs"))]
     return list(dict.fromkeys((str(ref.get("kind", SERVICE)), str(ref.get("name"))) for ref in refs))
 
 
-def secrets_of(each: ObjectSnapshot) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the Secrets that an Ingress or a ListenerSet names, each with the hosts for which its certificate is."""
-    if isinstance(each.typed, Ingress):
-        # Without a name, the controller's default certificate is meant.
-        yield from ((entry.secret_name, entry.hosts or ()) for entry in each.typed.spec.tls or () if entry.secret_name)
-    for listener in mappings(at(each.item, "spec", "listeners")):
+def secrets_of(obj: ObjectSnapshot) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the Secrets that an Ingress or a ListenerSet names, each with the hosts of its certificate."""
+    if isinstance(obj.typed, Ingress):
+        # An entry without a name means the controller's default certificate.
+        yield from ((entry.secret_name, entry.hosts or ()) for entry in obj.typed.spec.tls or () if entry.secret_name)
+    for listener in mappings(at(obj.item, "spec", "listeners")):
         hosts = [str(listener["hostname"])] if listener.get("hostname") else []
         yield from ((str(ref.get("name")), hosts) for ref in mappings(at(listener, "tls", "certificateRefs")))
 
 
 Place = tuple[str, str, bool]
-"""A host, empty for every one, a path, and whether it is exact."""
+"""A host, empty for every host, a path, and whether it is exact."""
 
 
 def places_of(spec: IngressSpec) -> Iterator[Place]:
-    """Yield what an Ingress answers, a path or the default backend each."""
+    """Yield what an Ingress answers: its paths, and those of its default backend."""
     for host, path in spec.paths():
         yield location(host, path.path or "/", path.path_type)
     if spec.default_backend:
@@ -197,41 +196,40 @@ def class_of(item: Item, spec: kubernetes.Spec) -> str:
 
 
 def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
-    """Return the entry by which a host of the rules has its certificate, without hosts; None: it has no TLS.
+    """Return the entry, without hosts, that gives a host of the rules its certificate; None if it has no TLS.
 
-    One that names it goes before a wildcard, and that before one without hosts.
+    An entry that names the host goes before a wildcard, and a wildcard before an entry without hosts.
     """
     entries = spec.tls or ()
-    named = [entry for entry in entries if host in (entry.hosts or ())]
-    around = [entry for entry in entries if host and any(covers(each, (host,)) for each in entry.hosts or ())]
-    found = next(iter([*named, *around, *(entry for entry in entries if not entry.hosts)]), None)
-    return found and IngressTls(secret_name=found.secret_name)
+    exact = [entry for entry in entries if host in (entry.hosts or ())]
+    wildcards = [entry for entry in entries if host and any(covers(name, (host,)) for name in entry.hosts or ())]
+    entry = next(iter([*exact, *wildcards, *(entry for entry in entries if not entry.hosts)]), None)
+    return entry and IngressTls(secret_name=entry.secret_name)
 
 
 def certificates_of(spec: IngressSpec) -> list[IngressTls]:
-    """Return the entries by which the hosts of the rules have their certificates, without hosts, each once."""
-    found = (certificate_of(rule.host, spec) for rule in spec.rules or ())
-    return list(dict.fromkeys(filter(None, found)))
+    """Return the entries, without hosts, that give the hosts of the rules their certificates, each once."""
+    entries = (certificate_of(rule.host, spec) for rule in spec.rules or ())
+    return list(dict.fromkeys(filter(None, entries)))
 
 
 def covers(host: str, hosts: Collection[str]) -> bool:
-    """Return whether a certificate for a host, which may be a wildcard, holds for one of the hosts."""
-    return host in hosts or (host.startswith("*.") and any(each.partition(".")[2] == host[2:] for each in hosts))
+    """Return whether a certificate for a host, which may be a wildcard, covers one of the hosts."""
+    return host in hosts or (host.startswith("*.") and any(name.partition(".")[2] == host[2:] for name in hosts))
 
 
-def part(spec: IngressSpec, service: str) -> IngressSpec:
+def spec_for(spec: IngressSpec, service: str) -> IngressSpec:
     """Return a spec with only the rules that lead to one Service, and the certificates for their hosts."""
     rules = []
     for rule in spec.rules or ():
-        leading = rule.http.paths if rule.http else ()
-        paths = tuple(path for path in leading if path.backend.service and path.backend.service.name == service)
-        if paths:
-            rules.append(IngressRule(host=rule.host, http=IngressPaths(paths)))
-    hosts, every = {rule.host for rule in rules}, {rule.host for rule in spec.rules or ()}
-    tls = tuple(
-        msgspec.structs.replace(entry, hosts=own or None)
-        for entry in spec.tls or ()
-        if (own := tuple(host for host in entry.hosts or () if covers(host, hosts) or not covers(host, every)))
-        or not entry.hosts
-    )
-    return msgspec.structs.replace(spec, rules=tuple(rules) or None, tls=tls or None)
+        paths = rule.http.paths if rule.http else ()
+        kept = tuple(path for path in paths if path.backend.service and path.backend.service.name == service)
+        if kept:
+            rules.append(IngressRule(host=rule.host, http=IngressPaths(kept)))
+    hosts, all_hosts = {rule.host for rule in rules}, {rule.host for rule in spec.rules or ()}
+    tls = []
+    for entry in spec.tls or ():
+        names = tuple(host for host in entry.hosts or () if covers(host, hosts) or not covers(host, all_hosts))
+        if names or not entry.hosts:
+            tls.append(msgspec.structs.replace(entry, hosts=names or None))
+    return msgspec.structs.replace(spec, rules=tuple(rules) or None, tls=tuple(tls) or None)

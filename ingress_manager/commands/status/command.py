@@ -14,7 +14,7 @@ from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
 from ingress_manager.commands.reading.cluster import read_policy
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.reasons import REASONS
-from ingress_manager.commands.snapshot.events import about_whom, report_of
+from ingress_manager.commands.snapshot.events import report_of, uid_of_subject
 from ingress_manager.commands.snapshot.items import SERVICE, Item
 from ingress_manager.commands.snapshot.objects import backends_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
@@ -183,7 +183,7 @@ def _standing(service: ServiceSnapshot, rows: Iterable[Row], seen: Looked) -> It
 def _happened(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
     found = []
     for event in events:
-        if about_whom(event) == service.service.metadata.uid != "":
+        if uid_of_subject(event) == service.service.metadata.uid != "":
             time, sentence = report_of(event)
             count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
             found.append((time, f"{event.object.get('reason')}{count}: {sentence}"))

@@ -104,7 +104,7 @@ class Judge:
                 yield from self._of_service(service)
 
     def _of_service(self, service: ServiceSnapshot) -> Iterator[Row]:
-        wanted = {**self._snapshot.anew(service), **service.desired}
+        wanted = {**self._snapshot.desired_once_allowed(service), **service.desired}
         item, of_all = service.item, self._of_all(service)
         problems = service.refused.problems if service.refused else ()
         reasons = list(dict.fromkeys(problem.reason for problem in problems))
