@@ -1,6 +1,5 @@
 """Properties that hold for any Service and any settings, made up at random."""
 
-import contextlib
 import json
 from collections.abc import Iterator
 from itertools import chain, product
@@ -16,6 +15,7 @@ from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.kubernetes import API_VERSIONS
 from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import Limits, Policy
+from ingress_manager.core.shape import shown
 from ingress_manager.core.syntax import wrong_path
 from ingress_manager.core.vocabulary import protects
 from tests.core import made_up
@@ -242,5 +242,13 @@ def test_a_request_with_anything_in_it_is_answered_as_the_contract_says(request:
 
 @given(made_up.spoiled(made_up.plain_settings()).map(json.dumps) | made_up.YAML)
 def test_any_text_of_settings_is_read_or_refused_with_a_reason(text: str) -> None:
-    with contextlib.suppress(SettingsError):
+    try:
         settings.parse(text)
+    except SettingsError as error:
+        refused, path = error, shown(error.path)
+    else:
+        return
+    assert refused.sentence.startswith(path)
+    assert refused.sentence.removeprefix(path).strip(": ")
+    assert refused.sentence.isprintable()
+    assert refused.line <= text.count("\n") + 1

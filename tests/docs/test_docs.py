@@ -80,9 +80,10 @@ def test_the_example_of_a_refusal_is_what_is_said() -> None:
 
 def test_every_example_of_settings_is_accepted() -> None:
     for page in ("settings.md", "httproute.md", "profiles.md", "tenants.md", "tls.md"):
-        for block in blocks(page, "yaml"):
-            if "kind:" not in block and "metadata:" not in block:
-                parse(block)
+        examples = [block for block in blocks(page, "yaml") if "kind:" not in block and "metadata:" not in block]
+        assert examples, page
+        for settings in examples:
+            parse(settings)
 
 
 def test_the_page_on_switching_names_every_known_annotation_that_changes_an_answer() -> None:
