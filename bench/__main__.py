@@ -13,7 +13,7 @@ from devcluster.build import Progress
 from devcluster.console import end_on_signals, engine_option, progress
 
 BUSY = 1.5
-"""A load average above this at the start makes the figures worth nothing on a small machine."""
+"""The load average at the start above which figures vary too much on a small machine."""
 
 PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
     "core": lambda _engine, _services, report: core_section(report),
@@ -29,16 +29,16 @@ PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
 def main(parts: tuple[str, ...], services: int, engine: str) -> None:
     """Measure what users experience: the PARTS core, commands and cluster.
 
-    Nothing else may run on the machine meanwhile. All parts take about two minutes. A figure that doesn't reach its aim
-    is marked.
+    Nothing else may run on the machine meanwhile. All parts take about two minutes. A figure beyond its bound is
+    marked.
     """
     if (load := os.getloadavg()[0]) > BUSY:
-        click.secho(f"THE MACHINE IS BUSY (load {load:.1f}): these figures say nothing.", fg="red", bold=True, err=True)
+        click.secho(f"THE MACHINE IS BUSY (load {load:.1f}): these figures vary.", fg="red", bold=True, err=True)
     with progress() as report:
         for part in parts or PARTS:
             title, figures = PARTS[part](engine, services, report)
             rows = "".join(f"| {' | '.join(figure)} |\n" for figure in figures)
-            click.echo(f"**{title}**\n\n| | measured | to reach |\n|---|---|---|\n{rows}")
+            click.echo(f"**{title}**\n\n| | measured | bound |\n|---|---|---|\n{rows}")
 
 
 if __name__ == "__main__":
