@@ -1,7 +1,7 @@
-"""The cases: `make cases` writes what becomes of each, and shows the changes. Read the diff before you commit it.
+"""Writes the goldens: `make cases` updates the result of each case, and prints the diff. Read it before you commit.
 
-tests/golden.py says what a case is; it is a Service in tests/cases, and what is on a cluster in the tables of commands
-below tests/commands. In tests/chart.yaml, what the values of each case change is written.
+tests/golden.py describes a case. In tests/cases it is a Service; in the tables of commands, below tests/commands, it is
+the objects of a cluster; in tests/chart.yaml, it is values of the chart.
 """
 
 import difflib
@@ -9,14 +9,14 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import yaml
 
-from ingress_manager.commands.audit.audit import preview
+from ingress_manager.commands.audit.audit import Looked, preview
 from ingress_manager.commands.audit.command import printed as printed_audit
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing import as_yaml
@@ -38,16 +38,19 @@ AUDITS = TESTS / "commands/audit"
 STATUSES = TESTS / "commands/status"
 CASE = re.compile(r"^(\S+):\n((?: .*\n|\n(?=\n* ))+)", re.MULTILINE)
 BECOMES = re.compile(r"^  becomes:.*\n(?:  [- ].*\n|\n(?=\n*  ))*", re.MULTILINE)
-WIDTH, FLOW = 104, 86
-"""Characters of a line that `make cases` writes, without its indentation; the latter if it holds several things."""
+WIDTH = 104
+"""The longest line for several values, without its indentation, that isn't a `Line`."""
 
 FIELDS = ["why", "services", "beside", "ingress", "settings", "accept", "new", "forms", "objects", "becomes"]
-"""Those of a case of a command, whose objects are as tests/dumps.py says; `new` are the settings to look ahead to, and
-`forms` those in which it is printed beside the table. Of `adopt`, tests/adoptions.py says the others."""
+"""The fields of a case of a command. tests/dumps.py describes `objects`, and tests/adoptions.py what `adopt` has.
+
+`new` are the settings that `audit` previews. `forms` are the forms in which the result is printed, too: one case of a
+command has them, so that one golden holds the layout. With "sentences", each finding of `audit` has its sentence; cases
+that differ by kind, object or command do without, so that few goldens hold a sentence."""
 
 
 def released(case: Case) -> dict[str, str]:
-    """Return how the Service of a case is released, or why it isn't, and the notes."""
+    """Return the steps that release the Service of a case, or the reasons against it, and the notes."""
     items = dumps.manifests(case)
     [service] = of_kind(items, SERVICE)
     plan = release_of(service, items)
@@ -57,7 +60,7 @@ def released(case: Case) -> dict[str, str]:
 
 
 def uninstalled(case: Case) -> dict[str, str]:
-    """Return what `uninstall` shows in a case: with --keep, and with --remove, if that differs."""
+    """Return the steps of `uninstall` in a case: with --keep, and with --remove if they differ."""
     keep, remove = (
         "".join(f"{line}\n" for line in listed(uninstall_steps(dumps.manifests(case), keep=keep)))
         for keep in (True, False)
@@ -65,37 +68,62 @@ def uninstalled(case: Case) -> dict[str, str]:
     return {"keep": keep, **({"remove": remove} if remove != keep else {})}
 
 
+class Line(dict[str, Any]):
+    """Fields that are written in one line, however long it is, without those that are empty."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        super().__init__({name: value for name, value in fields.items() if value})
+
+
 def audited(case: Case) -> dict[str, Any]:
-    """Return what is found in a case of `audit`, or what its new settings would change."""
-    seen, name, noun = dumps.looked(case), "audit", "finding"
+    """Return the findings in a case of `audit`, or what its new settings would change; and these as printed.
+
+    A finding is its kind and object; `about`, if it is about another object; the reasons; the command, word by word;
+    and its sentence, if `forms` has "sentences".
+    """
+    seen, forms = dumps.looked(case), case.stated.get("forms", ())
     if "new" in case.stated:
         new = parse(as_yaml(case.stated["new"]))
         snapshot = snapshot_of(dumps.manifests(case), new.without_pause())
-        seen, name, noun = seen._replace(snapshot=snapshot, findings=preview(snapshot, new)), "changes", "change"
-    found = {name: click.unstyle("".join(printed_audit(seen, "table", noun)))}
-    if "json" in case.stated.get("forms", ()):
-        found["json"] = json.loads("".join(printed_audit(seen, "json", noun)))
-    return found
+        seen = seen._replace(snapshot=snapshot, findings=preview(snapshot, new))
+    findings = [
+        {
+            finding.kind: str(finding.item),
+            "about": " ".join(finding.about or ()),
+            "reasons": [reason.value for reason in finding.reasons],
+            "command": list(finding.command),
+            "sentence": finding.sentence if "sentences" in forms else "",
+        }
+        for finding in seen.findings
+    ]
+    return {"findings": [*map(Line, findings)]} | in_forms(forms, lambda form: "".join(printed_audit(seen, form)))
 
 
-def status_of(case: Case, width: int = 0) -> dict[str, Any]:
-    """Return what `status` prints in a case, in the form `service` of each by itself.
+def status_of(case: Case) -> dict[str, Any]:
+    """Return the rows of `status` in a case, as its JSON has them; and these as printed.
 
-    Of JSON, what is null or empty is left out.
+    In the place of a finding's sentence, a row has `why`: the kind of the finding.
     """
     seen, forms = dumps.looked(case), case.stated.get("forms", ())
+    kinds = {finding.sentence: finding.kind for finding in seen.findings}
+    rows = [
+        row | ({"sentence": None, "why": kinds[row["sentence"]]} if row["sentence"] in kinds else {})
+        for row in json.loads(printed_status(seen, "json"))["exposed"]
+    ]
+    return {"rows": [*map(Line, rows)]} | in_forms(forms, lambda form: printed_status(seen, form))
+
+
+def printed_status(seen: Looked, form: str, width: int = 0) -> str:
+    """Return what `status` prints; in the form `service`, what it prints of each Service by itself."""
     services, judge = seen.snapshot.services.values(), Judge(seen)
-    rows = list(judge.rows(services))
-    found: dict[str, Any] = {"table": "".join(printed(rows, [], "table", width=width))}
-    if "service" in forms:
-        found["service"] = "\n".join(told(each, judge.rows([each]), seen, width=width) for each in services)
-    found = {form: click.unstyle(text) for form, text in found.items()}
-    if "json" in forms:
-        found["json"] = json.loads("".join(printed(rows, [], "json")))
-        found["json"]["exposed"] = [
-            {key: value for key, value in row.items() if value} for row in found["json"]["exposed"]
-        ]
-    return found
+    if form == "service":
+        return "\n".join(told(service, judge.rows([service]), seen, width=width) for service in services)
+    return "".join(printed(list(judge.rows(services)), [], form, width))
+
+
+def in_forms(forms: Iterable[str], text: Callable[[str], str]) -> dict[str, str]:
+    """Return what is printed in each form, without colours."""
+    return {form: click.unstyle(text(form)) for form in forms if form != "sentences"}
 
 
 COMMANDS: dict[Path, Callable[[Case], Any]] = {
@@ -105,11 +133,11 @@ COMMANDS: dict[Path, Callable[[Case], Any]] = {
     STATUSES: status_of,
     adoptions.FOLDER: adoptions.becomes,
 }
-"""The folders with tables of cases of commands, and what says what becomes of each case."""
+"""The folders with the tables of each command, and the function that returns the result of a case."""
 
 
 def update(file: Path, becomes: Callable[[Case], Any]) -> Iterator[str]:
-    """Write what each case in a table becomes; yield the lines of the diff, none if nothing changes.
+    """Write the result of each case in a table; yield the lines of the diff, none if nothing changes.
 
     Raises ValueError, and writes nothing, if two cases have the same name.
     """
@@ -124,41 +152,44 @@ def update(file: Path, becomes: Callable[[Case], Any]) -> Iterator[str]:
 
 
 def updated(text: str, case: Case, becomes: Callable[[Case], Any]) -> str:
-    """Return the text of a case, with what it becomes. What else it says stays as it was written."""
+    """Return the text of a case with its result. The rest of the text stays as it was written."""
     now = becomes(case)
     if case.stated.get("becomes") == now:
         return text
     return BECOMES.sub("", text) + textwrap.indent(written({"becomes": now}), "  ")
 
 
+yaml.SafeDumper.add_representer(Line, yaml.SafeDumper.represent_dict)
+
+
 class Dumper(yaml.SafeDumper):
-    """Writes what fits into a line in one."""
+    """Writes what fits into a line in one, and each `Line`."""
 
     def represent_data(self, data: Any) -> yaml.Node:
         """Return the node of `data`."""
         node = super().represent_data(data)
         if isinstance(node, yaml.CollectionNode):
             line = yaml.safe_dump(data, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
-            fits = len(line) <= FLOW and line.count("\n") == 1
+            fits = len(line) <= WIDTH and line.count("\n") == 1
             of_words = isinstance(data, list) and all(isinstance(item, str) and len(item) < 40 for item in data)
-            node.flow_style = "becomes" not in data and (fits or of_words)
+            node.flow_style = "becomes" not in data and (fits or of_words or isinstance(data, Line))
         return node
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """Return that what is the same is written again."""
+        """Return that equal values are repeated."""
         return True
 
 
-# A text in several lines is a block, in which each has its own.
+# A text of several lines is a block.
 Dumper.add_representer(
     str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, "|" if "\n" in text else None)
 )
 
 
 def written(content: Any) -> str:
-    """Return content as YAML. Where it has a letter or sign that nobody expects in English, all are escaped."""
+    """Return content as YAML. If it has a character that English doesn't use, all such characters are escaped."""
     expected = all(char.isascii() or char in "…·–" for char in json.dumps(content, ensure_ascii=False))
-    text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=expected)
+    text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=10**6, allow_unicode=expected)
     return text
 
 

@@ -1,4 +1,4 @@
-"""`ingress-manager audit`: the tables in tests/commands/audit have what is on a cluster, and what is found."""
+"""`ingress-manager audit`: each case in tests/commands/audit is a cluster, and the findings in it."""
 
 import copy
 import os
@@ -54,15 +54,15 @@ WARNINGS = {"not-copied"}
 
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
-def test_what_is_found_is_what_the_case_says(case: Case) -> None:
+def test_the_findings_are_those_of_the_golden(case: Case) -> None:
     assert cases.audited(case) == case.stated["becomes"]
     assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
 
 
-def test_every_kind_is_in_a_case_and_so_is_a_cluster_of_which_nothing_is_found() -> None:
-    texts = [case.stated["becomes"].get("audit", "") for case in AUDITS]
-    found = {line.split()[0] for text in texts for line in text.splitlines() if line}
-    assert found >= {*KINDS, "0"}
+def test_every_kind_is_in_a_golden_and_one_is_empty() -> None:
+    goldens = [case.stated["becomes"]["findings"] for case in AUDITS]
+    assert {next(iter(finding)) for findings in goldens for finding in findings} >= KINDS.keys()
+    assert [] in goldens
 
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
@@ -94,14 +94,14 @@ def found_in(objects: Iterable[Object], policy: Policy) -> list[Finding]:
     return audit_of(viewed(objects, policy), policy, Surroundings())
 
 
-def kinds(found: Iterable[Finding]) -> set[str]:
+def kinds_of(found: Iterable[Finding]) -> set[str]:
     return {each.kind for each in found}
 
 
 @given(made_up.services(), made_up.policy())
 def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Object, policy: Policy) -> None:
     if made := [as_created(each, parent) for each in desired_for(parent, policy)]:
-        assert kinds(found_in([parent, *made], policy)) <= WARNINGS
+        assert kinds_of(found_in([parent, *made], policy)) <= WARNINGS
         assert preview(viewed([parent, *made], policy), policy) == []
 
 
@@ -119,7 +119,7 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
     if not made:
         return
     objects = [parent, *made.values()]
-    would, found = kinds(preview(viewed(objects, after), after)), kinds(found_in(objects, after)) - WARNINGS
+    would, found = kinds_of(preview(viewed(objects, after), after)), kinds_of(found_in(objects, after)) - WARNINGS
     assert ("missing" in found) <= (CREATED in would) <= bool({"missing", "forbidden"} & found)
     assert (REFUSED in would) == ("refused" in found)
     assert bool({CHANGED, MOVED} & would) <= bool({"drifted", "forbidden"} & found)
@@ -139,36 +139,38 @@ GOOD, MADE, *BESIDE, BAD = dumps.objects([
 Settings = Callable[[str], Path]
 
 
-def audited(*objects: Object, options: tuple[str | Path, ...] = ("--current-settings", os.devnull)) -> Ended:
+def audit_files(*objects: Object, options: tuple[str | Path, ...] = ("--current-settings", os.devnull)) -> Ended:
     return run("audit", "-f", "-", *options, stdin="---\n".join(map(as_yaml, objects)))
 
 
 def test_a_dump_of_which_nothing_is_found_is_told_in_a_line_with_what_was_not_looked_at() -> None:
-    assert audited(GOOD, MADE) == (0, f"0 findings in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n", "")
+    assert audit_files(GOOD, MADE) == (0, f"0 findings in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n", "")
 
 
 def test_what_would_be_moved_is_told_in_a_pause_too_and_is_a_reason_for_exit_status_1(settings: Settings) -> None:
     options = ("--settings", settings("defaults: {class: internal}\npaused: true\n"))
-    ended = audited(GOOD, MADE, options=options)
+    ended = audit_files(GOOD, MADE, options=options)
     assert (ended.status, ended.out.split()[0]) == (1, "moved")
     assert ended.err == "The settings pause every namespace: nothing changes there until `paused` is false.\n"
-    ended = audited(GOOD, options=options)
+    ended = audit_files(GOOD, options=options)
     assert (ended.status, ended.out.split()[0]) == (2, "0"), "whether it is created depends on Ingresses"
     settings("")
-    ended = audited(GOOD, MADE, put(put(GOOD, ("metadata", "name"), "new"), ("metadata", "uid"), "2"), options=options)
+    ended = audit_files(
+        GOOD, MADE, put(put(GOOD, ("metadata", "name"), "new"), ("metadata", "uid"), "2"), options=options
+    )
     assert (ended.status, "created" in ended.out) == (0, True)
 
 
 def test_current_settings_are_for_an_audit_of_what_is(settings: Settings) -> None:
-    ended = audited(GOOD, options=("--settings", settings(""), "--current-settings", os.devnull))
+    ended = audit_files(GOOD, options=("--settings", settings(""), "--current-settings", os.devnull))
     assert (ended.status, "is for an audit without --settings" in ended.err) == (2, True)
 
 
 def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of() -> None:
     where = "could not be looked at: there is none in what was read; `kubectl get {}` prints them"
-    ended = audited(MADE)
+    ended = audit_files(MADE)
     assert (ended.status, f"Services {where.format('services')}" in ended.err) == (2, True)
-    ended = audited(GOOD)
+    ended = audit_files(GOOD)
     assert (ended.status, ended.err) == (2, "")
     assert f"Ingresses {where.format('ingresses')}" in ended.out
     assert "HTTPRoutes could" not in ended.out, "no Service asks for one"
@@ -177,13 +179,13 @@ def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of(
 def test_of_a_namespace_of_which_files_hold_no_service_nothing_is_said_but_that_it_was_not_looked_at() -> None:
     alone = put(MADE, ("metadata", "namespace"), "team-b")
     for owner in ({"kind": "Service", "apiVersion": "v1", "name": "shop", "uid": "2"}, {}):
-        ended = audited(GOOD, MADE, put(alone, ("metadata", "ownerReferences"), [owner | {"controller": True}]))
+        ended = audit_files(GOOD, MADE, put(alone, ("metadata", "ownerReferences"), [owner | {"controller": True}]))
         assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings in 1 Service, 1 to be exposed.")
         assert "No Service of team-b was read: nothing there was looked at.\n" in ended.out
 
 
 def test_what_is_of_an_old_version_ends_the_audit() -> None:
-    ended = audited(GOOD, {**MADE, "apiVersion": "networking.k8s.io/v1beta1"})
+    ended = audit_files(GOOD, {**MADE, "apiVersion": "networking.k8s.io/v1beta1"})
     told = 'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n'
     assert (ended.status, ended.out, told in ended.err) == (1, "", True)
 
@@ -247,7 +249,7 @@ def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
     assert "There is nothing to look at in the namespace nope, if it is there at all.\n" in ended.out
 
 
-# What is around.
+# The objects that traffic depends on: IngressClasses, EndpointSlices, Gateways and Secrets.
 
 [ANSWERING] = (case for case in AUDITS if case.name == "why-nothing-answers")
 OBJECTS = dumps.objects(ANSWERING.stated["objects"])
@@ -266,7 +268,8 @@ def in_team_a(settings: Settings, *options: str) -> Ended:
 def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: Settings, cluster: Cluster) -> None:
     cluster.says(AROUND)
     ended = in_team_a(settings)
-    assert ended == (1, ANSWERING.stated["becomes"]["audit"] + "Only the namespace team-a was looked at.\n", "")
+    found = "".join(printed(dumps.looked(ANSWERING), "table"))
+    assert ended == (1, click.unstyle(found) + "Only the namespace team-a was looked at.\n", "")
     assert len(cluster.calls) == 7
     [call] = [each for each in cluster.calls if each.endswith(" secrets")]
     assert "go-template=" in call
@@ -289,7 +292,7 @@ def test_without_the_library_no_certificate_is_judged(
     assert "pip install '.[certificates]'" in unseen
 
 
-# The merge, by which `audit` knows what Metacontroller would change: it comes out as Metacontroller's does.
+# The merge, by which `audit` predicts what Metacontroller would change.
 
 
 @pytest.mark.parametrize(
@@ -303,16 +306,16 @@ def test_a_merge(case: Object) -> None:
     assert case == given, "what was given is not changed"
 
 
-# Whoever can look at less is never told more, nor another state: of any case, any part is taken away.
+# Whoever may read less gets no further findings and no other states: each case is read without some of its parts.
 
 READ = [UNREAD_SETTINGS, INGRESS, HTTPROUTE, LISTENERSET, *SURROUNDING_RESOURCES]
 NAMESPACES = ["team", "team-a", "team-b", "routes"]
 OF_SEVERAL = {"refused", "claimed-twice"}
-"""The kinds whose sentences tell less where less is known."""
+"""The kinds whose sentences list less where less is known."""
 
 
-def told_by(found: Finding) -> tuple[str, ...]:
-    """Return what a person is told by a finding, as far as it is the same whoever looks."""
+def as_reported(found: Finding) -> tuple[str, ...]:
+    """Return the parts of a finding that are the same whoever looks."""
     return (found.kind, str(found.item), "" if found.kind in OF_SEVERAL else found.sentence)
 
 
@@ -321,11 +324,11 @@ def told_by(found: Finding) -> tuple[str, ...]:
     st.frozensets(st.sampled_from(READ), max_size=3),
     st.frozensets(st.sampled_from(NAMESPACES), max_size=2),
 )
-def test_who_sees_less_of_a_case_is_told_no_more_and_never_to_delete_more(
+def test_who_may_read_less_gets_no_more_findings_and_is_never_advised_to_delete_more(
     case: Case, kinds: frozenset[str], namespaces: frozenset[str]
 ) -> None:
     whole, part = dumps.looked(case).findings, dumps.looked(case, kinds, namespaces).findings
-    assert {told_by(each) for each in part} <= {told_by(each) for each in whole}
+    assert {as_reported(each) for each in part} <= {as_reported(each) for each in whole}
     deleted = {str(each.item) for each in whole if "delete" in each.command}
     assert {str(each.item) for each in part if "delete" in each.command} <= deleted
 
@@ -339,7 +342,7 @@ def states_in(seen: Looked) -> dict[tuple[str, ...], State]:
 
 
 @pytest.mark.parametrize("case", golden.cases_in(cases.STATUSES), ids=lambda case: case.name)
-def test_who_sees_less_is_told_a_state_that_is_less_and_never_another_one(case: Case) -> None:
+def test_who_may_read_less_gets_a_weaker_state_or_unknown_and_never_another_one(case: Case) -> None:
     before = states_in(dumps.looked(case))
     for kind in READ:
         for key, state in states_in(dumps.looked(case, {kind})).items():
