@@ -44,11 +44,8 @@ LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 LONGEST_IN_GO = 6
 """Characters of JSON that Go writes for one byte: it escapes <, >, & and two line separators."""
 
-ABSENT = " isn't there yet"
-"""What is said behind each object that a Service asks for and hasn't. The plans of the commands wait for it."""
-
-LONGEST_ABSENT = 280
-"""Characters that name what isn't there, of the 500 of a refusal."""
+LONGEST_LIST = 280
+"""How many of a line's 500 characters may name missing objects."""
 
 
 class Desired(msgspec.Struct, frozen=True):
@@ -158,12 +155,12 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
     """Return the problem of a Service, as namespace/name, that lacks these objects although they were asked for."""
-    absent = [f"{kind} {name}{ABSENT}" for kind, name in missing]
-    while len(", ".join(absent)) > LONGEST_ABSENT and len(absent) > 1:
-        absent.pop()
-    more = f" and {len(missing) - len(absent)} more" if len(absent) < len(missing) else ""
+    shown = [f"{kind} {name} isn't there yet" for kind, name in missing]
+    while len(", ".join(shown)) > LONGEST_LIST and len(shown) > 1:
+        shown.pop()
+    more = f" and {len(missing) - len(shown)} more" if len(shown) < len(missing) else ""
     sentence = (
-        f"{', '.join(absent)}{more}: one that ingress-manager didn't make has that name, or something denies it; "
+        f"{', '.join(shown)}{more}: one that ingress-manager didn't make has that name, or something denies it; "
         f"`ingress-manager status {service}` says which"
     )
     return Problem(sentence, Reason.NOT_MADE)

@@ -3,11 +3,13 @@
 Source: the Kubernetes API reference, Event v1 core.
 """
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from ingress_manager.commands.reading.manifests import Item, at
-from ingress_manager.core.decide import ABSENT
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.kubernetes import API_VERSIONS, Key
 
 EVENT = "Event"
 SYNC_ERROR = "SyncError"
@@ -21,6 +23,9 @@ _ENDED = "context canceled"
 
 _DENIED = "can't reconcile children"
 """What Metacontroller's Event says when a write was denied."""
+
+_KEY = re.compile(rf"\b({'|'.join(API_VERSIONS)}) ([a-z0-9-]+/[a-z0-9.-]*[a-z0-9])")
+"""A key as the hook writes it: Ingress team-a/shop."""
 
 
 class Report(NamedTuple):
@@ -40,7 +45,7 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
     of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
     for report, uid in sorted((report_of(item), about_whom(item)) for item in of_ours):
         is_denied = uid in newest and _DENIED in newest[uid].sentence
-        if uid and not report.sentence.endswith(_ENDED) and not (is_denied and ABSENT in report.sentence):
+        if uid and not report.sentence.endswith(_ENDED) and not (is_denied and missing_by(report.sentence)):
             newest[uid] = report
     return newest
 
@@ -55,6 +60,11 @@ def report_of(event: Item) -> Report:
     )
     time = next((time for time in times if isinstance(time, str)), "")
     return Report(time, str(event.object.get("message") or "").strip())
+
+
+def missing_by(report: str) -> set[Key]:
+    """Return the objects that are missing by a report whose reason, the tag at its end, is not-made; else none."""
+    return {*_KEY.findall(report)} if report.endswith(f"[{Reason.NOT_MADE}]") else set()
 
 
 def about_whom(event: Item) -> str:
