@@ -23,7 +23,7 @@ from ingress_manager.commands.view.events import Report
 from ingress_manager.commands.view.look import View
 from ingress_manager.commands.view.objects import as_object
 from ingress_manager.commands.view.surroundings import Surroundings
-from ingress_manager.core.errors import Refused
+from ingress_manager.core.decide import Refused
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 
