@@ -5,6 +5,7 @@ Service could keep what the administrator has forbidden, for as long as the Serv
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 import msgspec
 
@@ -83,7 +84,11 @@ def _beyond_limits(
 
 
 def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: NamespacePolicy) -> Iterator[Problem]:
-    """Yield how an object differs from what its profile and Gateway would give it now."""
+    """Yield how an object differs from what its profile and Gateway would give it now.
+
+    Of a profile that no longer exists, nothing is known, and it may only have been renamed: so an object of it stays
+    while the limits allow it and any profile of the namespace has its Gateway.
+    """
     if PROFILE not in annotations and effective.default is not None and effective.limits.profiles != ANY:
         usable = listed(effective.usable_profiles)
         sentence = f"it has no profile; allowed in namespace {effective.namespace}: {usable}"
@@ -92,12 +97,14 @@ def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: N
     if profile == effective.profile and annotations.get(FINGERPRINT, "") != effective.fingerprint:
         sentence = f"it isn't what its profile {quoted(str(effective.profile))} gives any more"
         yield Problem(sentence, Reason.OUTDATED)
-    gateway = effective.gateway_of_httproutes
+    names = effective.usable_profiles if profile is not None and effective.profile is None else ()
     for parent in observed.parents:
+        others = (in_namespace(effective.settings, effective.namespace, name) for name in names)
+        gateways = (one.gateway_of_httproutes for one in chain([effective], others))
         shown = f"{parent.kind} {parent.namespace}/{parent.name}"
         if parent.section_name is not None:
             shown = f"listener {quoted(parent.section_name)} of {shown}"
-        if gateway is None or not is_served_by(parent, gateway):
+        if not any(gateway and is_served_by(parent, gateway) for gateway in gateways):
             yield Problem(f"its parent, {shown}, is not one that the settings name", Reason.OUTDATED)
 
 
