@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.printing import Message, as_yaml, note, show, waiting
-from ingress_manager.commands.reading.manifests import SERVICE, Item, Unreadable, about, of_kind
+from ingress_manager.commands.printing import as_yaml, show
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS_OR_DEFAULTS, Source, with_source
-from ingress_manager.commands.view.objects import as_type
+from ingress_manager.commands.snapshot.items import SERVICE, Item, Message, Unreadable, about, of_kind
+from ingress_manager.commands.snapshot.objects import as_type
+from ingress_manager.commands.terminal import note, waiting
 from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.decide import Desired, decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, Object, Service

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ingress_manager.commands.text import is_seen
 
 from devcluster.sync_requests import Object, service
-from ingress_manager.commands.printing import is_seen
 from tests import dumps
 from tests.commands.commands import Cluster, event, listing, put, run, settings_on_a_cluster
 

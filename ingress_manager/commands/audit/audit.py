@@ -17,12 +17,12 @@ from ingress_manager.commands.audit.answers import of_each
 from ingress_manager.commands.audit.claims import claimed_twice, claims_of
 from ingress_manager.commands.audit.seen import SYNC_ALL, Finder, Finding, Seen, Severity
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.drift import merged
-from ingress_manager.commands.view.events import Report
-from ingress_manager.commands.view.look import View
-from ingress_manager.commands.view.objects import as_object
-from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.commands.snapshot.drift import merged
+from ingress_manager.commands.snapshot.events import Report
+from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.objects import as_object
+from ingress_manager.commands.snapshot.services import Snapshot
+from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.core.decide import Refused
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
@@ -132,7 +132,7 @@ TAKING = {REMOVED, MOVED}
 class Looked(NamedTuple):
     """What one look has seen."""
 
-    view: View
+    snapshot: Snapshot
     around: Surroundings
     findings: list[Finding]
     events: Sequence[Item]
@@ -145,13 +145,15 @@ class Looked(NamedTuple):
     """Whether that is something on which most rests: objects, Events or the settings."""
 
 
-def audit_of(view: View, policy: Policy | None, around: Surroundings, kinds: Collection[str] = KINDS) -> list[Finding]:
-    """Return what needs a person in a view in which nothing is paused, by kind and then by namespace and name.
+def audit_of(
+    snapshot: Snapshot, policy: Policy | None, around: Surroundings, kinds: Collection[str] = KINDS
+) -> list[Finding]:
+    """Return what needs a person in a snapshot in which nothing is paused, by kind and then by namespace and name.
 
     `policy` says what is paused: what a pause holds back, somebody has to know. Nothing is found for want of what could
     not be looked at.
     """
-    seen = Seen(view, policy, around)
+    seen = Seen(snapshot, policy, around)
     return [
         each._replace(kind=kind, severity=row.severity)
         for kind, row in KINDS.items()
@@ -177,21 +179,21 @@ def with_reason(finding: Finding, reports: Mapping[str, Report] | None) -> Findi
     return finding._replace(sentence=finding.sentence + said, command=kubectl("describe", service))
 
 
-def preview(view: View, policy: Policy) -> list[Finding]:
-    """Return what the settings `policy`, by which the view is decided, would do once nothing is paused."""
-    done = audit_of(view, policy.without_pause(), Surroundings(), OF_KIND)
-    changed = (_effect(view, each) for each in done if each.kind == "refused" or is_unexplained(each))
-    found = [*_removed(view), *changed]
+def preview(snapshot: Snapshot, policy: Policy) -> list[Finding]:
+    """Return what the settings `policy`, by which the snapshot is decided, would do once nothing is paused."""
+    done = audit_of(snapshot, policy.without_pause(), Surroundings(), OF_KIND)
+    changed = (_effect(snapshot, each) for each in done if each.kind == "refused" or is_unexplained(each))
+    found = [*_removed(snapshot), *changed]
     found.sort(key=lambda each: EFFECTS.index(each.kind))
     return [each._replace(severity=Severity.ERROR if each.kind in TAKING else Severity.HINT) for each in found]
 
 
-def _removed(view: View) -> Iterator[Finding]:
+def _removed(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield the objects that the hook would remove, and why. What is forbidden goes first, and may be made anew.
 
     What is made anew is yielded twice: as removed, and as created.
     """
-    for _, service in sorted(view.services.items()):
+    for _, service in sorted(snapshot.services.items()):
         if service.item.is_being_deleted or isinstance(service.decision, Refused | None):
             continue
         # If the Service is refused, all that was made for it goes.
@@ -201,24 +203,24 @@ def _removed(view: View) -> Iterator[Finding]:
                 continue
             problem = service.forbidden.get(key, why_all)
             sentence = problem.told() if problem else f"Service {service.item.full_name} doesn't ask for it"
-            if key in view.anew(service):
+            if key in snapshot.desired_once_allowed(service):
                 sentence += "; it is then made anew"
                 yield Finding(service.item, f"its {' '.join(key)} is made anew", kind=CREATED)
             yield Finding(each.item, sentence, kind=REMOVED)
 
 
-def _effect(view: View, finding: Finding) -> Finding:
+def _effect(snapshot: Snapshot, finding: Finding) -> Finding:
     """Return what would be done about a finding. No person has to do it."""
     effect, sentence = OF_KIND[finding.kind], finding.sentence
-    if effect == CHANGED and (lost := _lost(view, finding.item)):
+    if effect == CHANGED and (lost := _lost(snapshot, finding.item)):
         effect, sentence = MOVED, f"{listed(lost)} would answer no more: {sentence}"
     return finding._replace(kind=effect, sentence=sentence, command=())
 
 
-def _lost(view: View, item: Item) -> list[str]:
+def _lost(snapshot: Snapshot, item: Item) -> list[str]:
     """Return the hosts and paths that an object would no longer answer, or not in the same class or Gateway."""
-    each = view.objects[item.object["kind"], item.full_name]
-    service = view.owner_of(each)
+    each = snapshot.objects[item.object["kind"], item.full_name]
+    service = snapshot.owner_of(each)
     if service is None:
         return []
     then = merged(item, service.desired[each.key])

@@ -9,12 +9,12 @@ In a command, a word in capitals is for a person to fill in.
 from ingress_manager.commands.audit.seen import Finding, Found, Seen
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.printing import Command
-from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item
-from ingress_manager.commands.view import managed
-from ingress_manager.commands.view.drift import differences
-from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, backends_of, deletion_of
+from ingress_manager.commands.snapshot import managed
+from ingress_manager.commands.snapshot.drift import differences
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, deletion_of
+from ingress_manager.commands.snapshot.services import ServiceSnapshot
+from ingress_manager.commands.text import Command
 from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, WORDS, entrance_of, without_effect
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
 from ingress_manager.core.errors import Problem, Problems, Reason
@@ -47,7 +47,7 @@ def refused(seen: Seen) -> Found:
 
 def not_copied(seen: Seen) -> Found:
     for service in seen.accepted:
-        keys = keys_not_copied(service.item.annotations, seen.view.anew(service).values())
+        keys = keys_not_copied(service.item.annotations, seen.snapshot.desired_once_allowed(service).values())
         # One that protects may be lost, say the settings: else the Service would be refused.
         if left := [key for key in keys if not protects(key)]:
             sentence = f"{listed(left)} {'is' if len(left) == 1 else 'are'} not copied"
@@ -56,7 +56,7 @@ def not_copied(seen: Seen) -> Found:
 
 
 def no_http(seen: Seen) -> Found:
-    for service in seen.view.services.values():
+    for service in seen.snapshot.services.values():
         for each in without_effect(service.item.annotations):
             yield Finding(service.item, each.sentence, kubectl("edit", service.item), service.item)
 
@@ -66,12 +66,12 @@ def name_taken(seen: Seen) -> Found:
         if other is None or other.item.is_being_deleted:
             continue
         # What is ours and belongs to no Service is told of as detached.
-        if not other.looks_ours or (other.is_marked and seen.view.owner_of(other)):
+        if not other.looks_managed or (other.is_decorated and seen.snapshot.owner_of(other)):
             backends = backends_of(other)
             leads = f", and leads to {listed(backends, ' '.join)}" if backends else ""
             sentence = f"{other} is in the way: it was not made for this Service{leads}"
             command = kubectl("edit", service.item)
-            if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_marked:
+            if (SERVICE, service.item.name) in backends and other.kind == INGRESS and not other.is_decorated:
                 command = ("ingress-manager", "adopt", other.item.full_name)
             yield Finding(service.item, sentence, command, service.item, about=key)
 
@@ -129,7 +129,7 @@ def unwanted(seen: Seen) -> Found:
             yield Finding(each.item, sentence, kubectl("delete", each.item), service.item)
 
 
-def _is_wanted(service: ServiceView, each: ObjectView) -> bool:
+def _is_wanted(service: ServiceSnapshot, each: ObjectSnapshot) -> bool:
     """Return whether a Service asks for an object. One that is refused asks for all of its entrances."""
     is_on = entrance_of(service.item.name, each.key[1]) in service.entrances
     return is_on if service.refused else each.key in service.desired
@@ -150,7 +150,7 @@ def detached(seen: Seen) -> Found:
             yield Finding(each.item, _lacks(each, owner), command)
 
 
-def _lacks(each: ObjectView, owner: ServiceView | None) -> str:
+def _lacks(each: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
     """Return what an object lacks that Metacontroller doesn't take for ours."""
     if owner:
         return f"it lacks the annotation {DECORATOR}"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ingress_manager.commands.plans.steps import Annotations
-from ingress_manager.commands.reading.manifests import Item, mappings
+from ingress_manager.commands.snapshot.items import Item, mappings
 
 
 class Deployer(NamedTuple):

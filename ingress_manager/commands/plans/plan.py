@@ -11,9 +11,11 @@ from time import monotonic, sleep
 
 import click
 
-from ingress_manager.commands.printing import Command, Message, comment, note, show, shown, word
+from ingress_manager.commands.printing import show
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
-from ingress_manager.commands.reading.manifests import Item
+from ingress_manager.commands.snapshot.items import Item, Message
+from ingress_manager.commands.terminal import note
+from ingress_manager.commands.text import Command, comment, shown, word
 
 PAUSE = 10
 """Seconds in which Metacontroller sees a change, where nothing proves it."""

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
-from ingress_manager.commands.printing import Command, Message, is_seen
-from ingress_manager.commands.reading.manifests import VERSIONS, Item, about
-from ingress_manager.commands.view.events import SYNC_ERROR, missing_by, report_of
-from ingress_manager.commands.view.managed import operations_to_disown
+from ingress_manager.commands.snapshot.events import SYNC_ERROR, missing_by, report_of
+from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message, about
+from ingress_manager.commands.snapshot.managed import operations_to_disown
+from ingress_manager.commands.text import Command, is_seen
 from ingress_manager.core.decide import not_made
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import LAST_APPLIED

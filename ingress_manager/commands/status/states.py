@@ -12,11 +12,10 @@ import msgspec
 
 from ingress_manager.commands.audit.audit import Looked
 from ingress_manager.commands.audit.seen import Finding
-from ingress_manager.commands.printing import plural
-from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, Item
-from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, as_object, backends_of, class_of, deletion_of
-from ingress_manager.commands.view.surroundings import (
+from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, Item
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot, as_object, backends_of, class_of, deletion_of
+from ingress_manager.commands.snapshot.services import ServiceSnapshot
+from ingress_manager.commands.snapshot.surroundings import (
     GATEWAY,
     SLICE,
     addresses_of,
@@ -25,6 +24,7 @@ from ingress_manager.commands.view.surroundings import (
     is_taken,
     urls_of,
 )
+from ingress_manager.commands.text import plural
 from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key
@@ -91,20 +91,20 @@ class Judge:
     """Judges what was looked at: by what `audit` finds in it, and by what controllers say."""
 
     def __init__(self, seen: Looked) -> None:
-        self._view, self._around = seen.view, seen.around
+        self._snapshot, self._around = seen.snapshot, seen.around
         self._findings: dict[Key, list[Finding]] = {}
         for finding in seen.findings:
             about = finding.about or (finding.item.object["kind"], finding.item.full_name)
             self._findings.setdefault(about, []).append(finding)
 
-    def rows(self, services: Iterable[ServiceView]) -> Iterator[Row]:
+    def rows(self, services: Iterable[ServiceSnapshot]) -> Iterator[Row]:
         """Yield what the Services expose, or ask to have exposed, sorted by their names."""
         for service in sorted(services, key=lambda each: each.item.full_name):
             if service.is_exposed or service.observed:
                 yield from self._of_service(service)
 
-    def _of_service(self, service: ServiceView) -> Iterator[Row]:
-        wanted = {**self._view.anew(service), **service.desired}
+    def _of_service(self, service: ServiceSnapshot) -> Iterator[Row]:
+        wanted = {**self._snapshot.desired_once_allowed(service), **service.desired}
         item, of_all = service.item, self._of_all(service)
         problems = service.refused.kept if service.refused else ()
         reasons = list(dict.fromkeys(problem.reason for problem in problems))
@@ -128,15 +128,15 @@ class Judge:
         if of_all and not (wanted or service.observed):
             yield Row(item.namespace, item.name, *of_all, reasons)
 
-    def _gateways(self, each: ObjectView) -> dict[str, Item | None]:
+    def _gateways(self, each: ObjectSnapshot) -> dict[str, Item | None]:
         """Return the Gateways of an object, or of its ListenerSets, by namespace/name; None: it wasn't read."""
         found = {label: self._around.items[GATEWAY].get(label) for label in attached_to(each, GATEWAY)}
         for label in attached_to(each, LISTENERSET):
-            if between := self._view.objects.get((LISTENERSET, label)):
+            if between := self._snapshot.objects.get((LISTENERSET, label)):
                 found |= self._gateways(between)
         return found
 
-    def _of_all(self, service: ServiceView) -> Judged | None:
+    def _of_all(self, service: ServiceSnapshot) -> Judged | None:
         """Return the state of all that a Service asks for, None where each object has its own."""
         if deletion := deletion_of(service.item):
             return Judged(State.WAITING, deletion)
@@ -146,7 +146,7 @@ class Judge:
             return Judged(State.UNKNOWN, "the settings could not be looked at", unsure=True)
         return None
 
-    def _judged(self, service: ServiceView, key: Key) -> Judged:
+    def _judged(self, service: ServiceSnapshot, key: Key) -> Judged:
         """Return the state of an object, which need not be there."""
         found = self._findings.get(key, [])
         if undone := next((each for each in found if each.kind in UNDONE), None):
@@ -168,7 +168,7 @@ class Judge:
             return Judged(State.ACCEPTED if is_there else State.WAITING, why or late)
         return self._of_taken(service, each)
 
-    def _of_taken(self, service: ServiceView, each: ObjectView) -> Judged:
+    def _of_taken(self, service: ServiceSnapshot, each: ObjectSnapshot) -> Judged:
         """Return the state of an object that a controller has taken, and that nothing is known to be in the way of."""
         for label, gateway in self._gateways(each).items():
             if gateway is None:

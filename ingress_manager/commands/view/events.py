@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ingress_manager.commands.reading.manifests import Item, at
+from ingress_manager.commands.snapshot.items import Item, at
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import API_VERSIONS, Key
 
@@ -43,7 +43,7 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
     """
     newest: dict[str, Report] = {}
     of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
-    for report, uid in sorted((report_of(item), about_whom(item)) for item in of_ours):
+    for report, uid in sorted((report_of(item), uid_of_subject(item)) for item in of_ours):
         is_denied = uid in newest and _DENIED in newest[uid].sentence
         if uid and not report.sentence.endswith(_ENDED) and not (is_denied and missing_by(report.sentence)):
             newest[uid] = report
@@ -67,6 +67,6 @@ def missing_by(report: str) -> set[Key]:
     return {*_KEY.findall(report)} if report.endswith(f"[{Reason.NOT_MADE}]") else set()
 
 
-def about_whom(event: Item) -> str:
+def uid_of_subject(event: Item) -> str:
     """Return the uid of the object that an Event is about; "" where it names none."""
     return str(at(event, "involvedObject", "uid") or "")

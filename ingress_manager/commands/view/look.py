@@ -1,4 +1,4 @@
-"""The view of a cluster, or of files: what is observed, and what is desired for each Service, which is decided on once.
+"""The snapshot of a cluster, or of files: what is observed, and what is desired for each Service, which is decided on once.
 
 What could not be read isn't the same as what isn't there: `Known` tells them apart.
 """
@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ingress_manager.commands.reading.manifests import SERVICE, Item
-from ingress_manager.commands.view.objects import TYPES, ObjectView, as_object, as_type
+from ingress_manager.commands.snapshot.items import SERVICE, Item
+from ingress_manager.commands.snapshot.objects import TYPES, ObjectSnapshot, as_object, as_type
 from ingress_manager.core.annotations import Stated, read_entrances
 from ingress_manager.core.decide import Decision, Desired, Refused, RemovedFirst, decide, refusal_of
 from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service
 from ingress_manager.core.policy import Policy
 
-SETTINGS = "settings"
+UNREAD_SETTINGS = "settings"
 """What `Known.unread` calls the settings."""
 
 
@@ -27,7 +27,7 @@ class Known:
     """
 
     unread: dict[str, str] = field(default_factory=dict)
-    """What could not be read, a kind or SETTINGS, with the sentence that says why."""
+    """What could not be read, a kind or UNREAD_SETTINGS, with the sentence that says why."""
 
     lacking: set[str] = field(default_factory=set)
     """The kinds that the cluster doesn't know, so that Metacontroller can't look after any."""
@@ -37,12 +37,12 @@ class Known:
 
 
 @dataclass(frozen=True)
-class ServiceView:
+class ServiceSnapshot:
     """A Service, with what is observed of what was made for it, and what is desired."""
 
     item: Item
     service: Service
-    observed: Mapping[Key, ObjectView]
+    observed: Mapping[Key, ObjectSnapshot]
     """What Metacontroller takes for made for it."""
 
     decision: Decision | None
@@ -77,20 +77,20 @@ class ServiceView:
 
 
 @dataclass(slots=True)
-class View:
+class Snapshot:
     """What there is. Of an object that was read twice, the last counts."""
 
     policy: Policy | None
     """None where the settings could not be read."""
 
     known: Known
-    services: dict[str, ServiceView] = field(default_factory=dict)
+    services: dict[str, ServiceSnapshot] = field(default_factory=dict)
     """By namespace/name."""
 
-    objects: dict[Key, ObjectView] = field(default_factory=dict)
+    objects: dict[Key, ObjectSnapshot] = field(default_factory=dict)
 
-    def owner_of(self, each: ObjectView) -> ServiceView | None:
-        """Return the Service that controls an object, None if it isn't there. All Services of a view are known."""
+    def owner_of(self, each: ObjectSnapshot) -> ServiceSnapshot | None:
+        """Return the Service that controls an object, None if it isn't there. All Services of a snapshot are known."""
         found = self.services.get(each.service)
         return found if found and each.owner_uid == found.service.metadata.uid != "" else None
 
@@ -99,7 +99,7 @@ class View:
         skipped = self.known.optional - {kind for each in self.services.values() for kind, _ in each.desired}
         return {what: sentence for what, sentence in self.known.unread.items() if what not in skipped}
 
-    def decided(self, service: Service, observed: Mapping[Key, ObjectView]) -> Decision | None:
+    def decided(self, service: Service, observed: Mapping[Key, ObjectSnapshot]) -> Decision | None:
         """Return what the hook answers to a Service with these objects; None where the settings are unknown."""
         if self.policy is None:
             return None
@@ -108,7 +108,7 @@ class View:
         ingresses, *others = (None if kind in self.known.lacking else each for kind, each in found.items())
         return decide(service, Observed(ingresses or {}, *others), self.policy)
 
-    def anew(self, service: ServiceView) -> Mapping[Key, Object]:
+    def desired_once_allowed(self, service: ServiceSnapshot) -> Mapping[Key, Object]:
         """Return what a Service would be given if nothing stood in its way."""
         if not isinstance(service.decision, RemovedFirst):
             return service.desired
@@ -117,24 +117,24 @@ class View:
         return then.objects if isinstance(then, Desired) else {}
 
 
-def look(items: Iterable[Item], policy: Policy | None, known: Known | None = None) -> View:
+def snapshot_of(items: Iterable[Item], policy: Policy | None, known: Known | None = None) -> Snapshot:
     """Return what there is among the items, and what becomes of each Service by the settings `policy`.
 
     Raises Unreadable for what no API server takes.
     """
-    view = View(policy, known or Known())
+    snapshot = Snapshot(policy, known or Known())
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:
         if item.kind == SERVICE:
             services[item.full_name] = item, as_type(item, Service)
         elif item.kind in TYPES:
             each = as_object(item)
-            view.objects[each.key] = each
-    made_for: dict[str, dict[Key, ObjectView]] = {}
-    for each in view.objects.values():
-        if each.is_marked and each.owner_uid:
+            snapshot.objects[each.key] = each
+    made_for: dict[str, dict[Key, ObjectSnapshot]] = {}
+    for each in snapshot.objects.values():
+        if each.is_decorated and each.owner_uid:
             made_for.setdefault(each.owner_uid, {})[each.key] = each
     for label, (item, service) in services.items():
         observed = made_for.get(service.metadata.uid, {})
-        view.services[label] = ServiceView(item, service, observed, view.decided(service, observed))
-    return view
+        snapshot.services[label] = ServiceSnapshot(item, service, observed, snapshot.decided(service, observed))
+    return snapshot
