@@ -16,6 +16,7 @@ from devcluster.api import EVENTS, INGRESSES, SERVICES, Api, Object, Resource, T
 from devcluster.backend import Backend
 from devcluster.errors import DevClusterError
 from devcluster.gateway import Answer, Gateway
+from ingress_manager.core.errors import Reason
 
 PATIENCE = 60.0
 """Seconds that a step may take. Most take a tenth of a second; a retry takes longer, and so does a busy machine."""
@@ -238,7 +239,7 @@ def stranger(stage: Stage) -> str:
     made = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": {"rules": rules}}
     stage.memory["blog"] = stage.api.create(INGRESSES, made)
     stage.act(lambda: stage.create_service("blog", {"ingress/http": "true"}))
-    message = stage.until_event("blog", f"Ingress {stage.namespace}/blog isn't there yet")
+    message = stage.until_event("blog", f"[{Reason.NOT_MADE}]")
     stage.expect(stage.ingress("blog") == stage.memory["blog"], "a stranger's Ingress that was touched")
     return message
 

@@ -1,13 +1,13 @@
 """The API server's contract: the bytes of an AdmissionReview in, the bytes of its response out.
 
-Who applies a Service is told at once what Metacontroller's Event would say later.
+`kubectl apply` shows at once what an Event of Metacontroller would report later.
 
-| answer  | when                                                        | what the API server does                 |
-|---------|-------------------------------------------------------------|------------------------------------------|
-| allowed | nothing is wrong                                            | writes                                   |
-| warned  | it would be refused, or an annotation has no effect; paused | writes, and passes the sentences on      |
-| denied  | the settings deny what would be refused, and it gets worse  | does not write, and tells why            |
-| unread  | the body is not the contract: the status is 400             | writes, because of failurePolicy: Ignore |
+| answer  | when                                                           | what the API server does                 |
+|---------|----------------------------------------------------------------|------------------------------------------|
+| allowed | the Service is valid                                           | writes                                   |
+| warned  | it would be refused, or is paused, or has a useless annotation | writes, and returns the warnings         |
+| denied  | settings deny, and the change adds a mistake                   | does not write, and returns the reason   |
+| unread  | the body is no AdmissionReview: the status is 400              | writes, because of failurePolicy: Ignore |
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/ (version v1).
 """
@@ -19,19 +19,19 @@ import msgspec
 from hooks.sync import UNREADABLE, Answer, StoredService
 from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.copying import keys_not_copied
-from ingress_manager.core.decide import decide, refusal_of
-from ingress_manager.core.errors import Problem, Reason, Refused
+from ingress_manager.core.decide import Refused, decide, refusal_of
+from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.kubernetes import NOTHING, Service
 from ingress_manager.core.policy import Policy
 
 LONGEST_WARNING, MOST_WARNINGS = 256, 15
-"""Characters of one, and how many: the API server passes on 4,096 characters, and cuts off what is longer than 256."""
+"""The API server passes on 4,096 characters in all, and cuts each warning after 256."""
 
 ALLOWED, WARNED, DENIED, UNREAD = ANSWERS = ("allowed", "warned", "denied", "unread")
 
 
 class Request(msgspec.Struct, rename="camel", frozen=True):
-    """What the API server asks, without the fields that are not used here."""
+    """The fields of an AdmissionRequest that are used here."""
 
     uid: str
     object: StoredService
@@ -54,62 +54,63 @@ def answer(body: bytes, policy: Policy) -> Answer:
     except UNREADABLE as error:
         problem = Problem(f"not an AdmissionReview (admission.k8s.io/v1): {error}", Reason.INVALID_REQUEST)
         return Answer(400, f"{problem.told()}\n".encode(), UNREAD)
-    told: list[Problem] = []
-    decision = decide(request.object, NOTHING, policy)
+    problems, decision = Problems(), decide(request.object, NOTHING, policy)
     if isinstance(decision, Refused) and decision.is_paused:
-        told, policy = [*decision.problems], policy.without_pause()
+        problems, policy = decision.problems, policy.without_pause()
         decision = decide(request.object, NOTHING, policy)
     if isinstance(decision, Refused):
-        if policy.admission.deny and is_denied(request.old_object, decision, policy):
-            return reviewed(request, DENIED, decision, allowed=False, status=denial(request.object, decision))
-        why = Refused([*told, *decision.problems], decision.more)
+        refusal = decision.problems
+        if policy.admission.deny and is_denied(request.old_object, refusal, policy):
+            return reviewed(request, DENIED, refusal, allowed=False, status=denial(request.object, refusal))
+        problems.extend(refusal.kept, refusal.more)
     else:
-        stated = request.object.metadata.annotations or {}
-        for key in keys_not_copied(stated, decision.objects.values()):
+        annotations = request.object.metadata.annotations or {}
+        for key in keys_not_copied(annotations, decision.objects.values()):
             sentence = f"{key} is not copied to what is made for the Service"
-            told.append(Problem(sentence, Reason.ANNOTATION_NOT_ALLOWED, key))
-        why = Refused([*told, *without_effect(stated)])
-    return reviewed(request, WARNED, why, warnings=warnings(why)) if why.problems else reviewed(request, ALLOWED)
+            problems.add(sentence, Reason.ANNOTATION_NOT_ALLOWED, key)
+        problems.extend(without_effect(annotations))
+    if not problems.kept:
+        return reviewed(request, ALLOWED)
+    return reviewed(request, WARNED, problems, warnings=warnings(problems))
 
 
-def reviewed(request: Request, word: str, why: Refused | None = None, **response: Any) -> Answer:
-    """Return the answer with a response, which allows the change if nothing is said."""
+def reviewed(request: Request, word: str, problems: Problems | None = None, **response: Any) -> Answer:
+    """Return the answer with this response. It allows the change by default."""
     review = {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
         "response": {"uid": request.uid, "allowed": True} | response,
     }
-    return Answer(200, msgspec.json.encode(review), word, request.object, why)
+    return Answer(200, msgspec.json.encode(review), word, request.object, problems)
 
 
-def warnings(why: Refused) -> list[str]:
-    """Return a warning for each problem, as many as the API server passes on, and how many more there are."""
-    told = [problem.told(LONGEST_WARNING) for problem in why.problems[:MOST_WARNINGS]]
-    more = why.more + len(why.problems) - len(told)
-    return [*told, f"and {more} more"] if more else told
+def warnings(problems: Problems) -> list[str]:
+    """Return as many warnings as the API server passes on, and how many more problems there are."""
+    shown = [problem.told(LONGEST_WARNING) for problem in problems.kept[:MOST_WARNINGS]]
+    more = problems.more + len(problems.kept) - len(shown)
+    return [*shown, f"and {more} more"] if more else shown
 
 
-def denial(service: Service, refused: Refused) -> dict[str, object]:
-    """Return the status that says why a Service is not written.
+def denial(service: Service, refusal: Problems) -> dict[str, object]:
+    """Return the status of a denied change.
 
-    kubectl prints its causes, one a line: without any, `kubectl edit` would say nothing at all. The field is that by
-    which a Service asks for what it can't have.
+    kubectl prints its causes, one a line; without any, `kubectl edit` would print nothing at all.
 
     Source: the Kubernetes API reference, Status.
     """
-    causes = [{"field": "metadata.annotations", "message": problem.told()} for problem in refused.problems]
+    causes = [{"field": "metadata.annotations", "message": problem.told()} for problem in refusal.kept]
     details = {"kind": "Service", "name": service.metadata.name, "causes": causes}
-    return {"code": 422, "reason": "Invalid", "message": refused.line(), "details": details}
+    return {"code": 422, "reason": "Invalid", "message": refusal.line(), "details": details}
 
 
-def is_denied(old: Service | None, refused: Refused, policy: Policy) -> bool:
-    """Return whether a change makes the Service one that is refused, or one with more problems than before.
+def is_denied(old: Service | None, refusal: Problems, policy: Policy) -> bool:
+    """Return whether the Service wasn't refused before the change, or has more problems now.
 
-    What was wrong before stays allowed: somebody may have to change something else, or correct one thing at a time,
-    which may have hidden other mistakes.
+    Other changes of a refused Service are allowed: somebody may change something else, or correct one mistake that has
+    hidden others.
     """
     before = refusal_of(decide(old, NOTHING, policy)) if old else None
     if before is None:
         return True
-    known, wrong = ({(each.annotation, each.reason) for each in one.problems} for one in (before, refused))
-    return len(refused.problems) + refused.more > len(before.problems) + before.more and known <= wrong
+    known, now = ({(problem.annotation, problem.reason) for problem in one.kept} for one in (before, refusal))
+    return len(refusal.kept) + refusal.more > len(before.kept) + before.more and known <= now

@@ -1,4 +1,4 @@
-"""How the API server is served: `gunicorn --config python:hooks.admission_conf 'hooks.app:create_webhook()'`."""
+"""How the webhook is served: `gunicorn --config python:hooks.admission_conf 'hooks.app:create_webhook()'`."""
 
 import socket
 import ssl
@@ -17,25 +17,25 @@ certfile = "/etc/ingress-manager-tls/tls.crt"
 keyfile = "/etc/ingress-manager-tls/tls.key"
 
 HANDSHAKE_SECONDS = 5
-"""How long a client may take for a step of its handshake. The API server gives up after a second."""
+"""How long each step of a handshake may take. The API server gives up after a second."""
 
 
 def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
-    """Return what serves, at each handshake, the certificate that the files hold then: gunicorn's server hook.
+    """Return a context that reads the certificate's files at each handshake: gunicorn's server hook.
 
-    The kubelet replaces both files at once. A handshake that reads one before and one after that fails.
+    The kubelet replaces both files at once. A handshake that reads one file before that and the other after it fails.
     """
 
-    def anew(connection: ssl.SSLSocket, _name: str, _context: ssl.SSLContext) -> None:
+    def reload(connection: ssl.SSLSocket, _name: str, _context: ssl.SSLContext) -> None:
         connection.context = make()
 
     context = make()
-    context.sni_callback = anew  # type: ignore[assignment]
+    context.sni_callback = reload  # type: ignore[assignment]
     return context
 
 
 def post_worker_init(worker: Any) -> None:  # type: ignore[no-redef]
-    """Limit the time of handshakes, after which gunicorn takes the limit off; and log none that fails."""
+    """Limit the time of handshakes (gunicorn lifts the limit after them), and don't log those that fail."""
     gunicorn_conf.post_worker_init(worker)
     socket.setdefaulttimeout(HANDSHAKE_SECONDS)
     hub = gevent.get_hub()

@@ -1,12 +1,11 @@
-"""The shell: HTTP in, HTTP out. It alone knows Flask, and it decides nothing.
+"""The shell: HTTP in, HTTP out. Only this module uses Flask, and it decides nothing.
 
-| route                       | answer                                                                  |
-|-----------------------------|-------------------------------------------------------------------------|
-| POST /sync, of the hook     | `sync.answer`: what should exist for a Service                          |
-| POST /admit, of the webhook | `admission.answer`: what is wrong with a Service, before it is written  |
-| GET /metrics                | the metrics, in Prometheus' text format                                 |
-| GET /healthz                | 200: the process answers                                                |
-| GET /readyz                 | 200: the process answers; it starts only with settings that can be used |
+| route                       | answer                                                        |
+|-----------------------------|---------------------------------------------------------------|
+| POST /sync, of the hook     | `sync.answer`: the objects that should exist for a Service    |
+| POST /admit, of the webhook | `admission.answer`: whether a Service may be written          |
+| GET /metrics                | the metrics, in Prometheus' text format                       |
+| GET /healthz, /readyz       | 200: the process runs, which it does only with valid settings |
 """
 
 import socket
@@ -30,30 +29,30 @@ from ingress_manager import __version__
 from ingress_manager.core.text import one_line
 
 LARGEST_BODY = 16 * 1024 * 1024
-"""Bytes. etcd takes objects of up to 1.5 MiB, and a request holds a Service and what was made for it. But Go writes a <
-as six bytes: whoever may edit a Service can make 9.5 MiB of it, and a Service that is never answered keeps its Ingress.
+"""Bytes. etcd stores objects of up to 1.5 MiB, and a request holds a Service and its objects. But Go writes a < as six
+bytes, so an owner can make 9.5 MiB of a Service. It has to be answered, or what is forbidden would stay.
 """
 
 ORDINARY_BODY = 64 * 1024
 MOST_LARGE_BODIES = 4
-"""A larger body than the ordinary one is only read while fewer than four others are: together they must not take more
-memory than the container has. 900 connections with an ordinary body each take 56 MiB."""
+"""How many larger bodies are read at once: together they must fit into the container's memory. 900 connections with an
+ordinary body each take 56 MiB."""
 
 SLOWEST_BODY = 10
-"""Seconds in which a body has to come: those of others wait for a large one."""
+"""Seconds in which a body has to arrive: a large one makes others wait."""
 
 LONGEST_LOGGED = 200
-"""How many characters are logged of a request's path, or of a Service's name and namespace, which have 63 at most. But
-whoever reaches the hook's port can send others."""
+"""Characters of a path, name or namespace that are logged. Names have 63 at most, but anybody who reaches the hook's
+port can send longer ones."""
 
 TEXT = "text/plain; charset=utf-8"
 A_BUG = "ingress-manager has a bug: its log says more"
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the hook with the given settings, or else those of the file that the environment names.
+    """Return the hook. Its settings are by default those of the file that the environment names.
 
-    Raises ingress_manager.core.errors.SettingsError when the settings can't be used: the hook then does not start.
+    Raises SettingsError if they can't be used, so that the hook doesn't start.
     """
     settings_file = settings_file or from_environment()
     buckets = Buckets()
@@ -66,14 +65,14 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the webhook, which answers the API server; the rest is as with `create_app`."""
+    """Return the webhook. As with `create_app`."""
     settings_file = settings_file or from_environment()
     metrics = Metrics(settings_file, is_webhook=True)
     return make_app("/admit", lambda body: admission.answer(body, settings_file.policy), settings_file, metrics)
 
 
 def make_app(path: str, reply: Callable[[bytes], Answer], settings_file: SettingsFile, metrics: Metrics) -> Flask:
-    """Return the application that gives the body of each POST to `reply`, and tells of what is no request, or a bug."""
+    """Return an application that answers each POST to `path` with `reply`, and logs errors."""
     make_logger().info("started", version=__version__, settings_sha256=settings_file.sha256)
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
@@ -82,21 +81,21 @@ def make_app(path: str, reply: Callable[[bytes], Answer], settings_file: Setting
     @app.post(path)
     def answer() -> Response:
         if request.environ["PATH_INFO"] != path:
-            raise NotFound  # such as //sync: Flask strips a slash
+            raise NotFound  # Flask also routes //sync here
         length = request.content_length
         with large_bodies if length is None or length > ORDINARY_BODY else nullcontext():
             with gevent.Timeout(SLOWEST_BODY, RequestTimeout):
                 body = request.get_data(cache=False)
             if length is None and len(body) >= LARGEST_BODY:
-                raise RequestEntityTooLarge  # of chunks, Flask reads no more
+                raise RequestEntityTooLarge  # Flask stops reading a chunked body there
             started = time.perf_counter()
-            answered = reply(body)
-            log_answer(answered)
-        # The last that can fail: what fails is counted as a bug, and no answer twice.
-        metrics.count(answered, time.perf_counter() - started)
-        type_ = "application/json" if answered.status == 200 else TEXT
-        headers = {} if answered.later is None else {"Retry-After": str(answered.later)}
-        return Response(answered.body, answered.status, headers, content_type=type_)
+            replied = reply(body)
+            log_answer(replied)
+        # Last, because a failure before it is counted as a bug: no request is counted twice.
+        metrics.count(replied, time.perf_counter() - started)
+        type_ = "application/json" if replied.status == 200 else TEXT
+        headers = {} if replied.later is None else {"Retry-After": str(replied.later)}
+        return Response(replied.body, replied.status, headers, content_type=type_)
 
     @app.get("/metrics")
     def show_metrics() -> Response:
@@ -109,37 +108,37 @@ def make_app(path: str, reply: Callable[[bytes], Answer], settings_file: Setting
 
     @app.errorhandler(Exception)
     def no_answer(error: Exception) -> Response:
-        told = error if isinstance(error, HTTPException) else InternalServerError(A_BUG)
-        is_bug, status = told is not error, told.code or 400
-        asked = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED])}
+        known = error if isinstance(error, HTTPException) else InternalServerError(A_BUG)
+        is_bug, status = known is not error, known.code or 400
+        fields = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED])}
         with suppress(Exception):  # standard error may be closed, or the disk behind it full
             if request.path == path:
                 metrics.count_error(status)
             if is_bug:
-                make_logger().error("bug", **asked, status=status, exc_info=error)
+                make_logger().error("bug", **fields, status=status, exc_info=error)
             else:
-                make_logger().warning("not a request", **asked, status=status)
-        sentence = f"{status} {told.name}: {told.description}\n"
-        return closing(Response(sentence, status, told.get_headers(), content_type=TEXT))
+                make_logger().warning("not a request", **fields, status=status)
+        sentence = f"{status} {known.name}: {known.description}\n"
+        return closing(Response(sentence, status, known.get_headers(), content_type=TEXT))
 
     return app
 
 
 def closing(response: Response) -> Response:
-    """Return the response, and let nothing more come: gunicorn would read a body that nobody reads, without an end."""
+    """Return the response, and stop receiving: gunicorn would read the rest of an unread body, however long it is."""
     if client := request.environ.get("gunicorn.socket"):
-        # Of a copy: one with TLS would go on without. It may be gone.
+        # On a copy: shutting down the TLS socket itself would make it send plain text. The client may be gone.
         with suppress(OSError), socket.fromfd(client.fileno(), client.family, client.type) as same:
             same.shutdown(socket.SHUT_RD)
     return response
 
 
 def log_answer(answer: Answer) -> None:
-    """Log whose Service is refused, removed, warned of or denied, and why; who changes it is not logged."""
-    # What isn't there yet is told, as a refusal, if it isn't made.
-    if answer.why is None or answer.word == sync.ASKED:
+    """Log a refusal, removal, warning or denial, and its reasons. Who changes the Service is not logged."""
+    # A missing object is logged as a refusal once it is reported.
+    if answer.problems is None or answer.word == sync.ASKED:
         return
-    # Somebody is warned; or with 429, the administrator has asked for a pause, or the same is told at another time.
+    # A warning reaches a person anyway; 429 is a pause, or the same is logged at another time.
     is_quiet = answer.status == 429 or answer.word == admission.WARNED
     metadata = answer.service.metadata if answer.service else None
     (make_logger().info if is_quiet else make_logger().warning)(
@@ -147,6 +146,6 @@ def log_answer(answer: Answer) -> None:
         namespace=metadata and metadata.namespace[:LONGEST_LOGGED],
         service=metadata and metadata.name[:LONGEST_LOGGED],
         status=answer.status,
-        reasons=sorted({problem.reason for problem in answer.why.problems}),
-        sentence=answer.why.line(),
+        reasons=sorted({problem.reason for problem in answer.problems.kept}),
+        sentence=answer.problems.line(),
     )

@@ -18,28 +18,28 @@ PORT = 8080
 ADDRESS = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104 - all of a Pod's
 bind = [f"{ADDRESS}:{PORT}"]
 
-# A greenlet for each connection: an idle connection, or a request that is half sent, holds up no other. One process
-# answers several times as fast as an API server takes Ingresses; more processes would only take more memory.
+# A greenlet for each connection: an idle one, or a half-sent request, blocks no other. One process answers several
+# times as fast as an API server accepts Ingresses; more processes would only take more memory.
 worker_class = "gevent"
 workers = 1
 
 # Metacontroller opens as many connections as it has workers (20). The rest is room for connections that hang, within
-# the 1,024 files that a process may open where nobody says more.
+# the usual limit of 1,024 open files.
 worker_connections = 900
 
-# Longer than the 90 s after which Metacontroller's Go client closes an idle connection: the client closes first, so
-# that no request meets a connection that is just being closed here.
+# Longer than the 90 s after which Metacontroller's Go client closes an idle connection, so that no request arrives
+# while it is being closed here.
 keepalive = 120
 
-# On SIGTERM: no new connections, the end of each with its next answer, and this many seconds for what is under way. A
-# pod is given more (manifests/).
+# On SIGTERM, no connection is accepted, each is closed after its next answer, and requests under way have this many
+# seconds. A Pod has more (manifests/).
 graceful_timeout = 25
 
-# gunicorn's worker touches a file to show that it lives; on a disk that can stall it. /dev/shm is memory, on Linux.
+# gunicorn's worker touches a file as its heartbeat, and a slow disk could stall it. On Linux, /dev/shm is memory.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn unlinks the file at once
 
-# No proxy stands before the hook, so no client may set SCRIPT_NAME and the like by headers. By default, gunicorn lets
-# clients on loopback do so.
+# There is no proxy before the hook, so no client may set SCRIPT_NAME and the like by headers. By default, gunicorn
+# allows it on loopback.
 forwarded_allow_ips = ""
 
 # gunicorn would open a control socket in HOME, which a read-only container doesn't have.
@@ -49,13 +49,13 @@ logconfig_dict = logs.CONFIGURATION
 
 
 def post_worker_init(worker: Any) -> None:
-    """Leave Ctrl-C to the master: a worker that is told by both to end prints a traceback. And tell of no request."""
+    """Leave Ctrl-C to the master (a worker that gets it too prints a traceback), and log no request."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    worker.log.access = lambda *_told: None  # as the log is configured, gunicorn would write of each
+    worker.log.access = lambda *_arguments: None  # with this logconfig, gunicorn would log each request
 
 
 def post_request(_worker: object, _request: object, _environ: object, _response: object) -> None:
-    """Let other connections have their turn: one that always has something to read never waits for it."""
+    """Switch to other connections: one that always has data to read would never yield."""
     gevent.sleep(0)
 
 

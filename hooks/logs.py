@@ -1,4 +1,4 @@
-"""The log: one JSON object a line on standard error, for what the hook says and for what gunicorn and Python say."""
+"""The log: one JSON object a line on standard error, from the hook, gunicorn and Python alike."""
 
 import logging
 import sys
@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from structlog.stdlib import ProcessorFormatter
 
-# A character that isn't ASCII is written as an escape: in a terminal, some of them are commands.
+# Only ASCII: some other characters control a terminal.
 _RENDERER = structlog.processors.JSONRenderer(ensure_ascii=True)
 _PROCESSORS: Sequence[structlog.typing.Processor] = (
     structlog.processors.add_log_level,
@@ -22,7 +22,7 @@ CONFIGURATION: dict[str, Any] = {
     "root": {"level": "INFO", "handlers": ["stderr"]},
     "loggers": {"gunicorn.error": {"propagate": True}},
 }
-"""What gunicorn, and all that uses Python's logging, writes: gunicorn's logconfig_dict."""
+"""gunicorn's logconfig_dict, for gunicorn and every library that uses Python's logging."""
 
 
 def make_logger() -> Any:
@@ -31,7 +31,7 @@ def make_logger() -> Any:
 
 
 def log_everything() -> None:
-    """Send Python's warnings, and exceptions that nobody catches, to the log."""
+    """Log Python's warnings and uncaught exceptions."""
     logging.captureWarnings(capture=True)
     sys.excepthook = lambda *raised: make_logger().error("uncaught exception", exc_info=raised)
     sys.unraisablehook = lambda raised: sys.excepthook(raised.exc_type, raised.exc_value, raised.exc_traceback)  # type: ignore[arg-type]

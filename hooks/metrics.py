@@ -1,7 +1,7 @@
 """The metrics of the hook, of the webhook and of the 404 page, in Prometheus' text format.
 
-No label grows with the number of Services, nor with the hosts and paths that are asked for. Each counter is there from
-the start, at 0: otherwise Prometheus would see no increase at the first refusal.
+No label grows with the number of Services, nor with requested hosts and paths. Each counter exists from the start, at
+0: otherwise Prometheus would see no increase at the first refusal.
 """
 
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ from ingress_manager.core.errors import Reason
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 STATUSES = ("200", "400", "413", "422", "429", "500")
 
-# Otherwise each counter would have a second sample: the time at which it was made. ProcessCollector shows that already.
+# Otherwise each counter would have a second sample, its creation time, which ProcessCollector has already.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 def make_registry() -> CollectorRegistry:
-    """Return a registry with what every program of ingress-manager tells: its version, and what the process takes."""
+    """Return a registry with the metrics of every program of ingress-manager: its version and its process."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     Info("ingress_manager_build", "The version of ingress-manager.", registry=registry).info({"version": __version__})
@@ -36,7 +36,7 @@ class Metrics:
     def __init__(self, settings_file: SettingsFile, *, is_webhook: bool = False) -> None:
         self.registry = registry = make_registry()
         self._is_webhook = is_webhook
-        # The webhook's have other names: where there is no other, no hook answers Metacontroller.
+        # The webhook's have other names, so that an alert sees when no hook answers Metacontroller.
         settings, answer = ("admission_settings", "admission") if is_webhook else ("settings", "answer")
         about = "The SHA-256 of the settings file."
         Info(f"ingress_manager_{settings}", about, registry=registry).info({"sha256": settings_file.sha256})
@@ -54,20 +54,20 @@ class Metrics:
             }
 
     def count(self, answer: Answer, seconds: float) -> None:
-        """Count one answer, how long it took, and why something is refused or removed."""
+        """Count one answer, its time, and the reasons of a refusal or removal."""
         self._answers.labels(answer.word if self._is_webhook else answer.status).inc()
         self._seconds.observe(seconds)
-        if answer.why and answer.word in self._reasons:
-            for reason in {problem.reason for problem in answer.why.problems}:
+        if answer.problems and answer.word in self._reasons:
+            for reason in {problem.reason for problem in answer.problems.kept}:
                 self._reasons[answer.word].labels(reason).inc()
 
     def count_error(self, status: int) -> None:
-        """Count a request that was answered with an error. Without an answer of the webhook, the API server writes."""
+        """Count a request that was answered with an error, on which the API server lets a Service pass."""
         self._answers.labels(UNREAD if self._is_webhook else status).inc()
 
 
 def counter(registry: CollectorRegistry, name: str, about: str, label: str, words: Iterable[str]) -> Counter:
-    """Return a new counter with a label, at 0 for each of these words."""
+    """Return a new counter, at 0 for each value of its label."""
     made = Counter(f"ingress_manager_{name}", about, [label], registry=registry)
     for word in words:
         made.labels(word)

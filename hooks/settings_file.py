@@ -1,4 +1,4 @@
-"""The settings file: the policy that it states, and what tells one file from another."""
+"""The settings file: its settings, and its hash."""
 
 import hashlib
 import os
@@ -11,14 +11,14 @@ from ingress_manager.core.settings import FILE_VARIABLE, parse
 
 
 class SettingsFile(NamedTuple):
-    """What a settings file states, and the SHA-256 of its bytes in hexadecimal digits."""
+    """The settings, and the hexadecimal SHA-256 of the file's bytes."""
 
     policy: Policy
     sha256: str
 
 
 def from_environment() -> SettingsFile:
-    """Return what the file named by $INGRESS_MANAGER_SETTINGS states; the defaults when that is not set.
+    """Return the settings of the file that $INGRESS_MANAGER_SETTINGS names; the defaults if it isn't set.
 
     Raises SettingsError.
     """
@@ -27,9 +27,9 @@ def from_environment() -> SettingsFile:
 
 
 def load(path: Path) -> SettingsFile:
-    """Return what the YAML file at `path` states; an empty file states the defaults.
+    """Return the settings of the YAML file at `path`; the defaults if it is empty.
 
-    Raises SettingsError, which names the file, when it can't be read, is not YAML, or states no valid policy.
+    Raises SettingsError, which names the file, if it can't be read, or isn't YAML or valid settings.
     """
     try:
         content = path.read_bytes()

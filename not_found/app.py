@@ -1,4 +1,4 @@
-"""The 404 page, WSGI in and out (PEP 3333): a page in English for who accepts HTML, a line for all others."""
+"""The 404 page, WSGI in and out (PEP 3333): HTML for clients that accept it, one line of text for others."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -26,20 +26,20 @@ HEADERS = {
 
 
 def create_app(probes_port: int = PROBES_PORT) -> Callable[..., Iterable[bytes]]:
-    """Return the WSGI application. What comes in by `probes_port` is from the cluster; all else is from visitors."""
+    """Return the WSGI application. Requests at `probes_port` come from the cluster, all others from visitors."""
     registry = make_registry()
     pages = Counter("ingress_manager_not_found_pages", "404 pages that were answered.", registry=registry)
 
     @Request.application
     def application(request: Request) -> Response:
-        # The port of the socket: no header can change it. No X-Forwarded-… is looked at, and no body is read.
+        # The socket's port, which no header can change. X-Forwarded-… is ignored, and no body is read.
         is_probe, path = request.environ["SERVER_PORT"] == str(probes_port), request.environ["PATH_INFO"]
         if is_probe and path == "/healthz":
             return Response("ok\n")
         if is_probe and path == "/metrics":
             return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
         pages.inc()
-        # The query isn't shown: it may hold a secret. WSGI has one character for each byte.
+        # Without the query, which may hold a secret. WSGI has one character for each byte.
         address = re.sub(r"[^!-~]", lambda found: f"%{ord(found[0]):02X}", request.environ.get("HTTP_HOST", "") + path)
         if "text/html" in request.headers.get("Accept", "").lower():
             return Response(HTML.format(escape(address)), NOT_FOUND, HEADERS, mimetype="text/html")

@@ -76,7 +76,7 @@ def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
         if isinstance(decision, Desired):
             objects += decision.objects.values()
         refused = refusal_of(decision)
-        for problem in (*(refused.problems if refused else ()), *without_effect(item.annotations)):
+        for problem in (*(refused.kept if refused else ()), *without_effect(item.annotations)):
             field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()
             messages.append(about(item, f"{problem.sentence} [{problem.reason}]", *field))
         if refused and refused.more:

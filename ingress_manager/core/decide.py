@@ -1,19 +1,19 @@
 """The decision: what should exist for a Service. The whole flow on one page, without any I/O.
 
-Metacontroller asks with a Service and the objects that are **observed**: made for it earlier, and there now.
+Metacontroller sends a Service and its **observed** objects: those that exist now and were made for it earlier.
 
-| a Service        | what is observed          | the decision | what becomes of it                         |
-|------------------|---------------------------|--------------|--------------------------------------------|
-| is paused        |                           | Refused      | all stays                                  |
-| asks for nothing |                           | Desired      | all goes                                   |
-| is right         |                           | Desired      | is made as asked for                       |
-|                  | something forbidden       | RemovedFirst | that goes, and the next sync makes it anew |
-| has a mistake    |                           | Refused      | all stays                                  |
-|                  | something forbidden       | RemovedFirst | all goes, and the next sync refuses it     |
-|                  | of an entrance off by now | RemovedFirst | the same                                   |
+| the Service      | observed                       | decision     | effect                                       |
+|------------------|--------------------------------|--------------|----------------------------------------------|
+| is paused        |                                | Refused      | nothing changes                              |
+| requests nothing |                                | Desired      | all objects are removed                      |
+| is valid         |                                | Desired      | the requested objects exist, and no others   |
+|                  | a forbidden object             | RemovedFirst | it is removed; the next sync makes a new one |
+| has a mistake    |                                | Refused      | nothing changes                              |
+|                  | a forbidden object             | RemovedFirst | all are removed; the next sync refuses       |
+|                  | one of an entrance that is off | RemovedFirst | the same                                     |
 
-What is forbidden is not changed in place: the admission of others can deny an update, and leave it where it is. A
-delete can't be denied so: the owner of a Service has no say in it. While a Service is paused, nothing is judged.
+A forbidden object isn't updated in place: somebody's admission webhook could deny the update, and it would stay. The
+owner of the Service can't deny the removal. While a Service is paused, its objects aren't judged.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -25,7 +25,7 @@ import msgspec
 from ingress_manager.core.annotations import Stated, entrance_of, read_entrances
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENTRANCES, MOST_OBJECTS
-from ingress_manager.core.errors import Problem, Problems, Reason, Refused
+from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.exposure import check_claims, expose
 from ingress_manager.core.forbidden import forbidden
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
@@ -35,109 +35,107 @@ from ingress_manager.core.policy import Policy
 from ingress_manager.core.vocabulary import is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
-"""After how long a new Service is synced again while an object that it should have isn't there yet."""
+"""How soon a new Service is synced again while one of its objects is missing."""
 
 RESYNC_SECONDS = range(240, 361)
-"""After how long a Service is synced again when all its objects are there: changed settings have to reach them."""
+"""How soon a Service is synced again when all its objects exist: changed settings have to reach them."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 LONGEST_IN_GO = 6
-"""Characters of JSON that Go writes for one byte: it escapes <, >, & and two line separators."""
+"""The most characters of JSON that Go writes for one byte: it escapes <, >, & and the line separators."""
 
-ABSENT = " isn't there yet"
-"""What is said behind each object that a Service asks for and hasn't. The plans of the commands wait for it."""
-
-LONGEST_ABSENT = 280
-"""Characters that name what isn't there, of the 500 of a refusal."""
+LONGEST_LIST = 280
+"""How many of a line's 500 characters may name missing objects."""
 
 
 class Desired(msgspec.Struct, frozen=True):
-    """What should exist for a Service; any other object that was made for it should not."""
+    """These objects should exist for a Service, and no others that were made for it."""
 
     objects: Mapping[Key, Object] = {}
-    """None when the Service doesn't ask to be exposed."""
-
     missing: Sequence[Key] = ()
-    """Those of the objects that aren't observed, neither as they are nor otherwise."""
+    """The objects that aren't observed."""
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """Nothing changes."""
+
+    problems: Problems
+
+    @property
+    def is_paused(self) -> bool:
+        """Return whether the settings pause the Service; else it has a mistake."""
+        return self.problems.kept[0].reason is Reason.PAUSED
 
 
 class RemovedFirst(msgspec.Struct, frozen=True):
-    """Something observed has to go before anything else is done: it is forbidden, or of an entrance that is off by now.
-
-    With `refused`, all goes, and the next sync refuses the Service for that. Without it, what is forbidden goes, and
-    the next sync makes it anew.
-    """
+    """Every observed object that isn't one of `objects` has to be removed before anything else happens."""
 
     objects: Mapping[Key, Object]
-    """What should exist meanwhile: the rest of what the Service asks for."""
+    """Those of the desired objects that aren't forbidden; none if the Service has a mistake."""
 
     forbidden: Mapping[Key, Problem]
-    """What is forbidden, and why."""
+    """The forbidden objects, and the reason of each. May be empty if an entrance was switched off."""
 
-    refused: Refused | None = None
+    problems: Problems | None = None
+    """The mistakes for which the next sync refuses the Service; None: it makes the missing objects."""
 
 
 Decision = Desired | Refused | RemovedFirst
-"""What should become of a Service."""
 
 
-def refusal_of(decision: Decision) -> Refused | None:
-    """Return why the Service is, or will be, refused; None if it is not."""
-    return decision if isinstance(decision, Refused) else getattr(decision, "refused", None)
+def refusal_of(decision: Decision) -> Problems | None:
+    """Return why the Service is refused, by this sync or the next; None if it isn't."""
+    return None if isinstance(decision, Desired) else decision.problems
 
 
 def decide(service: Service, observed: Observed, policy: Policy) -> Decision:
-    """Return what should become of `service`. Never raises.
-
-    `observed` are the objects that were made for it earlier and are there now.
-    """
-    stated, there = read_entrances(service.metadata.annotations or {}), observed.all()
-    if policy.entry_of(service.metadata.namespace).paused and (stated or there):
-        return Refused([Problem("ingress-manager is paused by its settings", Reason.PAUSED)])
-    if not stated:
+    """Decide what should exist for `service`, for which the `observed` objects were made earlier. Never raises."""
+    requested, existing = read_entrances(service.metadata.annotations or {}), observed.all()
+    if policy.entry_of(service.metadata.namespace).paused and (requested or existing):
+        return Refused(Problems([Problem("ingress-manager is paused by its settings", Reason.PAUSED)]))
+    if not requested:
         return Desired()
     problems = Problems()
-    desired = desired_objects(service, stated, observed, policy, problems)
-    refused = Refused(problems.kept, problems.more) if problems.kept else None
-    not_to_stand: dict[Key, Problem] = {}
-    for key, each in there.items():
-        if problem := next(forbidden(each, service, policy, refused, desired.get(key)), None):
-            not_to_stand[key] = problem
-    if refused:
-        # All that stands stays as it is, and is not mended; or all goes, also what was made for entrances that are
-        # right, if any of it is forbidden, or was made for an entrance that is off by now: opting out wins over every
-        # mistake, and nothing that is observed can be answered.
-        is_off = any(entrance_of(service.metadata.name, key[1]) not in stated for key in there)
-        return RemovedFirst({}, not_to_stand, refused) if not_to_stand or is_off else refused
-    if not_to_stand:
-        return RemovedFirst({key: desired[key] for key in desired if key not in not_to_stand}, not_to_stand)
-    return Desired(desired, [key for key in desired if key not in there])
+    desired = desired_objects(service, requested, observed, policy, problems)
+    is_refused = bool(problems.kept)
+    removals: dict[Key, Problem] = {}
+    for key, item in existing.items():
+        if problem := next(forbidden(item, service, policy, desired.get(key), is_refused=is_refused), None):
+            removals[key] = problem
+    if is_refused:
+        # All objects stay, or all are removed, also those of entrances without a mistake: an observed object is never
+        # part of an answer. Switching an entrance off wins over any mistake.
+        is_off = any(entrance_of(service.metadata.name, name) not in requested for _, name in existing)
+        return RemovedFirst({}, removals, problems) if removals or is_off else Refused(problems)
+    if removals:
+        return RemovedFirst({key: desired[key] for key in desired if key not in removals}, removals)
+    return Desired(desired, [key for key in desired if key not in existing])
 
 
 def desired_objects(
-    service: Service, stated: Mapping[str, Stated], observed: Observed, policy: Policy, problems: Problems
+    service: Service, requested: Mapping[str, Stated], observed: Observed, policy: Policy, problems: Problems
 ) -> dict[Key, Object]:
-    """Return the objects that the annotations ask for. Adds what is wrong with all entrances."""
-    made: list[Object] = []
+    """Return the objects of all entrances. Adds every problem; the objects are of no use then."""
+    objects: list[Object] = []
     claims: dict[Hashable, tuple[Basis, str]] = {}
-    can_clash = sum([len(asked.routes) for asked in stated.values()]) > 1
-    present = service.metadata.annotations or {}
-    for_controllers = {key: value for key, value in present.items() if is_for_controllers(key)}
-    for entrance, asked in islice(stated.items(), MOST_ENTRANCES + 1):  # of more, it is only told that there are many
-        here, own = in_namespace(policy, service.metadata.namespace, asked.profile), Problems()
-        exposure = expose(Basis(service, observed, entrance, asked, here, own), for_controllers)
+    can_clash = sum([len(entrance.routes) for entrance in requested.values()]) > 1
+    annotations = service.metadata.annotations or {}
+    for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
+    for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):  # one too many has a problem that says so
+        effective, own = in_namespace(policy, service.metadata.namespace, entrance.profile), Problems()
+        exposure = expose(Basis(service, observed, name, entrance, effective, own), for_controllers)
         if exposure and can_clash:
             check_claims(exposure, claims)
         if exposure and not own.kept:
-            made += make_objects(exposure)
+            objects += make_objects(exposure)
         problems.extend(own.kept, own.more)
     if not problems.kept:
-        check_bounds(made, problems)
-    return {key_of(each): each for each in made}
+        check_bounds(objects, problems)
+    return {key_of(item): item for item in objects}
 
 
 def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
-    """Add a problem when there are too many objects, one is larger than Metacontroller can apply, or all to be sent."""
+    """Add a problem if there are too many objects, one is too large for Metacontroller to apply, or all together."""
     if len(objects) > MOST_OBJECTS:
         sentence = (
             f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most; "
@@ -145,7 +143,7 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
         )
         problems.add(sentence, Reason.TOO_MANY_OBJECTS)
     elif len(msgspec.json.encode(objects)) * LONGEST_IN_GO > LARGEST_OBJECT:
-        texts = [msgspec.json.encode(each) for each in objects]
+        texts = [msgspec.json.encode(item) for item in objects]
         escapes = [5 * sum(map(text.count, b"<>&")) + 3 * sum(map(text.count, LINE_SEPARATORS)) for text in texts]
         sizes = [len(text) + more for text, more in zip(texts, escapes, strict=True)]
         if (largest := max(sizes)) > LARGEST_OBJECT:
@@ -157,31 +155,31 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
-    """Return the problem of a Service, as namespace/name, that lacks these objects although they were asked for."""
-    absent = [f"{kind} {name}{ABSENT}" for kind, name in missing]
-    while len(", ".join(absent)) > LONGEST_ABSENT and len(absent) > 1:
-        absent.pop()
-    more = f" and {len(missing) - len(absent)} more" if len(absent) < len(missing) else ""
+    """Return the problem of a Service, as namespace/name, whose `missing` objects Metacontroller was asked to make."""
+    shown = [f"{kind} {name} isn't there yet" for kind, name in missing]
+    while len(", ".join(shown)) > LONGEST_LIST and len(shown) > 1:
+        shown.pop()
+    more = f" and {len(missing) - len(shown)} more" if len(shown) < len(missing) else ""
     sentence = (
-        f"{', '.join(absent)}{more}: one that ingress-manager didn't make has that name, or something denies it; "
+        f"{', '.join(shown)}{more}: one that ingress-manager didn't make has that name, or something denies it; "
         f"`ingress-manager status {service}` says which"
     )
     return Problem(sentence, Reason.NOT_MADE)
 
 
 def recheck_after(service: Service, age: float) -> int:
-    """Return after how many seconds a Service is to be synced again that lacks something, changed `age` seconds ago.
+    """Return after how many seconds to sync a Service again that lacks an object and was changed `age` seconds ago.
 
-    It is soon: Metacontroller reports no error when its create meets an object of the same name, so it has to try
-    again. A create can also fail for long, because of a quota or a name that is taken. So the longer ago the Service
-    was changed, the longer the next try waits: many that fail must not hold up the others.
+    Metacontroller reports no error when its create meets an object of the same name, so it has to try again soon. But a
+    create can fail for long, because of a quota or a taken name. So the wait grows with the Service's age: many that
+    fail must not hold up the others.
     """
     return min(spread(service, RESYNC_SECONDS), max(int(age / 4), spread(service, RECHECK_SECONDS)))
 
 
 def spread(service: Service, seconds: range) -> int:
-    """Return one of `seconds`: the same one at each call for a Service, and all of them evenly over many Services.
+    """Return one of `seconds`: always the same one for a Service, and all of them evenly over many Services.
 
-    Services that are all synced in the same second would hold up every other change.
+    If all were synced in the same second, they would hold up every other change.
     """
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]

@@ -1,16 +1,17 @@
-"""The forbidden: whether an object that was made earlier may stand by today's settings.
+"""Whether today's settings forbid an object that was made earlier.
 
-An update can be denied by somebody's admission, and a refused Service keeps what it has. So without this, what the
-administrator has forbidden would stay for as long as that lasts, and the owner of the Service could see to it.
+An admission webhook can deny an update, and a refused Service keeps its objects. Without this check, the owner of a
+Service could keep what the administrator has forbidden, for as long as the Service has a mistake.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 import msgspec
 
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import ANY, COPIED, FINGERPRINT, not_allowed
-from ingress_manager.core.errors import Problem, Reason, Refused
+from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.exposure import EXTERNAL_NAME
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Attachment, Object, ParentRef, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
@@ -21,32 +22,32 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 
 
 def forbidden(
-    observed: Attachment, service: Service, policy: Policy, refused: Refused | None, desired: Object | None
+    observed: Attachment, service: Service, policy: Policy, desired: Object | None, *, is_refused: bool
 ) -> Iterator[Problem]:
-    """Yield why an object that was made for a Service may not stand; nothing if it may.
+    """Yield why an object that was made for a Service is forbidden; nothing if it isn't.
 
-    Nobody mends that of a refused Service: it must have what its profile gives, too. Another one is to be as `desired`.
+    Nobody updates the object of a refused Service, so it is also compared with its Gateway and its profile.
     """
     if service.spec.type == "ExternalName":
         yield Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
     annotations = observed.metadata.annotations or {}
     if LAST_APPLIED not in annotations:
-        return  # it is being adopted: Metacontroller has yet to make it what its Service asks for
-    here = in_namespace(policy, service.metadata.namespace, annotations.get(PROFILE))
-    problem = next(_beyond_limits(observed, annotations, here), None)
-    if problem and (refused or not (desired and is_as_answered(annotations, desired))):
+        return  # it is being adopted: Metacontroller hasn't updated it yet
+    effective = in_namespace(policy, service.metadata.namespace, annotations.get(PROFILE))
+    problem = next(_beyond_limits(observed, annotations, effective), None)
+    if problem and (is_refused or not (desired and is_as_answered(annotations, desired))):
         yield problem
     parents = [parent.name for parent in observed.parents]
-    if len(parents) > len({*parents}):  # Metacontroller takes two of one name for one, and can't mend it
+    if len(parents) > len({*parents}):  # Metacontroller merges two parents of one name, so it can't correct this
         yield Problem(f"its parents are two listeners of a Gateway {parents[0]}", Reason.OUTDATED)
-    if refused:
-        yield from _outdated(observed, annotations, here)
+    if is_refused:
+        yield from _outdated(observed, annotations, effective)
 
 
 def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
-    """Return whether Metacontroller's record of the last answer is `desired`: what differs is of others, and is mended.
+    """Return whether Metacontroller's record of the last answer is `desired`, so that it reverts any difference.
 
-    Were it removed, what somebody's admission makes of each new object would be removed, and made anew, for ever.
+    Removing such an object would loop forever if a mutating webhook rewrites each new one.
     """
     metadata = desired["metadata"]
     own = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
@@ -57,52 +58,59 @@ def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
     return bool(record == {**desired, "metadata": {**metadata, "annotations": own}})
 
 
-def _beyond_limits(observed: Attachment, annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:
-    """Yield what the limits forbid in an object."""
-    if PROFILE in annotations and (end := policy.not_allowed(annotations[PROFILE], policy.limits.profiles)):
+def _beyond_limits(
+    observed: Attachment, annotations: Mapping[str, str], effective: NamespacePolicy
+) -> Iterator[Problem]:
+    """Yield what exceeds the limits."""
+    if PROFILE in annotations and (end := effective.not_allowed(annotations[PROFILE], effective.limits.profiles)):
         yield Problem(f"its profile {end}", Reason.PROFILE_NOT_ALLOWED)
-    if end := policy.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts]):
+    if end := effective.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts]):
         yield Problem(f"its host {end}", Reason.HOST_NOT_ALLOWED)
-    if observed.kind == "Ingress":  # where no class was stated, it has the cluster's default
+    if observed.kind == "Ingress":  # without a class in the settings, it has the cluster's default
         ingress_class = observed.spec.ingress_class_name or annotations.get(OLD_CLASS)
-        if end := policy.not_allowed(ingress_class, policy.limits.classes):
+        if end := effective.not_allowed(ingress_class, effective.limits.classes):
             yield Problem(f"its class {end}", Reason.CLASS_NOT_ALLOWED)
     for path, path_type in observed.paths:
-        if end := policy.not_allowed(path_type, policy.limits.path_types):
+        if end := effective.not_allowed(path_type, effective.limits.path_types):
             yield Problem(f"its path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
         if end := wrong_path(path, path_type):
             yield Problem(f"its path {quoted(path)} {end}")
     copied = annotations[COPIED].split(", ") if COPIED in annotations else ()
-    for key in copied:  # what was copied, is still there, and may not be
-        value, of_settings = annotations.get(key), policy.added_with_tls.get(key)
+    for key in copied:  # somebody may have taken one off since
+        value, of_settings = annotations.get(key), effective.added_with_tls.get(key)
         if value is not None and value != of_settings:
-            limits = policy.limits.copy_annotations if of_settings is None else {}
+            limits = effective.limits.copy_annotations if of_settings is None else {}
             yield from filter(None, [not_allowed(key, value, limits)])
 
 
-def _outdated(observed: Attachment, annotations: Mapping[str, str], policy: NamespacePolicy) -> Iterator[Problem]:
-    """Yield what an object has otherwise than the settings give it now."""
-    if PROFILE not in annotations and policy.default is not None and policy.limits.profiles != ANY:
-        usable = listed(policy.usable_profiles)
-        sentence = f"it has no profile; allowed in namespace {policy.namespace}: {usable}"
+def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: NamespacePolicy) -> Iterator[Problem]:
+    """Yield how an object differs from what its profile and Gateway would give it now.
+
+    Of a profile that no longer exists, nothing is known, and it may only have been renamed: so an object of it stays
+    while the limits allow it and any profile of the namespace has its Gateway.
+    """
+    if PROFILE not in annotations and effective.default is not None and effective.limits.profiles != ANY:
+        usable = listed(effective.usable_profiles)
+        sentence = f"it has no profile; allowed in namespace {effective.namespace}: {usable}"
         yield Problem(sentence, Reason.PROFILE_NOT_ALLOWED)
-    # Nothing can be said of a profile that there isn't any more.
-    is_of_profile = annotations.get(PROFILE) == policy.profile
-    if is_of_profile and annotations.get(FINGERPRINT, "") != policy.fingerprint:
-        sentence = f"it isn't what its profile {quoted(str(policy.profile))} gives any more"
+    profile = annotations.get(PROFILE)
+    if profile == effective.profile and annotations.get(FINGERPRINT, "") != effective.fingerprint:
+        sentence = f"it isn't what its profile {quoted(str(effective.profile))} gives any more"
         yield Problem(sentence, Reason.OUTDATED)
-    gateway = policy.gateway_of_httproutes
+    names = effective.usable_profiles if profile is not None and effective.profile is None else ()
     for parent in observed.parents:
+        others = (in_namespace(effective.settings, effective.namespace, name) for name in names)
+        gateways = (one.gateway_of_httproutes for one in chain([effective], others))
         shown = f"{parent.kind} {parent.namespace}/{parent.name}"
         if parent.section_name is not None:
             shown = f"listener {quoted(parent.section_name)} of {shown}"
-        if gateway is None or not is_served_by(parent, gateway):
+        if not any(gateway and is_served_by(parent, gateway) for gateway in gateways):
             yield Problem(f"its parent, {shown}, is not one that the settings name", Reason.OUTDATED)
 
 
 def is_served_by(parent: ParentRef, gateway: Gateway) -> bool:
-    """Return whether what attaches to a parent is served by the Gateway: by a listener of it or a ListenerSet."""
+    """Return whether a parent is one of the Gateway's listeners, or a ListenerSet and the Gateway takes these."""
     is_its_own = parent.kind == "ListenerSet" or (parent.namespace, parent.name) == (gateway.namespace, gateway.name)
-    if parent.section_name is None:  # it attaches to a ListenerSet, or is one
+    if parent.section_name is None:  # of a ListenerSet, or of an HTTPRoute that attaches to one
         return is_its_own and gateway.listener_sets is not None
     return is_its_own and parent.section_name in {gateway.http, gateway.https}

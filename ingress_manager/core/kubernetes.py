@@ -1,7 +1,7 @@
-"""The fields of Kubernetes objects on which a decision depends, as types.
+"""The fields of Kubernetes objects on which a decision depends, as types. All other fields are ignored.
 
-Any other field is skipped, so a field that a later Kubernetes adds changes nothing. Sources: the Kubernetes API
-reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference (HTTPRoute v1, ListenerSet v1).
+Sources: the Kubernetes API reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference
+(HTTPRoute v1, ListenerSet v1).
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from typing import Any, Literal
 import msgspec
 
 Object = dict[str, Any]
-"""A whole Kubernetes object, as its JSON."""
+"""A whole Kubernetes object, as decoded JSON."""
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
-"""An annotation that Metacontroller adds: the object as the hook answered with it, as JSON."""
+"""An annotation that Metacontroller adds: the object of the hook's last answer, as JSON."""
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
-"""An annotation that Metacontroller adds: the name of its DecoratorController. It is in the record, too."""
+"""An annotation that Metacontroller adds, also to LAST_APPLIED: the name of its DecoratorController."""
 
 
 class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
@@ -47,7 +47,7 @@ class Service(msgspec.Struct, rename="camel", frozen=True):
 
     @property
     def ports(self) -> Sequence[ServicePort]:
-        """Return the ports of the Service; an ExternalName may have none."""
+        """The ports; an ExternalName may have none."""
         return self.spec.ports or ()
 
 
@@ -74,7 +74,7 @@ class RouteMatch(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """One of an Ingress has a host, and perhaps paths; one of an HTTPRoute has matches, or matches every path."""
+    """A rule of an Ingress has `host` and `http`; one of an HTTPRoute has `matches`, or matches every path."""
 
     host: str = ""
     http: IngressPaths | None = None
@@ -97,7 +97,7 @@ class ParentRef(msgspec.Struct, rename="camel", frozen=True):
 
 
 class Spec(msgspec.Struct, rename="camel", frozen=True):
-    """An Ingress has the fields up to `rules`, an HTTPRoute `rules` and two more, a ListenerSet the last two."""
+    """An Ingress has the fields up to `rules`, an HTTPRoute `rules` to `parent_refs`, a ListenerSet the last two."""
 
     ingress_class_name: str | None = None
     default_backend: Any = None
@@ -110,7 +110,7 @@ class Spec(msgspec.Struct, rename="camel", frozen=True):
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """An object that is made for a Service: an Ingress, an HTTPRoute or a ListenerSet."""
+    """An Ingress, HTTPRoute or ListenerSet that was made for a Service."""
 
     kind: str
     metadata: AttachmentMeta
@@ -118,16 +118,16 @@ class Attachment(msgspec.Struct, frozen=True):
 
     @property
     def hosts(self) -> list[str]:
-        """Return the hosts; "" stands for every host."""
+        """The hosts; "" is every host."""
         if self.kind == "HTTPRoute":
             return [*(self.spec.hostnames or ("",))]
         of_rules = [rule.host for rule in self.spec.rules or ()] + ([] if self.spec.default_backend is None else [""])
         of_tls = [host for entry in self.spec.tls or () for host in entry.hosts or ("",)]
-        return [*of_rules, *of_tls, *(each.hostname or "" for each in self.spec.listeners or ())]
+        return [*of_rules, *of_tls, *(listener.hostname or "" for listener in self.spec.listeners or ())]
 
     @property
     def paths(self) -> list[tuple[str, str]]:
-        """Return each path and its type, by the name that an Ingress has for it."""
+        """Each path and its type, by an Ingress's name for the type."""
         rules = self.spec.rules or (Rule(),)
         if self.kind == "HTTPRoute":
             matched = [match.path for rule in rules for match in rule.matches or (RouteMatch(),)]
@@ -136,35 +136,35 @@ class Attachment(msgspec.Struct, frozen=True):
 
     @property
     def parents(self) -> Sequence[ParentRef]:
-        """Return what an HTTPRoute, or a ListenerSet, attaches to."""
+        """The Gateways or ListenerSets to which it is attached."""
         return self.spec.parent_refs or ((self.spec.parent_ref,) if self.spec.parent_ref else ())
 
 
 GATEWAY_API = "gateway.networking.k8s.io"
 API_VERSIONS = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": f"{GATEWAY_API}/v1", "ListenerSet": f"{GATEWAY_API}/v1"}
-"""The kinds of these objects, and the version of each in which it is read and written."""
+"""The version of each kind that is read and written."""
 
 Key = tuple[str, str]
-"""The kind and namespace/name of an object that is made for a Service."""
+"""The kind and namespace/name of an object."""
 
 
 def key_of(desired: Object) -> Key:
-    """Return the kind and namespace/name of an object that the hook answers with."""
+    """Return the key of a desired object."""
     return desired["kind"], f"{desired['metadata']['namespace']}/{desired['metadata']['name']}"
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """What was made for a Service and is there now, by namespace/name. None: Metacontroller isn't told of that kind."""
+    """The existing objects that were made for a Service, by namespace/name. None: Metacontroller doesn't watch it."""
 
     ingresses: dict[str, Attachment] = msgspec.field(name="Ingress.networking.k8s.io/v1", default_factory=dict)
     httproutes: dict[str, Attachment] | None = msgspec.field(name=f"HTTPRoute.{GATEWAY_API}/v1", default=None)
     listenersets: dict[str, Attachment] | None = msgspec.field(name=f"ListenerSet.{GATEWAY_API}/v1", default=None)
 
     def all(self) -> dict[Key, Attachment]:
-        """Return all of them."""
+        """Return all of them in one mapping."""
         kinds = ("Ingress", self.ingresses), ("HTTPRoute", self.httproutes), ("ListenerSet", self.listenersets)
-        return {(kind, name): each for kind, objects in kinds if objects for name, each in objects.items()}
+        return {(kind, name): item for kind, objects in kinds if objects for name, item in objects.items()}
 
 
 NOTHING = Observed(httproutes={}, listenersets={})
-"""Nothing was made for a Service yet, and all can be made."""
+"""No object exists yet, and every kind is watched."""

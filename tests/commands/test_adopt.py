@@ -260,7 +260,7 @@ def events(*said: str) -> dict[str, Any]:
     return listing(*(each | {"metadata": {**each["metadata"], "resourceVersion": "7"}} for each in found))
 
 
-NONE, TAKEN = events(), events("422 Ingress team-a/hosts isn't there yet: one has that name")
+NONE, TAKEN = events(), events("422 Ingress team-a/hosts isn't there yet: one has that name [not-made]")
 PLANNED = [line for line in PRINTED.splitlines() if line.startswith("kubectl")]
 BEGUN = [command.replace(" -- ", " --context=there -- ") for command in PLANNED]
 BACK = "kubectl annotate --namespace=team-a --context=there -- service hosts ingress/http- ingress/host-"
@@ -295,12 +295,17 @@ def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply
     ]
 
 
-@pytest.mark.parametrize("said", [[TAKEN], [NONE, events("422 refused")]], ids=["earlier", "another"])
+OF_ANOTHER, REFUSED = events("Ingress team-a/hosts.web [not-made]"), events("Ingress team-a/hosts [not-watched]")
+
+
+@pytest.mark.parametrize(
+    "said", [[TAKEN], [NONE, OF_ANOTHER], [NONE, REFUSED]], ids=["earlier", "another object", "another reason"]
+)
 def test_without_a_new_event_it_stops_and_says_how_to_go_back(said: Any, apply: Apply, cluster: Cluster) -> None:
     ended = apply(events=said)
     assert (ended.status, "patch ingress" in cluster.asked) == (2, False)
     missing = (
-        "it is not seen that a new Event of Service team-a/hosts has `Ingress team-a/hosts isn't there yet`: by it, "
+        "it is not seen that a new Event of Service team-a/hosts reports [not-made] for Ingress team-a/hosts: it would "
     )
     assert f"Error: team-a/hosts: After 300 s {missing}" in ended.err
     assert ended.err.endswith(f"\nBegun so far:\n  {BEGUN[0]}\nPlan it again to go on.\nTo go back:\n  {BACK}\n")

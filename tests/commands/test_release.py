@@ -25,13 +25,13 @@ from tests.manifests.objects import built, rendered
 CASES = [(folder, case) for folder in (cases.RELEASES, cases.UNINSTALLS) for case in golden.cases_in(folder)]
 SERVICE: Object = {"Service": {"host": "shop.example.com"}}
 SHOP, MADE = dumps.objects([SERVICE | {"Ingress": {}}])
-ABSENT = "Ingress team-a/shop isn't there yet"
+MISSING = "422 body: Ingress team-a/shop: by its words, no program goes [not-made]"
 
 
 @pytest.fixture(autouse=True)
 def there(cluster: Cluster) -> None:
     """A cluster with the Service shop and its Ingress, which knows neither HTTPRoutes nor Metacontroller's kinds."""
-    before, after = (event(SHOP, ABSENT, metadata={"name": "a", "resourceVersion": version}) for version in "12")
+    before, after = (event(SHOP, MISSING, metadata={"name": "a", "resourceVersion": version}) for version in "12")
     cluster.says({"events": [listing(before), listing(after)], "ingress": MADE}, UNKNOWN_KIND)
     has(cluster, SERVICE | {"Ingress": {}})
 
@@ -84,13 +84,19 @@ def test_nothing_is_taken_off_the_service_before_metacontroller_has_let_go(clust
     del cluster.answers["events"][1]
     ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, cluster.asked[-1], "ingress/http-" in ended.out) == (2, "get events", False)
-    assert "not seen that a new Event of Service team-a/shop has `Ingress team-a/shop isn't there yet`" in ended.err
-    assert "`ingress-manager release --without-event` gives it time" in ended.err
+    assert "not seen that a new Event of Service team-a/shop reports [not-made] for Ingress team-a/shop" in ended.err
+    assert "`ingress-manager release --without-event` pauses instead" in ended.err
     assert "To go back:\n" in ended.err
     assert "  ingress-manager adopt team-a/shop --apply\n" in ended.err
     cluster.answers["ingress"] = MADE | {"spec": {}}
     ended = run("release", "team-a/shop", "--apply", "--without-event")
     assert (ended.status, "not seen that Ingress team-a/shop is as planned" in ended.err) == (2, True)
+
+
+def test_more_objects_than_an_event_names_are_given_time(cluster: Cluster) -> None:
+    has(cluster, SERVICE, *({"Ingress": {"of": "shop", "name": f"shop-{number}"}} for number in range(10)))
+    printed = run("release", "team-a/shop").out
+    assert ("#   wait 10 seconds\n" in printed, "a new Event" in printed) == (True, False)
 
 
 @pytest.mark.parametrize("command", [("release", "team-a/shop"), ("uninstall", "--keep")])

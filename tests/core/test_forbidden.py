@@ -78,8 +78,8 @@ def test_what_is_forbidden_goes_while_its_service_is_refused(
 ) -> None:
     answer = answered(service(annotations, **spec), case.get("now", {}), standing_in(case))
     assert attachments(answer) == []
-    assert answer.why
-    assert answer.why.problems[0].reason.value == case.get("forbidden", case.get("outdated"))
+    assert answer.problems
+    assert answer.problems.kept[0].reason.value == case.get("forbidden", case.get("outdated"))
 
 
 @pytest.mark.parametrize("case", FORBIDDEN)
@@ -89,8 +89,8 @@ def test_what_is_forbidden_goes_first_and_what_is_allowed_comes_with_the_next_sy
     standing = standing_in(case)
     first = answered(parent, now, standing)
     assert standing["kind"] not in [each["kind"] for each in attachments(first)]
-    assert first.why
-    assert first.why.problems[0].reason.value == case["forbidden"]
+    assert first.problems
+    assert first.problems.kept[0].reason.value == case["forbidden"]
     desired = attachments(answered(parent, now))
     again = answered(parent, now, *[as_created(each, parent) for each in desired])
     assert (again.word, len(desired), attachments(again)) == (THERE, 1, desired)
@@ -134,8 +134,8 @@ def test_the_ingress_of_a_service_that_became_an_external_name_is_removed() -> N
     external = service(ON, type="ExternalName", externalName="secret.team-b.svc.cluster.local")
     answer = answered(external, {}, *made({}))
     assert attachments(answer) == []
-    assert answer.why
-    assert answer.why.problems[0].reason is Reason.EXTERNAL_NAME
+    assert answer.problems
+    assert answer.problems.kept[0].reason is Reason.EXTERNAL_NAME
 
 
 INTERNAL = {"internal.ingress/http": "true", "internal.ingress/host": "a.example.org"}
@@ -148,8 +148,8 @@ def test_an_entrance_that_opts_out_goes_whatever_is_wrong_with_another_and_takes
     """Nothing that is observed is ever answered, so one can't stay beside one that goes. The mistake is told."""
     answer = answered(service(asks), BOTH, *made(INTERNAL, BOTH))
     assert attachments(answer) == []
-    assert answer.why
-    assert answer.why.problems[0].annotation in asks
+    assert answer.problems
+    assert answer.problems.kept[0].annotation in asks
     assert answered(service(ON | OOPS), BOTH, *made({}, BOTH)).status == 422
 
 

@@ -15,7 +15,7 @@ from devcluster.sync_requests import Object, body, service, sync_request
 from hooks import sync
 from hooks.admission import LONGEST_WARNING, MOST_WARNINGS, answer
 from ingress_manager.core import settings
-from ingress_manager.core.errors import Reason, Refused, SettingsError
+from ingress_manager.core.errors import Problems, Reason, SettingsError
 from ingress_manager.core.policy import Admission, NamespaceSettings, Policy
 from ingress_manager.core.vocabulary import is_read_from_services
 from tests import golden
@@ -102,11 +102,11 @@ def check_both_ways(new: Object, policy: Policy) -> None:
         check_not_copied(new, json.loads(synced.body)["attachments"], warnings)
         assert response["allowed"]
         return
-    assert (refused := synced.why)
+    assert (refusal := synced.problems)
     more = MORE.fullmatch(warnings[-1])
     shown = warnings[:-1] if more else warnings
-    assert shown == [problem.told(LONGEST_WARNING) for problem in refused.problems[: len(shown)]]
-    assert len(shown) + int(more[1] if more else 0) == len(refused.problems) + refused.more
+    assert shown == [problem.told(LONGEST_WARNING) for problem in refusal.kept[: len(shown)]]
+    assert len(shown) + int(more[1] if more else 0) == len(refusal.kept) + refusal.more
     assert not response["allowed"]
     assert response["status"]["message"] == synced.body.decode().removesuffix("\n")
 
@@ -202,8 +202,8 @@ STATED = st.fixed_dictionaries({}, optional={key: st.sampled_from(values) for ke
 def mistakes(new: Object) -> tuple[int, set[tuple[str, Reason]]]:
     """Return how many there are, as the Event counts them, and which annotations are wrong for which reasons."""
     answered = sync.answer(body(sync_request(new)), WARNING)
-    refused = answered.why if answered.why and answered.status == 422 else Refused([])
-    return len(refused.problems) + refused.more, {(each.annotation, each.reason) for each in refused.problems}
+    refusal = answered.problems if answered.problems and answered.status == 422 else Problems()
+    return len(refusal.kept) + refusal.more, {(problem.annotation, problem.reason) for problem in refusal.kept}
 
 
 @tried(max_examples=300)

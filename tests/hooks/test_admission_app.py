@@ -1,12 +1,14 @@
 """The shell of the answer at `kubectl apply`: routes, statuses, log, metrics, and the certificate."""
 
+import contextlib
 import signal
+import ssl
 from importlib.metadata import version
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+import trustme
 from werkzeug.test import Client
 
 from devcluster.sync_requests import service
@@ -72,12 +74,24 @@ def test_a_bug_is_answered_500_so_that_the_api_server_writes(broken: str, monkey
     assert samples(client)[TOTAL, "unread"] == 1
 
 
-def test_a_certificate_is_loaded_anew_at_each_handshake() -> None:
-    """test_admission_server.py shows it over TLS."""
-    second, connection = MagicMock(), MagicMock()
-    context: Any = admission_conf.ssl_context(None, MagicMock(side_effect=[MagicMock(), second]))
-    context.sni_callback(connection, "", context)
-    assert connection.context == second
+def test_each_handshake_gets_the_certificate_that_there_is_then() -> None:
+    """test_admission_server.py shows it with files and a server."""
+    authority, trust = trustme.CA(), ssl.create_default_context()
+    authority.configure_trust(trust)
+    certificates = [authority.issue_cert("hook") for _ in range(3)]
+    contexts = [ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) for _ in certificates]
+    for certificate, context in zip(certificates, contexts, strict=True):
+        certificate.configure_cert(context)
+    serving = admission_conf.ssl_context(None, iter(contexts).__next__)
+    for certificate in certificates[1:]:
+        to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+        server = serving.wrap_bio(to_server, to_client, server_side=True)
+        client = trust.wrap_bio(to_client, to_server, server_hostname="hook")
+        for side in (client, server, client):
+            with contextlib.suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+        pem = certificate.cert_chain_pems[0].bytes().decode()
+        assert client.getpeercert(binary_form=True) == ssl.PEM_cert_to_DER_cert(pem)
 
 
 def test_a_step_of_a_handshake_has_little_time(monkeypatch: pytest.MonkeyPatch) -> None:

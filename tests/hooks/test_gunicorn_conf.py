@@ -8,6 +8,7 @@ import sys
 import warnings
 from types import SimpleNamespace
 
+import gevent
 import pytest
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
@@ -37,8 +38,10 @@ def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
 
 
 def test_after_each_request_others_have_their_turn() -> None:
-    """What that is for is shown in test_server.py."""
+    """test_server.py shows what that is for."""
+    other = gevent.spawn(lambda: None)
     gunicorn_conf.post_request(None, None, None, None)
+    assert other.dead
 
 
 def test_what_python_and_gunicorn_print_is_json_too(

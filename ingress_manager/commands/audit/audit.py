@@ -23,7 +23,7 @@ from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.objects import as_object
 from ingress_manager.commands.snapshot.services import Snapshot
 from ingress_manager.commands.snapshot.surroundings import Surroundings
-from ingress_manager.core.errors import Refused
+from ingress_manager.core.decide import Refused
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import listed
 

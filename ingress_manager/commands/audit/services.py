@@ -17,7 +17,7 @@ from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.text import Command
 from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, WORDS, entrance_of, without_effect
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
-from ingress_manager.core.errors import Problem, Reason, Refused
+from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED
 from ingress_manager.core.text import listed, nearest
 from ingress_manager.core.vocabulary import protects
@@ -41,7 +41,7 @@ def refused(seen: Seen) -> Found:
     for service in seen.exposed:
         if service.refused and not service.item.is_being_deleted:
             item, why = service.item, service.refused
-            reasons = list(dict.fromkeys(problem.reason for problem in why.problems))
+            reasons = list(dict.fromkeys(problem.reason for problem in why.kept))
             yield Finding(item, why.line(), _correct(item, why), item, reasons)
 
 
@@ -160,15 +160,15 @@ def _lacks(each: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
     return f"{begin} of uid {each.owner_uid}, isn't there" if each.service else f"{begin}, is no Service"
 
 
-def _correct(service: Item, refused: Refused) -> Command:
+def _correct(service: Item, refusal: Problems) -> Command:
     """Return the command with which a Service is corrected; `kubectl edit`, unless all of it is sure.
 
     It is empty where the administrator has to do something.
     """
-    if any(problem.reason is Reason.NOT_WATCHED for problem in refused.problems):
+    if any(problem.reason is Reason.NOT_WATCHED for problem in refusal.kept):
         return ()
-    corrections = [_correction(service, problem) for problem in refused.problems]
-    if refused.more or not all(corrections):
+    corrections = [_correction(service, problem) for problem in refusal.kept]
+    if refusal.more or not all(corrections):
         return kubectl("edit", service)
     changes: dict[str, str] = {}
     for each in corrections:

@@ -1,10 +1,10 @@
-"""Deployers: the tools that keep an object as a chart, a repository or a manifest says.
+"""Deployers: tools that keep an object as a chart, a repository or a manifest has it.
 
-Whoever moves such an object has to tell the tool first. Otherwise it writes the object back, deletes it, or fails. A
-tool is known by its labels and annotations, and by the names of field managers, where metadata.managedFields was read.
+Such a tool has to let go of an object before it is moved; otherwise it writes it back, deletes it, or fails. It is
+recognised by labels, annotations and, where metadata.managedFields was read, names of field managers.
 
-Sources: Helm 4.3, Helm 3.22 and kubectl, as they were seen to act. For Argo CD (resource tracking, sync options) and
-Flux (prune, fields of kubectl) their documentation alone.
+Sources: tests with Helm 4.3, Helm 3.22 and kubectl; the documentation of Argo CD (resource tracking, sync options) and
+Flux (prune, fields of kubectl).
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,20 +15,20 @@ from ingress_manager.commands.snapshot.items import Item, mappings
 
 
 class Deployer(NamedTuple):
-    """A tool, and how its objects are known."""
+    """A tool, and how to recognise its objects."""
 
     name: str
     source: str
-    """Where it reads what an object should be."""
+    """Where it reads its objects."""
 
     keep: str
-    """The annotation with which it doesn't delete an object that its source no longer has; "" when it never does."""
+    """The annotation that keeps an object which its source no longer has; "": it never deletes one."""
 
     marks: tuple[str, ...]
-    """Keys of labels or annotations, or names of field managers: any is enough."""
+    """Keys of labels or annotations, or names of field managers: any of them is enough."""
 
     takes_off: bool = False
-    """Whether it takes off what kubectl has written on its objects."""
+    """Whether it removes annotations that kubectl has added."""
 
 
 HELM = ("meta.helm.sh/release-name", "helm.toolkit.fluxcd.io/name")
@@ -43,14 +43,15 @@ DEPLOYERS = (
 
 
 def deployers_of(item: Item) -> list[Deployer]:
-    """Return the tools that keep an object. Some of the others run kubectl, too: it is one only where no other is."""
+    """Return the tools of an object. Some run kubectl, which counts only if there is no other tool."""
     managers = {str(entry.get("manager")) for entry in mappings(item.metadata.get("managedFields"))}
-    found = [each for each in DEPLOYERS if {*item.labels, *item.annotations, *managers} & {*each.marks}]
-    return [each for each in found if each.keep] or found
+    marks = {*item.labels, *item.annotations, *managers}
+    deployers = [deployer for deployer in DEPLOYERS if marks & {*deployer.marks}]
+    return [deployer for deployer in deployers if deployer.keep] or deployers
 
 
 def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iterator[str]:
-    """Yield why a plan for an Ingress, which annotates `services`, has to wait for the source of a tool."""
+    """Yield the reasons why a tool's source has to change before a plan for an Ingress that annotates `services`."""
     for deployer in deployers_of(ingress):
         key, _, value = deployer.keep.partition("=")
         if value not in ingress.annotations.get(key, "").split(","):
@@ -62,15 +63,15 @@ def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iter
     for service, annotations in services:
         for deployer in deployers_of(service):
             if annotations and deployer.takes_off:
-                stated = ", ".join(f"{key}={value}" for key, value in annotations.items())
+                lacking = ", ".join(f"{key}={value}" for key, value in annotations.items())
                 yield (
                     f"{deployer.name} keeps Service {service.name}, and takes off annotations that {deployer.source} "
-                    f"doesn't have: put them into {deployer.source} first: {stated}"
+                    f"doesn't have: put them into {deployer.source} first: {lacking}"
                 )
 
 
 def about_service(item: Item, *, released: bool = False) -> Iterator[str]:
-    """Yield a sentence for each tool that keeps a Service to which annotations are given, or from which they go."""
+    """Yield what to do for each tool of a Service that gets annotations or, if `released`, loses them."""
     for deployer in deployers_of(item):
         given = f"put its annotations into {deployer.source} as well"
         gone = f"take its annotations out of {deployer.source} after this, never before, or the Ingress goes"

@@ -3,11 +3,13 @@
 Source: the Kubernetes API reference, Event v1 core.
 """
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from ingress_manager.commands.snapshot.items import Item, at
-from ingress_manager.core.decide import ABSENT
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.kubernetes import API_VERSIONS, Key
 
 EVENT = "Event"
 SYNC_ERROR = "SyncError"
@@ -21,6 +23,9 @@ _ENDED = "context canceled"
 
 _DENIED = "can't reconcile children"
 """What Metacontroller's Event says if a write was denied."""
+
+_KEY = re.compile(rf"\b({'|'.join(API_VERSIONS)}) ([a-z0-9-]+/[a-z0-9.-]*[a-z0-9])")
+"""A key as the hook writes it: Ingress team-a/shop."""
 
 
 class Report(NamedTuple):
@@ -36,10 +41,10 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
     A request that it gave up explains nothing, and a missing object explains less than who denied it.
     """
     newest: dict[str, Report] = {}
-    errors = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
-    for report, uid in sorted((report_of(item), uid_of_subject(item)) for item in errors):
+    of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
+    for report, uid in sorted((report_of(item), uid_of_subject(item)) for item in of_ours):
         is_denied = uid in newest and _DENIED in newest[uid].sentence
-        if uid and not report.sentence.endswith(_ENDED) and not (is_denied and ABSENT in report.sentence):
+        if uid and not report.sentence.endswith(_ENDED) and not (is_denied and missing_by(report.sentence)):
             newest[uid] = report
     return newest
 
@@ -56,6 +61,11 @@ def report_of(event: Item) -> Report:
     return Report(time, str(event.object.get("message") or "").strip())
 
 
+def missing_by(report: str) -> set[Key]:
+    """Return the objects that are missing by a report whose reason, the tag at its end, is not-made; else none."""
+    return {*_KEY.findall(report)} if report.endswith(f"[{Reason.NOT_MADE}]") else set()
+
+
 def uid_of_subject(event: Item) -> str:
-    """Return the uid of the object that an Event is about; "" if it names none."""
+    """Return the uid of the object that an Event is about; "" where it names none."""
     return str(at(event, "involvedObject", "uid") or "")

@@ -10,8 +10,8 @@ from functools import cached_property
 from ingress_manager.commands.snapshot.items import SERVICE, Item
 from ingress_manager.commands.snapshot.objects import TYPES, ObjectSnapshot, as_object, as_type
 from ingress_manager.core.annotations import Stated, read_entrances
-from ingress_manager.core.decide import Decision, Desired, RemovedFirst, decide, refusal_of
-from ingress_manager.core.errors import Problem, Refused
+from ingress_manager.core.decide import Decision, Desired, Refused, RemovedFirst, decide, refusal_of
+from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service
 from ingress_manager.core.policy import Policy
 
@@ -59,7 +59,7 @@ class ServiceSnapshot:
         return {} if isinstance(self.decision, Refused | None) else self.decision.objects
 
     @property
-    def refused(self) -> Refused | None:
+    def refused(self) -> Problems | None:
         """Return why it is refused, None if it isn't."""
         return refusal_of(self.decision) if self.decision else None
 

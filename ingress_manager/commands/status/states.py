@@ -106,7 +106,7 @@ class Judge:
     def _of_service(self, service: ServiceSnapshot) -> Iterator[Row]:
         wanted = {**self._snapshot.desired_once_allowed(service), **service.desired}
         item, of_all = service.item, self._of_all(service)
-        problems = service.refused.problems if service.refused else ()
+        problems = service.refused.kept if service.refused else ()
         reasons = list(dict.fromkeys(problem.reason for problem in problems))
         for key in sorted({**wanted, **service.observed}):
             # One that doesn't stand is shown as it would be.
