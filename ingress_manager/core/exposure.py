@@ -5,7 +5,18 @@ from itertools import product
 
 import msgspec
 
-from ingress_manager.core.annotations import CLASS, HTTP, ONE_ROUTE, PREFIX, PROFILE, REDIRECT, ROUTES, SECRET, TLS
+from ingress_manager.core.annotations import (
+    CLASS,
+    HTTP,
+    OF_ONE_KIND,
+    ONE_ROUTE,
+    PREFIX,
+    PROFILE,
+    REDIRECT,
+    ROUTES,
+    SECRET,
+    TLS,
+)
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import ANY, COPIED, FINGERPRINT, NOT_COPIED, copy
 from ingress_manager.core.errors import Reason
@@ -69,10 +80,12 @@ def check_ignored(basis: Basis) -> None:
         basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
     if stated.tls_redirect and gateway and not basis.tls:
         basis.add_ignored(REDIRECT, f'without {basis.key(TLS)}: "true"')
-    if stated.tls_redirect is not None and not gateway:
-        basis.add_ignored(REDIRECT, f"where no HTTPRoute is made, as in namespace {policy.namespace}")
-    if stated.ingress_class and not policy.makes_ingresses:
-        basis.add_ignored(CLASS, f"where only HTTPRoutes are made, as in namespace {policy.namespace}")
+    absent = {} if gateway else {"HTTPRoute": "where no HTTPRoute is made"}
+    if not policy.makes_ingresses:
+        absent["Ingress"] = "where only HTTPRoutes are made"
+    for key, row in OF_ONE_KIND.items():
+        if row.only in absent and getattr(stated, row.field) is not None:
+            basis.add_ignored(key, f"{absent[row.only]}, as in namespace {policy.namespace}")
     if stated.tls_secret and not policy.makes_ingresses and gateway and not gateway.listener_sets:
         why = f'on HTTPRoutes: the certificate is that of {gateway}, for which {basis.key(TLS)}: "true" is enough'
         basis.add_ignored(SECRET, why)

@@ -14,7 +14,7 @@ limits are those of the CRDs' schemas.
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
-from ingress_manager.core.annotations import ROUTES, SECRET
+from ingress_manager.core.annotations import ROUTES, SECRET, TABLE
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason
@@ -164,6 +164,9 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     then: Object = {"filters": [*basis.policy.filters]} if basis.policy.filters else {}
     if basis.policy.timeouts:
         then["timeouts"] = basis.policy.timeouts
+    for row in TABLE.values():
+        if row.rule and (value := getattr(basis.stated, row.field)) is not None:
+            then |= {name: {**then.get(name, {}), **added} for name, added in row.rule(value).items()}
     backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name}
     return [
         rule
