@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 import yaml
+from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
 
-from ingress_manager.commands.adopt.adoption import Adoption, adopt
+from ingress_manager.commands.adopt.adoption import Adoption, adoptions_of
 from ingress_manager.commands.adopt.command import NEEDED
 from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import INGRESS, Item, of_kind
 from ingress_manager.core.annotations import PATH_TYPES, PROFILE, TABLE, begin_of, by_entrance
 from ingress_manager.core.copying import MANAGED_BY_LABEL, wrong_copied_key
 from ingress_manager.core.kubernetes import LAST_APPLIED
@@ -40,7 +40,7 @@ def test_what_becomes_of_an_ingress_is_as_the_case_says(case: golden.Case) -> No
 
 
 def test_the_annotations_that_are_written_are_those_whose_row_says_so() -> None:
-    adoptions_of_cases = [adopt(*adoptions.adoptable(case)) for case in ADOPTIONS.values()]
+    adoptions_of_cases = [adoptions_of(*adoptions.adoptable(case)) for case in ADOPTIONS.values()]
     asking = [part.asking for [adoption] in adoptions_of_cases for part in adoption.parts]
     written = [by_entrance({key: value for key, value in each.items() if value is not None}) for each in asking]
     keys = {key for entrances in written for annotations in entrances.values() for key in annotations}
@@ -53,7 +53,7 @@ def test_the_annotations_that_are_written_are_those_whose_row_says_so() -> None:
 def test_each_field_that_may_change_has_to_be_accepted(case: golden.Case) -> None:
     manifests, ingresses, policy, accepted = adoptions.adoptable(case)
     for left_out in accepted:
-        [refused] = adopt(manifests, ingresses, policy, {*accepted} - {left_out})
+        [refused] = adoptions_of(manifests, ingresses, policy, {*accepted} - {left_out})
         assert (refused.steps, refused.becomes) == ([], [])
         assert refused.messages[-1].sentence.startswith(f"{left_out}: ")
         assert f"--accept-changes {left_out} " in refused.messages[-1].sentence
@@ -63,10 +63,10 @@ def test_each_field_that_may_change_has_to_be_accepted(case: golden.Case) -> Non
 def test_a_plan_that_is_made_again_in_the_middle_gives_no_service_another_entrance(name: str) -> None:
     """Not even where something was given up, which the Ingresses that stand therefore lack."""
     manifests, ingresses, policy, accepted = adoptions.adoptable(ADOPTIONS[name])
-    [first] = adopt(manifests, ingresses, policy, accepted)
+    [first] = adoptions_of(manifests, ingresses, policy, accepted)
     changed = {part.service.name: part.changed for part in first.parts if part.annotations}
     assert len(changed) == len(first.becomes)
-    [again] = adopt([*of_kind(manifests, INGRESS), *changed.values()], ingresses, policy, accepted)
+    [again] = adoptions_of([*of_kind(manifests, INGRESS), *changed.values()], ingresses, policy, accepted)
     assert again.becomes == first.becomes
     assert not any(part.annotations for part in again.parts)
 
@@ -86,7 +86,7 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
         ingress = Item(made)
         for annotations in (yet, stated):
             shop["metadata"]["annotations"] = annotations
-            [adoption] = adopt([Item(shop), ingress], [ingress], policy)
+            [adoption] = adoptions_of([Item(shop), ingress], [ingress], policy)
             assert [part.ingress["spec"] for part in adoption.parts] == [made["spec"]], adoption.messages
         assert [step for step in adoption.steps if step.command] == [], "what the case says suffices"
 
@@ -119,7 +119,7 @@ def test_what_only_limits_keep_out_is_adopted_by_the_settings_that_it_asks_for_a
     every = {"hosts": "any", "classes": "any", "pathTypes": [*PATH_TYPES]}
 
     def plan(policy: Policy) -> list[Adoption]:
-        return [*adopt(manifests, ingresses, policy, accepted)]
+        return [*adoptions_of(manifests, ingresses, policy, accepted)]
 
     def with_namespaces(entries: dict[str, Any]) -> Policy:
         return parse(yaml.safe_dump(stated | {"namespaces": entries}))
@@ -190,7 +190,7 @@ def test_what_would_be_copied_is_in_order_and_so_is_what_is_wrong_with_it() -> N
 
     def plan(policy: Policy) -> list[Adoption]:
         tried.append(policy)
-        return [*adopt(items, items[1:], policy, ())]
+        return [*adoptions_of(items, items[1:], policy, ())]
 
     policy = parse("limits: {copyAnnotations: {a.example.com/none: any}}")
     find_needs(plan(policy), policy, plan, ())

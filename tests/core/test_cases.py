@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
-from ingress_manager.commands.view.drift import merge
+from ingress_manager.commands.snapshot.drift import merge
 from ingress_manager.core.annotations import HTTP, KEYS, PORT, TABLE, Stated, parse
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy
 from ingress_manager.core.text import quoted

@@ -7,8 +7,8 @@ from functools import cached_property
 import yaml
 
 from ingress_manager.commands.adopt.changes import Change, changes
-from ingress_manager.commands.reading.manifests import INGRESS, Item
-from ingress_manager.commands.view.objects import IngressSpec, as_type, certificates_of, class_of
+from ingress_manager.commands.snapshot.items import INGRESS, Item
+from ingress_manager.commands.snapshot.objects import IngressSpec, as_type, certificates_of, class_of
 from ingress_manager.core.annotations import (
     HTTP,
     PATH_TYPES,
