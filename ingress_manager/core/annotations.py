@@ -1,10 +1,9 @@
 """The annotations of a Service: what its owner asks for, by one entrance or several.
 
-`TABLE` is all there is to know about the annotations: `parse` reads by it, and docs/annotations.md is made from it.
+An annotation is a row of `TABLE`: what reads it, refuses it, writes it and documents it goes by its row.
 
-Entrances are the ways to reach one Service. That of ingress/… itself is ""; any other has a name. It is described by
-the same annotations behind its name, as in internal.ingress/http. What is made for it is called as the Service, with
-its name behind a dot: no Service's name has one.
+An entrance is one way to reach a Service. That of ingress/… itself is ""; any other has a name, and the same keys
+behind it, as in internal.ingress/http. Its objects are named SERVICE.ENTRANCE: no Service's name has a dot.
 """
 
 import re
@@ -15,6 +14,7 @@ import msgspec
 
 from ingress_manager.core.bounds import LONGEST_LIST, MOST_ENTRANCES, MOST_HOSTS, MOST_ROUTES, MOST_YAML_NODES
 from ingress_manager.core.errors import MOST_KEPT, Problem, Problems, Reason
+from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.strict_yaml import YamlError, as_text, load
 from ingress_manager.core.syntax import check, wrong_absolute_path, wrong_host, wrong_name
 from ingress_manager.core.text import listed, nearest, quoted
@@ -30,7 +30,7 @@ PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
 
 
 class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One route of ingress/routes; what is None comes from the other annotations."""
+    """One route of ingress/routes; a field that is None comes from the other annotations."""
 
     host: str | None = None
     path: str | None = None
@@ -39,15 +39,15 @@ class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 ONE_ROUTE = (Route(),)
-"""The routes where ingress/routes states none: one, which states nothing by itself."""
+"""The routes without ingress/routes: one, all of whose fields come from the other annotations."""
 
 wrong_path_type = check((lambda value: value not in PATH_TYPES, "must be Prefix, Exact or ImplementationSpecific"))
 wrong_port = check((lambda value: not value, "must be the name or number of a port"))
-"""Returns what is wrong with it; whether the Service has the port is looked up later."""
+"""Returns what is wrong with a port; `choose_ports` looks up whether the Service has it."""
 
 
 class Stated(msgspec.Struct, frozen=True):
-    """What the annotations ask for. What is None is left to the settings, or to the Service's ports."""
+    """What the annotations ask for. A field that is None is left to the settings, or to the Service's ports."""
 
     http: bool | None = None
     hosts: tuple[str, ...] | None = None
@@ -61,15 +61,15 @@ class Stated(msgspec.Struct, frozen=True):
     profile: str | None = None
     routes: tuple[Route, ...] = ONE_ROUTE
     problems: Problems = msgspec.field(default_factory=Problems)
-    """What is wrong with the annotations. A field whose annotation is wrong is as if it weren't stated."""
+    """What is wrong with the annotations. A wrong one leaves its field at its default."""
 
 
 class Wrong(str):
-    """What a parser returns for a value that it can't read: the end of a sentence that begins with the annotation."""
+    """A parser's result for a wrong value: the end of a sentence that begins with the annotation."""
 
 
 def text(check: Callable[[str], str]) -> Callable[[str], str]:
-    """Return a parser of values that mean themselves; `check` returns what is wrong with one."""
+    """Return a parser that returns the value itself if `check` finds nothing wrong with it."""
     return lambda value: Wrong(end) if (end := check(value)) else value
 
 
@@ -132,25 +132,28 @@ class Annotation(msgspec.Struct, frozen=True):
     """A row of the table."""
 
     field: str
-    """The field of Stated that holds what the annotation says."""
-
+    """The field of Stated that holds its parsed value."""
     parse: Callable[[str], Any]
-    """Returns what its value means, or Wrong."""
-
+    """Parses its value; returns Wrong for one that is wrong."""
     meaning: str
-    """What its value says, in one line, for the docs."""
-
+    """The meaning of its value, in one line, for the docs."""
     default: str
-    """What holds without it, for the docs."""
+    """What applies without it, for the docs."""
+    only: str = ""
+    """The kind of object that alone can say it: where no such object is made, it is refused. "": both can."""
+    adopted: bool = True
+    """Whether `adopt` writes it, from what an Ingress says; else it leaves the Service's own as it is."""
+    rule: Callable[[Any], dict[str, Object]] | None = None
+    """Returns what its value adds to each rule that leads to the Service, field by field over the profile's."""
 
 
 # fmt: off
 TABLE = {
     # key: field, parser,
-    #     what its value says, what holds without it
+    #     meaning of its value, what applies without it, and where it differs from most
     HTTP: Annotation("http", parse_boolean, '`"true"`: the Service gets an Ingress.', "off"),
     PROFILE: Annotation("profile", text(wrong_name),
-        "The profile, which fills in what the annotations leave out.", "`defaults.profile`"),
+        "The profile, which fills in what the annotations leave out.", "`defaults.profile`", adopted=False),
     HOST: Annotation("hosts", parse_hosts,
         "The hosts, with commas between; `*.` is a wildcard; `*`: all other hosts.", "`defaults.host`"),
     PATH: Annotation("path", text(wrong_absolute_path), "The path.", "`/`"),
@@ -158,12 +161,13 @@ TABLE = {
         "`Prefix`, `Exact`, or `ImplementationSpecific`, if it is allowed.", "`Prefix`"),
     PORT: Annotation("port", text(wrong_port),
         "The name or number of the port that serves HTTP.", "[inferred](#ports)"),
-    CLASS: Annotation("ingress_class", text(wrong_name), "The IngressClass.", "`defaults.class`"),
+    CLASS: Annotation("ingress_class", text(wrong_name), "The IngressClass.", "`defaults.class`", only="Ingress"),
     TLS: Annotation("tls", parse_boolean, '`"true"`: TLS for all its hosts.', "`defaults.tls.enabled`"),
     SECRET: Annotation("tls_secret", text(wrong_name),
         "The Secret with its certificate; turns TLS on.", "`defaults.tls.secret`"),
     REDIRECT: Annotation("tls_redirect", parse_boolean,
-        '`"true"`: http redirects to https; HTTPRoutes only.', "`defaults.tls.redirect`"),
+        '`"true"`: http redirects to https; HTTPRoutes only.', "`defaults.tls.redirect`",
+        only="HTTPRoute", adopted=False),
     ROUTES: Annotation("routes", parse_routes,
         "A YAML list of `{host, path, pathType, port}`; the other annotations fill in what a route leaves out.",
         "one route"),
@@ -171,12 +175,13 @@ TABLE = {
 # fmt: on
 KEYS = tuple(TABLE)
 WORDS = [key.removeprefix(PREFIX) for key in KEYS]
+OF_ONE_KIND = {key: row for key, row in TABLE.items() if row.only}
 
 
 def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
-    """Return what the annotations of one entrance say, with all that is wrong with them.
+    """Parse the annotations of one entrance. Collects every problem.
 
-    `begin` is what stands before each key on the Service: internal. for that of another entrance.
+    On the Service, `begin` is before each key: "internal." for the entrance internal.
     """
     unknown = [key for key in annotations if key not in TABLE]
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
@@ -185,7 +190,7 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
         instead = f"; did you mean {begin}{PREFIX}{near}?" if near else ""
         sentence = f"{begin}{key} is not an annotation of ingress-manager{instead}"
         problems.add(sentence, Reason.UNKNOWN_ANNOTATION, begin + key)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key in filter(annotations.__contains__, KEYS):
         parsed = TABLE[key].parse(annotations[key])
         if isinstance(parsed, Wrong):
@@ -193,17 +198,17 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
             shown = "" if key == ROUTES else f" {quoted(annotations[key])}"
             problems.add(f"{begin}{key}:{shown} {parsed}", annotation=begin + key)
         else:
-            found[TABLE[key].field] = parsed
-    return Stated(problems=problems, **found)
+            values[TABLE[key].field] = parsed
+    return Stated(problems=problems, **values)
 
 
 # Entrances.
 
 LONGEST_ENTRANCE = 30
-"""Characters. What follows the Service's name in that of an HTTPRoute for some hosts has 32."""
+"""Characters. The name of an HTTPRoute for some hosts has 32 behind the Service's name and a dot."""
 
 _ENTRANCE = re.compile(rf"(?!redirect$)[a-z0-9]([-a-z0-9]{{0,{LONGEST_ENTRANCE - 2}}}[a-z0-9])?")
-"""The name of an entrance: not what follows the Service's name in that of an HTTPRoute of another kind."""
+"""The name of an entrance: `redirect`, or 32 characters, would be the end of another HTTPRoute's name."""
 
 
 def is_entrance_name(name: str) -> bool:
@@ -222,16 +227,16 @@ def ingress_of(entrance: str, service: str) -> str:
 
 
 def entrance_of(service: str, name: str) -> str:
-    """Return the entrance of a Service for which the object with a name was made; "" for that of ingress/… itself.
+    """Return the entrance for which a Service's object was made; "" for that of ingress/… itself.
 
-    Before the name may be its namespace, and a slash.
+    `name` is the object's name, with or without its namespace and a slash.
     """
     entrance = f"/{name}".partition(f"/{service}.")[2].partition(".")[0]
     return entrance if is_entrance_name(entrance) else ""
 
 
 def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return those annotations that describe entrances, by the entrance's name, with the keys of ingress/… itself."""
+    """Group the annotations of entrances by the entrance's name, with the keys of ingress/… itself."""
     described: dict[str, dict[str, str]] = {}
     for key, value in annotations.items():
         begin, prefix, word = key.rpartition(PREFIX)
@@ -241,31 +246,31 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
-    """Return what the annotations ask for, by the name of the entrance; that of ingress/… itself is "".
+    """Return what the annotations ask for, by the name of each entrance that is on; "" for that of ingress/… itself.
 
-    Opting out wins over every mistake: without ingress/http, or with "false", nothing else of one is looked at.
+    Opting out wins over every mistake: an entrance without ingress/http, or with "false", isn't parsed.
     """
     described = by_entrance(annotations)
     on = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]
     if len(names := [*filter(None, on)]) > MOST_ENTRANCES:
-        # There can be thousands. What else is wrong with them is not looked for.
+        # There can be thousands: don't parse them.
         sentence = f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most"
         too_many = Stated(problems=Problems([Problem(sentence, annotation=HTTP)]))
         return {name: too_many if name else parse(described[name]) for name in on}
-    found = {name: parse(described[name], begin_of(name)) for name in on}
+    requested = {name: parse(described[name], begin_of(name)) for name in on}
     for name in names:
         if not is_entrance_name(name):
             right = f"it must be at most {LONGEST_ENTRANCE} lower-case letters, digits and -, and not redirect"
             sentence = f"{name}.{HTTP}: {quoted(name)} can't be the name of an entrance; {right}"
-            found[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
-    return found
+            requested[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
+    return requested
 
 
 def without_effect(annotations: Mapping[str, str]) -> list[Problem]:
-    """Return a problem where annotations describe an entrance, or several, of which nothing says whether it is on."""
-    described = by_entrance(annotations).items()
-    off = [(name, own) for name, own in described if HTTP not in own and (not name or is_entrance_name(name))]
-    if not (keys := sorted([begin_of(name) + key for name, own in off for key in own])):
+    """Return a problem where annotations describe one or several entrances without ingress/http."""
+    described = by_entrance(annotations)
+    off = [name for name in described if HTTP not in described[name] and (not name or is_entrance_name(name))]
+    if not (keys := sorted([begin_of(name) + key for name in off for key in described[name]])):
         return []
     needed = dict.fromkeys(key.rpartition(PREFIX)[0] + HTTP for key in keys)
     have = "has" if len(keys) == 1 else "have"

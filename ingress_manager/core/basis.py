@@ -10,10 +10,10 @@ from ingress_manager.core.text import quoted
 
 
 class Basis(msgspec.Struct, frozen=True):
-    """What is known of one entrance of a Service. Whatever is decided by it is a function of it alone.
+    """All that is known about one entrance of a Service.
 
-    Each such function adds what is wrong to `problems`, and goes on: all that is wrong is told at once. What it returns
-    then is never used.
+    Each function that decides something by it collects every problem in `problems`; its result is discarded if there
+    are any.
     """
 
     service: Service
@@ -27,15 +27,14 @@ class Basis(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the name of what is made: the Service's, and for another entrance, its name behind a dot."""
+        """Return the name of the Ingress: the Service's; of a named entrance, with its name behind a dot."""
         return ingress_of(self.entrance, self.service.metadata.name)
 
     @property
     def tls(self) -> bool:
         """Return whether its hosts are served with TLS.
 
-        ingress/tls turns it on or off. Where it says nothing, a Secret that is named turns it on; else the settings
-        decide.
+        ingress/tls decides; without it, ingress/tls-secret turns it on; else the settings decide.
         """
         if self.stated.tls is not None:
             return self.stated.tls
@@ -47,7 +46,7 @@ class Basis(msgspec.Struct, frozen=True):
         return self.stated.tls_secret or self.policy.default_secret(self.name)
 
     def key(self, annotation: str) -> str:
-        """Return the key of one of our annotations as this entrance has it: internal.ingress/host."""
+        """Return the key of one of our annotations for this entrance: internal.ingress/host."""
         return begin_of(self.entrance) + annotation
 
     def has_wrong(self, annotation: str) -> bool:
@@ -61,6 +60,6 @@ class Basis(msgspec.Struct, frozen=True):
         self.problems.add(f"{key}{end}", reason, key)
 
     def add_ignored(self, annotation: str, why: str) -> None:
-        """Add the problem of one of our annotations that would do nothing."""
+        """Add the problem that one of our annotations would do nothing."""
         value = quoted((self.service.metadata.annotations or {})[self.key(annotation)])
         self.add(annotation, f": {value} has no effect {why}; remove it", Reason.CONTRADICTION)

@@ -5,12 +5,12 @@ only when the settings name its full key and allow its value.
 """
 
 import re
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from ingress_manager.core.errors import Problem, Problems, Reason
+from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_label_key
 from ingress_manager.core.text import listed, quoted
@@ -43,22 +43,8 @@ MANAGED_BY = "ingress-manager"
 """The label of all that we make. The admission policies select by it."""
 
 
-def copy(
-    present: Mapping[str, str], limits: Mapping[str, Limit], added: Container[str], problems: Problems
-) -> dict[str, str]:
-    """Return those of a Service's annotations that the limits let through. Adds a problem for each with a wrong value.
-
-    The keys in `added` are those that the settings add. They are not copied.
-    """
-    if present.keys().isdisjoint(limits):  # which is nearly always so
-        return {}
-    found = {key: present[key] for key in limits if key in present and key not in added}
-    problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in found.items()]))
-    return found
-
-
 def not_allowed(key: str, value: str, limits: Mapping[str, Limit]) -> Problem | None:
-    """Return why `limits`, those of copyAnnotations, don't allow an annotation; None if they do."""
+    """Return why `limits` (limits.copyAnnotations) don't allow an annotation; None if they do."""
     if key not in limits:
         return Problem(f"{key}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
     if end := wrong_value(key, value):
@@ -71,10 +57,10 @@ def not_allowed(key: str, value: str, limits: Mapping[str, Limit]) -> Problem | 
 
 
 def keys_not_copied(annotations: Mapping[str, str], made: Collection[Object]) -> list[str]:
-    """Return the keys meant for a controller, read from no Service, that what is `made` lacks or overrules; sorted."""
-    ours = {key: value for each in made for key, value in each["metadata"].get("annotations", {}).items()}
-    lost = [key for key in annotations if is_for_controllers(key) and ours.get(key) != annotations[key]]
-    return sorted([key for key in lost if made and not is_read_from_services(key)])
+    """List controller annotations that the `made` objects lack or override, and nobody reads from a Service; sorted."""
+    carried = {key: value for desired in made for key, value in desired["metadata"].get("annotations", {}).items()}
+    dropped = [key for key in annotations if is_for_controllers(key) and carried.get(key) != annotations[key]]
+    return sorted([key for key in dropped if made and not is_read_from_services(key)])
 
 
 def wrong_value(key: str, value: str) -> str:

@@ -1,27 +1,24 @@
 """The outputs: an exposure written as an Ingress, as HTTPRoutes, and as ListenerSets.
 
-Every field that the API server would default inside a list is given: Metacontroller replaces a list whole, so a default
-left out would look like drift and be rewritten for ever.
+Every field that the API server would default inside a list is stated: Metacontroller replaces lists whole, so it would
+take the default for drift and rewrite it forever. Hosts with the same paths share an HTTPRoute, which has one list of
+paths for all its hosts. Each host has its own ListenerSet: Metacontroller merges a list whose items all have a port by
+that port, so of several listeners at one port only the last would remain.
 
-An HTTPRoute has one list of paths for all of its hosts. So the hosts that have the same paths are in one HTTPRoute, and
-those with other paths in another. There is a ListenerSet for each host: Metacontroller takes the items of a list that
-all have a port for those of a map by their ports, so that of several listeners at one port the last one would be left.
-
-Sources: the Kubernetes API reference, Ingress v1; the Gateway API reference, HTTPRoute v1 and ListenerSet v1. The
-limits are those of the CRDs' schemas.
+Sources: the Kubernetes API reference, Ingress v1; the Gateway API reference, HTTPRoute v1 and ListenerSet v1, and the
+schemas of its CRDs for the limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
-from ingress_manager.core.annotations import ROUTES, SECRET
+from ingress_manager.core.annotations import ROUTES, SECRET, TABLE
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.exposure import Exposure
 from ingress_manager.core.kubernetes import API_VERSIONS, GATEWAY_API, Attachment, Object
-from ingress_manager.core.policy import Gateway, ListenerSets
-from ingress_manager.core.routing import Routing
+from ingress_manager.core.routing import Listener, ListenerSetPort, Routing
 from ingress_manager.core.rules import Path
 from ingress_manager.core.syntax import EVERY_HOST, wrong_name
 from ingress_manager.core.text import quoted
@@ -30,26 +27,26 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
 MOST_MATCHES = 8
-"""Of one rule, to CRDs before v1.2; later ones take 64. All rules have 128: more than the 100 routes of a Service."""
+"""In one rule, up to CRDs v1.1; later ones allow 64. All rules hold 128: more than the 100 routes of a Service."""
 
 PATH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
-"""What an HTTPRoute calls the path types of an Ingress."""
+"""The path types of an Ingress, and their names in an HTTPRoute."""
 
 ISSUERS = frozenset(["cert-manager.io/issuer", "cert-manager.io/cluster-issuer"])
-"""The annotations by which cert-manager makes the certificates."""
+"""The annotations that make cert-manager issue certificates."""
 
 REDIRECT = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
 """The filter that answers with a redirect to https."""
 
 
 def make_objects(exposure: Exposure) -> list[Object]:
-    """Return all that is made for an entrance. Adds what is wrong."""
+    """Return the desired objects of an entrance. Adds a problem for each that can't be written."""
     ingresses = [make_ingress(exposure)] if exposure.basis.policy.makes_ingresses else []
     return [*ingresses, *(make_httproutes(exposure, exposure.routing) if exposure.routing else ())]
 
 
 def make(kind: str, basis: Basis, name: str, annotations: Mapping[str, str], spec: Object) -> Object:
-    """Return an object of a kind."""
+    """Return a desired object."""
     labels = {MANAGED_BY_LABEL: MANAGED_BY, **basis.policy.labels}
     metadata: Object = {"name": name, "namespace": basis.service.metadata.namespace, "labels": labels}
     if annotations:
@@ -61,27 +58,28 @@ def make(kind: str, basis: Basis, name: str, annotations: Mapping[str, str], spe
 
 
 def make_ingress(exposure: Exposure) -> Object:
-    """Return the Ingress, with only the fields that we care about.
+    """Return the Ingress.
 
-    Where no class is stated, it keeps the one that it has: the API server gives it the cluster's default class only
-    when it is created. One that lost its class later would be served by nobody.
+    Without a stated class, an observed Ingress keeps its own: the API server sets the cluster's default class only on
+    creation, and an Ingress that lost its class would be served by nobody.
     """
-    basis, annotations, ingress_class = exposure.basis, exposure.annotations["Ingress"], exposure.ingress_class
+    basis, ingress_class = exposure.basis, exposure.ingress_class
+    annotations = exposure.carried.by_kind["Ingress"]
     if ingress_class is None and OLD_CLASS not in annotations:
-        standing = basis.observed.ingresses.get(f"{basis.service.metadata.namespace}/{basis.name}")
-        ingress_class = standing.spec.ingress_class_name if standing else None
+        observed = basis.observed.ingresses.get(f"{basis.service.metadata.namespace}/{basis.name}")
+        ingress_class = observed.spec.ingress_class_name if observed else None
     spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
     if basis.tls:
-        # The entry of the rules' hosts, and one without hosts if there is a rule of every host.
+        # One entry for the hosts of rules, and one without hosts if a rule is for every host.
         named = [host for host in exposure.rules if host != EVERY_HOST]
         secret = {"secretName": basis.secret} if basis.secret else {}
         spec["tls"] = [{"hosts": named, **secret}] if named else []
         if len(named) < len(exposure.rules):
             spec["tls"].append(secret)
     spec["rules"] = []
-    for host, paths in exposure.rules.items():  # that of every host states none
-        stated = {} if host == EVERY_HOST else {"host": host}
-        spec["rules"].append({**stated, "http": {"paths": [ingress_path(basis, path) for path in paths]}})
+    for host, paths in exposure.rules.items():
+        rule_host = {} if host == EVERY_HOST else {"host": host}
+        spec["rules"].append({**rule_host, "http": {"paths": [ingress_path(basis, path) for path in paths]}})
     return make("Ingress", basis, basis.name, annotations, spec)
 
 
@@ -96,12 +94,12 @@ def ingress_path(basis: Basis, path: Path) -> Object:
 
 def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
     """Return the ListenerSets and the HTTPRoutes. Adds a problem when an HTTPRoute would have too many rules."""
-    basis, annotations = exposure.basis, exposure.annotations["HTTPRoute"]
-    made: list[Object] = []
+    basis, annotations, listener = exposure.basis, exposure.carried.by_kind["HTTPRoute"], routing.listener
+    objects: list[Object] = []
     check_watched(basis, "HTTPRoute", basis.observed.httproutes)
-    if isinstance(routing.listener, ListenerSets):
+    if isinstance(listener, ListenerSetPort):
         check_watched(basis, "ListenerSet", basis.observed.listenersets)
-        made += [make_listenerset(exposure, routing.gateway, routing.listener.port, host) for host in exposure.rules]
+        objects += [make_listenerset(exposure, listener, host) for host in exposure.rules]
     for hosts, paths in by_paths(exposure.rules):
         to_service = rules_to_service(basis, paths)
         if len(to_service) > MOST_RULES:
@@ -112,23 +110,23 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
             basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(ROUTES))
             break
         name = name_of(basis, hosts)
-        if isinstance(routing.listener, str):
-            parents = [parent(routing.gateway, routing.listener)]
+        if isinstance(listener, Listener):
+            parents = [parent(listener)]
         else:
-            own = {"group": GATEWAY_API, "kind": "ListenerSet", "namespace": basis.service.metadata.namespace}
-            parents = [{**own, "name": name_of(basis, [host])} for host in hosts]
+            reference = {"group": GATEWAY_API, "kind": "ListenerSet", "namespace": basis.service.metadata.namespace}
+            parents = [{**reference, "name": name_of(basis, [host])} for host in hosts]
         hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
         spec = {"parentRefs": parents, **hostnames, "rules": to_service}
-        made.append(make("HTTPRoute", basis, name, annotations, spec))
+        objects.append(make("HTTPRoute", basis, name, annotations, spec))
         if routing.redirect:
             rules = rules_of(paths, filters=[REDIRECT])
-            spec = {"parentRefs": [parent(routing.gateway, routing.redirect)], **hostnames, "rules": rules}
-            made.append(make("HTTPRoute", basis, f"{name}.redirect", annotations, spec))
-    return made
+            spec = {"parentRefs": [parent(routing.redirect)], **hostnames, "rules": rules}
+            objects.append(make("HTTPRoute", basis, f"{name}.redirect", annotations, spec))
+    return objects
 
 
 def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | None) -> None:
-    """Add the problem that Metacontroller doesn't look after a kind of objects, if so."""
+    """Add a problem if Metacontroller doesn't watch a kind: `watched` is None."""
     if watched is None:
         sentence = (
             f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after "
@@ -138,7 +136,7 @@ def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | N
 
 
 def by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], Sequence[Path]]]:
-    """Yield hosts that have the same paths, as many as one HTTPRoute may have, and the paths."""
+    """Yield hosts that have the same paths, at most as many as one HTTPRoute may have, and the paths."""
     groups: dict[tuple[bool, frozenset[Path]], list[str]] = {}
     for host, paths in rules.items():
         groups.setdefault((host == EVERY_HOST, frozenset(paths)), []).append(host)
@@ -147,43 +145,46 @@ def by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], S
             yield hosts[start : start + MOST_HOSTNAMES], rules[hosts[0]]
 
 
-def parent(gateway: Gateway, listener: str | None = None) -> Object:
-    """Return the reference to a Gateway, or to a listener of it."""
-    section = {} if listener is None else {"sectionName": listener}
-    return {"group": GATEWAY_API, "kind": "Gateway", "namespace": gateway.namespace, "name": gateway.name, **section}
+def parent(of: Listener | ListenerSetPort) -> Object:
+    """Return the reference to a listener of a Gateway; of a ListenerSet, to the Gateway itself."""
+    section = {"sectionName": of.name} if isinstance(of, Listener) else {}
+    return {"group": GATEWAY_API, "kind": "Gateway", "namespace": of.namespace, "name": of.gateway, **section}
 
 
 def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
-    """Return the rules that lead these paths to the Service: some for each port.
+    """Return the rules that lead these paths to the Service, one or more for each port.
 
-    Which path wins doesn't depend on the rules.
+    The order of rules doesn't decide which path wins.
     """
-    of_port: dict[int, list[Path]] = {}
+    by_port: dict[int, list[Path]] = {}
     for path in paths:
-        of_port.setdefault(path.port, []).append(path)
-    then: Object = {"filters": [*basis.policy.filters]} if basis.policy.filters else {}
+        by_port.setdefault(path.port, []).append(path)
+    fields: Object = {"filters": [*basis.policy.filters]} if basis.policy.filters else {}
     if basis.policy.timeouts:
-        then["timeouts"] = basis.policy.timeouts
+        fields["timeouts"] = basis.policy.timeouts
+    for row in TABLE.values():
+        if row.rule and (value := getattr(basis.stated, row.field)) is not None:
+            fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}
     backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name}
     return [
         rule
-        for port, some in of_port.items()
-        for rule in rules_of(some, **then, backendRefs=[{**backend, "port": port, "weight": 1}])
+        for port, paths_of_port in by_port.items()
+        for rule in rules_of(paths_of_port, **fields, backendRefs=[{**backend, "port": port, "weight": 1}])
     ]
 
 
-def rules_of(paths: Sequence[Path], **then: object) -> list[Object]:
-    """Return rules that do the same with these paths: one, or more where there are many paths."""
+def rules_of(paths: Sequence[Path], **fields: object) -> list[Object]:
+    """Return rules that match these paths and have these fields: one, or more where there are many paths."""
     matches = [{"path": {"type": PATH_TYPES[path.path_type], "value": path.path}} for path in paths]
     starts = range(0, len(matches), MOST_MATCHES)
-    return [{"matches": matches[start : start + MOST_MATCHES], **then} for start in starts]
+    return [{"matches": matches[start : start + MOST_MATCHES], **fields} for start in starts]
 
 
-def make_listenerset(exposure: Exposure, gateway: Gateway, port: int, host: str) -> Object:
+def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Object:
     """Return the ListenerSet of a host: a listener of the Gateway with the Service's own certificate."""
-    basis, secret, annotations = exposure.basis, exposure.basis.secret, exposure.annotations["ListenerSet"]
+    basis, secret, annotations = exposure.basis, exposure.basis.secret, exposure.carried.by_kind["ListenerSet"]
     name = name_of(basis, [host])
-    # cert-manager makes one certificate for a Secret: of the hosts of an Ingress, or of one ListenerSet.
+    # cert-manager issues one certificate for a Secret: for the hosts of an Ingress, or of one ListenerSet.
     if name != basis.name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
         if end := wrong_name(secret):
@@ -193,20 +194,20 @@ def make_listenerset(exposure: Exposure, gateway: Gateway, port: int, host: str)
     listener = {
         "name": "https",
         **({} if host == EVERY_HOST else {"hostname": host}),
-        "port": port,
+        "port": at.port,
         "protocol": "HTTPS",
         "tls": {"mode": "Terminate", "certificateRefs": [{"group": "", "kind": "Secret", "name": secret}]},
         "allowedRoutes": {"namespaces": {"from": "Same"}},
     }
-    return make("ListenerSet", basis, name, annotations, {"parentRef": parent(gateway), "listeners": [listener]})
+    return make("ListenerSet", basis, name, annotations, {"parentRef": parent(at), "listeners": [listener]})
 
 
 def name_of(basis: Basis, hosts: Sequence[str]) -> str:
-    """Return the name of an HTTPRoute or a ListenerSet for these hosts: the Ingress's, if the main host is in it.
+    """Return the name of an HTTPRoute or a ListenerSet: the Ingress's if it has the main host, else by its first host.
 
-    That is the first one of ingress/host, or the default host; no host need be this. Another object is named by its
-    first host. So no two of a kind have the same name, and none is renamed, and gone for a moment, because a host is
-    added behind the others. No Service's name has a dot, so none of another Service has it.
+    The main host is the first of ingress/host, or the default host; it need not be in use. Names of a kind are unique,
+    and stay when a host is added behind the others: a renamed object would be gone for a moment. No Service's name has
+    a dot, so no other Service's object has this name.
     """
     main, *_ = basis.stated.hosts or [basis.policy.default_host(basis.service.metadata.name)]
     return basis.name if main in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

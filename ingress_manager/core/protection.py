@@ -1,14 +1,15 @@
-"""Protection: what would be lost of a Service's annotations, or of those that the settings add, where it is served.
+"""Protection: annotations whose effect would be lost, be they the Service's or configured by the settings.
 
-What keeps requests out must reach all that is made: an object without it would be open to more than the owner says.
-What changes the answer of an Ingress must be said by its HTTPRoutes, too. A Service is refused for whatever else is
-lost, unless the administrator accepts the loss.
+An annotation that keeps requests out must reach every object: one without it would be open to more people than the
+owner allows. One that changes an Ingress's answer must have the same effect on its HTTPRoutes. A Service is refused for
+anything else, unless the administrator accepts the loss.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container
 
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import MOST_LEFT
+from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.rules import path_of
 from ingress_manager.core.text import quoted
@@ -20,10 +21,10 @@ NOT_SAID = ("can't be said in an HTTPRoute", "makes none (outputs), or ")
 """Why an annotation is lost, and what the administrator can do about it."""
 
 
-def add_lost(basis: Basis, key: str, because: tuple[str, str], added: Container[str] = ()) -> None:
-    """Add the problem that what is made would lack what an annotation does, unless the administrator accepts that.
+def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Container[str] = ()) -> None:
+    """Add the problem that objects would lack the effect of an annotation, unless the administrator accepts the loss.
 
-    It is the Service's own, if the settings haven't `added` it.
+    A key that isn't in `configured` is the Service's.
     """
     if key in basis.policy.accepted_losses:
         return
@@ -33,65 +34,57 @@ def add_lost(basis: Basis, key: str, because: tuple[str, str], added: Container[
     if protects(key):
         what, does, reason = key, "protects this Service", Reason.PROTECTION_LOST
     owner = "take it off if it may be lost, or "
-    if key in added:
+    if key in configured:
         what, owner = f"{key}, which the settings add to Ingresses,", ""
     sentence = f"{what} {does}, and {why}: {owner}the administrator {remedy}accepts the loss (limits.acceptedLosses)"
     basis.problems.add(sentence, reason, key)
 
 
-def check_protection(basis: Basis, left: Mapping[str, Sequence[str]]) -> None:
-    """Add a problem for each annotation that protects the Service, and wouldn't reach all that is made for it.
-
-    `left` are the keys that what is made would lack, by its kind.
-    """
-    of_ingresses, of_httproutes = left.get("Ingress", ()), left.get("HTTPRoute", ())
-    if (count := max(len(of_ingresses), len(of_httproutes))) > MOST_LEFT:
+def check_protection(basis: Basis, carried: Carried) -> None:
+    """Add a problem for each annotation that protects the Service, and wouldn't reach all of its objects."""
+    by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
+    if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT:
         sentence = (
             f"this Service has {count} annotations meant for ingress controllers "
             f"that would not reach what is made for it; {MOST_LEFT} is the most"
         )
         basis.problems.add(sentence, Reason.TOO_LARGE)
         return
-    for key in sorted({*of_ingresses, *of_httproutes}):
-        if not protects(key):
-            continue
-        is_lost = key in of_ingresses and not is_read_from_services(key)
-        is_lost_there = key in of_httproutes and not is_read_from_services(key, of_httproutes=True)
-        if is_lost_there and not is_read_from("HTTPRoute", key):
+    for key in filter(protects, sorted({*by_ingress, *by_httproutes})):
+        is_lost_in_ingress = key in by_ingress and not is_read_from_services(key)
+        is_lost_in_httproutes = key in by_httproutes and not is_read_from_services(key, of_httproutes=True)
+        if is_lost_in_httproutes and not is_read_from("HTTPRoute", key):
             add_lost(basis, key, NOT_SAID)
-        elif is_lost or is_lost_there:
+        elif is_lost_in_ingress or is_lost_in_httproutes:
             add_lost(basis, key, OVERRULED if key in basis.policy.added_with_tls else UNCOPIED)
 
 
-def check_reader(
-    basis: Basis, ingress_class: str | None, copied: Iterable[str], left: Sequence[str], added: Mapping[str, str]
-) -> None:
+def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
     """Add a problem for each annotation that protects, and that the controller of the Ingress's class doesn't read.
 
-    It is `copied` to the Ingress, or `left` for it to read from the Service itself; or the settings have `added` it.
+    That is one that the Ingress carries, or one that controllers read from the Service itself.
     """
     known = basis.policy.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or known is None:
         return
     why = f"the controller of the class {quoted(ingress_class)} doesn't read it"
-    of_service = [*copied, *(key for key in left[:MOST_LEFT] if is_read_from_services(key))]
-    for key in dict.fromkeys([*of_service, *added]):
-        # In lower case, because Traefik reads its keys so.
+    read_from_service = filter(is_read_from_services, carried.left_behind["Ingress"][:MOST_LEFT])
+    for key in dict.fromkeys([*carried.copied, *read_from_service, *carried.configured]):
+        # Traefik reads keys in any case.
         if protects(key) and not key.lower().startswith(known.reads):
-            add_lost(basis, key, (why, "says that it does (ingressClasses), or "), added)
+            add_lost(basis, key, (why, "says that it does (ingressClasses), or "), carried.configured)
 
 
-def check_said(basis: Basis, copied: Mapping[str, str], added: Mapping[str, str]) -> None:
-    """Add a problem for each annotation that an Ingress has, and whose effect HTTPRoutes would lack.
+def check_said(basis: Basis, carried: Carried) -> None:
+    """Add a problem for each annotation of an Ingress that changes its answer, and whose effect HTTPRoutes would lack.
 
-    That is what changes the answer, `copied` from the Service or `added` by the settings; of what is added, what
-    protects, too: an owner's is told of where it is lost.
+    Likewise for a configured one that protects. `check_protection` looks at those of the Service.
     """
     at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
-    for key, value in {**copied, **added}.items():
-        if key in added and protects(key):
+    for key, value in carried.of_ingress.items():
+        if key in carried.configured and protects(key):
             is_lost = not is_read_from("HTTPRoute", key)
         else:
             is_lost = changes(key) and not is_said(key, value, tls=basis.tls, at_root=at_root)
         if is_lost and key not in basis.policy.said_by_filters:
-            add_lost(basis, key, NOT_SAID, added)
+            add_lost(basis, key, NOT_SAID, carried.configured)

@@ -1,48 +1,53 @@
-"""The routing: what only HTTPRoutes say, such as their listener of the Gateway, and whether http redirects to https.
+"""The routing: which listeners serve the HTTPRoutes of an entrance, and which one redirects http to https.
 
-What is nearest to the Service decides about the redirect: ingress/tls-redirect; else the annotations of controllers
-that say it of an Ingress; else the settings' tls.redirect. An Ingress leaves it to its controller.
+The nearest to the Service decides about the redirect: ingress/tls-redirect; else controllers' annotations that ask an
+Ingress for it; else the settings' tls.redirect. An Ingress leaves it to its controller.
 """
 
-from collections.abc import Hashable, Mapping
 from typing import NamedTuple
+
+import msgspec
 
 from ingress_manager.core.annotations import REDIRECT, SECRET, TLS
 from ingress_manager.core.basis import Basis
+from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.policy import Gateway, ListenerSets
+from ingress_manager.core.policy import Gateway
 from ingress_manager.core.protection import NOT_SAID, add_lost, check_said
 from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
 
 
+class Listener(msgspec.Struct, frozen=True):
+    """A listener of a Gateway."""
+
+    namespace: str
+    gateway: str
+    name: str
+
+
+class ListenerSetPort(msgspec.Struct, frozen=True):
+    """A port of a Gateway at which each host has a listener of its own, in a ListenerSet."""
+
+    namespace: str
+    gateway: str
+    port: int
+
+
 class Routing(NamedTuple):
-    """What only HTTPRoutes say: by what they are served."""
+    """What serves the HTTPRoutes of an entrance."""
 
-    gateway: Gateway
-    listener: str | ListenerSets
-    """The listener of the Gateway that serves them, by its section name; or each host has a listener of its own."""
-
-    redirect: str | None
-    """The listener of the Gateway that redirects http to https; None: none does."""
-
-    @property
-    def places(self) -> list[tuple[Hashable, ...]]:
-        """Return where it is served: at which listeners of Gateways; of a ListenerSet, at which port of which one."""
-        listeners = filter(None, [self.listener, self.redirect])
-        return [(self.gateway.namespace, self.gateway.name, each) for each in listeners]
+    listener: Listener | ListenerSetPort
+    redirect: Listener | None
+    """What redirects http to https; None: nothing does."""
 
 
-def choose_routing(
-    basis: Basis, gateway: Gateway, copied: Mapping[str, str], added: Mapping[str, str]
-) -> Routing | None:
-    """Return what HTTPRoutes say. Adds a problem for what no HTTPRoute, and no Ingress beside it, can say.
-
-    An Ingress has the annotations that are `copied` and those that the settings have `added`.
-    """
-    check_said(basis, copied, added)
-    listener: str | ListenerSets | None = gateway.https if basis.tls else gateway.http
+def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing | None:
+    """Return what serves the HTTPRoutes. Adds a problem where nothing does, or annotations have no effect on them."""
+    check_said(basis, carried)
+    at, name = (gateway.namespace, gateway.name), gateway.https if basis.tls else gateway.http
+    listener: Listener | ListenerSetPort | None = Listener(*at, name) if name else None
     if basis.tls and gateway.listener_sets:
-        listener = gateway.listener_sets
+        listener = ListenerSetPort(*at, gateway.listener_sets.port)
         if basis.secret is None:
             end = (
                 f" is needed: {gateway} serves each host with a certificate of the Service's own; "
@@ -57,39 +62,37 @@ def choose_routing(
         )
         basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(TLS))
         return None
-    return Routing(gateway, listener, choose_redirect(basis, gateway, {**copied, **added}, added))
+    redirecting = choose_redirect(basis, gateway, carried)
+    return Routing(listener, Listener(*at, redirecting) if redirecting else None)
 
 
-def choose_redirect(
-    basis: Basis, gateway: Gateway, of_ingress: Mapping[str, str], added: Mapping[str, str]
-) -> str | None:
-    """Return the listener that redirects http to https, by its section name; None: none does.
+def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | None:
+    """Return the name of the listener that redirects http to https; None: none does.
 
-    Adds a problem where none can, and for each annotation that asks for it, or for none, in vain. Of the annotations
-    `of_ingress`, the settings have `added` some.
+    Adds a problem where a redirect is asked for and no listener can, and for each annotation that rules one out where
+    an HTTPRoute isn't served by http without it.
     """
     is_wanted, by_default = basis.stated.tls_redirect, basis.policy.tls.redirect
     if not basis.tls:
         return None
+    of_ingress = carried.of_ingress
     asking = [key for key in (SSL_REDIRECT, *FORCING) if of_ingress.get(key) == "true"]
-    said = [key for key in (SSL_REDIRECT, OF_HAPROXY) if key in of_ingress]
     if is_wanted is None:
-        is_wanted = bool(asking) or (by_default and not said)
+        deciding = [key for key in (SSL_REDIRECT, OF_HAPROXY) if key in of_ingress]
+        is_wanted = bool(asking) or (by_default and not deciding)
         if not (is_wanted or gateway.has_one_listener):
             # An Ingress with TLS is served by http as well; an HTTPRoute isn't, but by a listener that is for both.
-            for key in said:
-                add_lost(basis, key, NOT_SAID, added)
-    if not is_wanted:
-        return None
-    if not gateway.redirects:
-        if basis.stated.tls_redirect or by_default:
-            sentence = (
-                f"{gateway} can't redirect: it has no listener for http alone, say the settings (gateway.http); "
-                f'state {basis.key(REDIRECT)}: "false"'
-            )
-            basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(REDIRECT))
-        else:
-            for key in asking:
-                add_lost(basis, key, NOT_SAID, added)
-        return None
-    return gateway.http
+            for key in deciding:
+                add_lost(basis, key, NOT_SAID, carried.configured)
+    if not is_wanted or gateway.redirects:
+        return gateway.http if is_wanted else None
+    if basis.stated.tls_redirect or by_default:
+        sentence = (
+            f"{gateway} can't redirect: it has no listener for http alone, say the settings (gateway.http); "
+            f'state {basis.key(REDIRECT)}: "false"'
+        )
+        basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(REDIRECT))
+    else:
+        for key in asking:
+            add_lost(basis, key, NOT_SAID, carried.configured)
+    return None

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ingress_manager.core.annotations import HOST, PATH, PATH_TYPE, PORT, ROUTES, Route, Stated
+from ingress_manager.core.annotations import HOST, PATH, PATH_TYPE, PORT, ROUTES, TABLE, Route, Stated
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import MOST_PATHS
 from ingress_manager.core.errors import Reason
@@ -15,7 +15,7 @@ from ingress_manager.core.text import listed, quoted
 
 
 class Path(msgspec.Struct, frozen=True):
-    """One path of a host, and the number of the Service's port that it leads to."""
+    """One path of a host, and the number of the Service's port that serves it."""
 
     path: str
     path_type: str
@@ -26,10 +26,7 @@ class Path(msgspec.Struct, frozen=True):
 
 
 def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
-    """Return the paths of all routes, by their hosts, in the order in which these were first stated.
-
-    Where ingress/routes says nothing, there is one route, which states nothing.
-    """
+    """Return the paths of all routes by host, in the order in which hosts first occur."""
     routes = basis.stated.routes
     if basis.has_wrong(ROUTES):
         return {}
@@ -40,31 +37,30 @@ def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
         end = f" and {basis.key(ROUTES)} together make {count} paths; {MOST_PATHS} is the most"
         basis.problems.add(basis.key(HOST) + end, Reason.TOO_LARGE, basis.key(ROUTES))
         return {}
-    paths: dict[str, list[Path]] = {}
+    rules: dict[str, list[Path]] = {}
     for route in routes:
         path, path_type = path_of(basis.stated, route)
         check_path(basis, route, path, path_type)
         hosts = shared_hosts if route.host is None else allowed_hosts(basis, (route.host,), ROUTES, ": host")
         if (port := ports.get(route.port)) is not None:
-            way = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
+            served = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
             for host in hosts:
-                paths.setdefault(host, []).append(way)
+                rules.setdefault(host, []).append(served)
         elif route.port is not None:
             add_unknown(basis, ROUTES, " port", route.port)
-    return paths
+    return rules
 
 
 def check_shared(basis: Basis) -> None:
-    """Add a problem for each annotation in whose place every one of the routes states its own."""
-    stated = basis.stated
-    keys, shared = (HOST, PATH, PATH_TYPE, PORT), (stated.hosts, stated.path, stated.path_type, stated.port)
-    for annotation, value, *own in zip(keys, shared, *map(msgspec.structs.astuple, stated.routes), strict=True):
-        if value and None not in own:
-            basis.add_ignored(annotation, f"because every one of {basis.key(ROUTES)} states its own")
+    """Add a problem for each annotation that every route overrides."""
+    routes = map(msgspec.structs.astuple, basis.stated.routes)
+    for key, *overriding in zip((HOST, PATH, PATH_TYPE, PORT), *routes, strict=True):
+        if getattr(basis.stated, TABLE[key].field) and None not in overriding:
+            basis.add_ignored(key, f"because every one of {basis.key(ROUTES)} states its own")
 
 
 def choose_shared_hosts(basis: Basis) -> Sequence[str]:
-    """Return the hosts of the routes that state none: those of ingress/host, or the default of the settings."""
+    """Return the hosts of routes without one: those of ingress/host, or the settings' default."""
     if basis.has_wrong(HOST):
         return ()
     if basis.stated.hosts is not None:
@@ -77,7 +73,7 @@ def choose_shared_hosts(basis: Basis) -> Sequence[str]:
 
 
 def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: str) -> Sequence[str]:
-    """Return the hosts if the policy allows them all; else return none, and add a problem of the annotation."""
+    """Return the hosts if the limits allow them all; else none, and add a problem of the annotation."""
     if end := basis.policy.hosts_not_allowed(hosts):
         basis.add(annotation, f"{begin} {end}", Reason.HOST_NOT_ALLOWED)
         return ()
@@ -85,7 +81,7 @@ def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: st
 
 
 def path_of(stated: Stated, route: Route) -> tuple[str, str]:
-    """Return the path and the path type of a route as they are stated, or what holds where they aren't."""
+    """Return the path and the path type of a route, or their defaults."""
     return route.path or stated.path or "/", route.path_type or stated.path_type or "Prefix"
 
 
@@ -107,48 +103,49 @@ def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
 
 
 def as_prefix(path: str) -> str:
-    """Return a prefix as all its spellings are written: a slash at its end makes no difference.
+    """Return a prefix without the slash at its end, which makes no difference.
 
-    Two spellings, in one Service or in two, would be one location that ingress-nginx writes twice. nginx would then
-    refuse its whole configuration: those of other tenants, too.
+    ingress-nginx writes one location twice for two spellings, of one Service or of two, and nginx rejects its whole
+    configuration then, other tenants' too.
     """
     return path.rstrip("/") or "/"
 
 
 def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
-    """Return what is the same for two routes that are one to controllers; ImplementationSpecific counts as Prefix."""
+    """Return a key, equal for routes that controllers can't tell apart; ImplementationSpecific is like Prefix."""
     return (host, path, True) if path_type == "Exact" else (host, as_prefix(path), False)
 
 
 def choose_ports(basis: Basis) -> dict[str | None, int | None]:
-    """Return the number of each port that routes ask for, if there is one. None: that of the routes that state none.
+    """Return the number of each port that routes name, if the Service has it.
 
-    It is that of ingress/port, else the one that is inferred. Adds a problem where there is no such port.
+    None stands for routes without a port: they have that of ingress/port, else an inferred one. Adds a problem if there
+    is none.
     """
     stated, asked_for = basis.stated.port, {route.port for route in basis.stated.routes}
-    # The API server takes no protocol for TCP.
+    # The API server defaults the protocol to TCP.
     tcp = [port for port in basis.service.ports if port.protocol in {"TCP", ""}]
     named = {*asked_for, stated} - {None}
-    found: dict[str | None, int | None] = {  # in one pass: there can be many
+    numbers: dict[str | None, int | None] = {  # in one pass: there can be many
         key: port.port for port in tcp if named for key in (port.name, str(port.port)) if key in named
     }
     if None in asked_for and not basis.has_wrong(PORT):
-        if stated is not None and stated not in found:
+        if stated is not None and stated not in numbers:
             add_unknown(basis, PORT, "", stated)
-        found[None] = infer_port(basis, tcp) if stated is None else found.get(stated)
-    return found
+        numbers[None] = infer_port(basis, tcp) if stated is None else numbers.get(stated)
+    return numbers
 
 
 def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
-    """Add the problem that the Service has no such port: the annotation asks for it, perhaps in a field of a route."""
+    """Add the problem that the Service has no such port; `field` is that of a route, with a space before it."""
     end = f"is not a TCP port of this Service; it has {listed(basis.service.ports, shown_port) or 'no ports'}"
     basis.add(annotation, f":{field} {quoted(port)} {end}", Reason.UNKNOWN_PORT)
 
 
 def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
-    """Return which of the TCP ports serves HTTP when nothing says it: the only one, or the one that looks like it.
+    """Return the TCP port that serves HTTP where nothing states it. Adds a problem if none does.
 
-    That is the one named http, else the one with the appProtocol http, else number 80. Adds a problem where none is.
+    It is the only one; else the one named http, the one with appProtocol http, or number 80.
     """
     if len(tcp) == 1:
         if not speaks_https(tcp[0]):
@@ -171,7 +168,7 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
 
 
 def speaks_https(port: ServicePort) -> bool:
-    """Return whether a port says that it speaks HTTPS: by its appProtocol, else by its name, else by its number.
+    """Return whether a port seems to speak HTTPS, by its appProtocol, else by its name, else by its number.
 
     Source: the Kubernetes API reference, ServicePort: an appProtocol is a name that IANA knows, in any case.
     """

@@ -17,7 +17,7 @@ from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
-from ingress_manager.core.annotations import PATH_TYPES, PROFILE, begin_of, by_entrance
+from ingress_manager.core.annotations import PATH_TYPES, PROFILE, TABLE, begin_of, by_entrance
 from ingress_manager.core.copying import MANAGED_BY_LABEL, wrong_copied_key
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.policy import Limits, Policy
@@ -36,6 +36,14 @@ def test_what_becomes_of_an_ingress_is_as_the_case_says(case: golden.Case) -> No
     assert ("refused" in becomes) == case.name.endswith("-refused")
     assert ("accept" in case.stated) >= case.name.endswith("-accepted")
     assert ("refused" in becomes) == (adoptions.printed(case) == "")
+
+
+def test_the_annotations_that_are_written_are_those_whose_row_says_so() -> None:
+    adoptions_of_cases = [adoptions_of(*adoptions.adoptable(case)) for case in ADOPTIONS.values()]
+    asking = [part.asking for [adoption] in adoptions_of_cases for part in adoption.parts]
+    written = [by_entrance({key: value for key, value in each.items() if value is not None}) for each in asking]
+    keys = {key for entrances in written for annotations in entrances.values() for key in annotations}
+    assert keys == {key for key, row in TABLE.items() if row.adopted}
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ ROUTE = {
     "port": PORTS_ASKED_FOR,
 }
 WORDS: dict[str, Texts] = {
+    "ingress/http": SWITCH,
     "ingress/host": HOST_LISTS,
     "ingress/path": PATHS | PATTERNS_OF_PATHS,
     "ingress/path-type": PATH_TYPES,
@@ -68,9 +69,9 @@ WORDS: dict[str, Texts] = {
     "ingress/tls-secret": NAMES,
     "ingress/tls-redirect": SWITCH,
     "ingress/profile": PROFILE_NAMES,
-    "ingress/routes": st.lists(st.fixed_dictionaries({}, optional=ROUTE), max_size=4).map(json.dumps),
+    "ingress/routes": st.lists(st.fixed_dictionaries({}, optional=ROUTE), min_size=1, max_size=4).map(json.dumps),
 }
-"""The right values of all annotations but ingress/http."""
+"""The right values of all annotations."""
 
 NGINX, MIDDLEWARES = "nginx.ingress.kubernetes.io", "traefik.ingress.kubernetes.io/router.middlewares"
 OTHER_KEYS = [MIDDLEWARES, "haproxy.org/server-ssl", "prometheus.io/scrape", "sticky-sessions"]
@@ -92,6 +93,7 @@ LARGE = st.sampled_from(["&" * 15_000, "\u2028" * 15_000, "x" * 90_000, "\0" * 1
 
 HTTP = st.sampled_from(["true", "true", "true", "true", "false"])
 MOSTLY_RIGHT = {key: st.one_of(values, values, values, NASTY, st.text(max_size=20)) for key, values in WORDS.items()}
+del MOSTLY_RIGHT["ingress/http"]
 ANNOTATIONS = st.fixed_dictionaries({"ingress/http": HTTP | st.just("yes")}, optional=MOSTLY_RIGHT)
 ON = st.fixed_dictionaries({"ingress/http": st.just("true")})
 LITTLE = {key: WORDS[key] for key in ("ingress/host", "ingress/profile", "ingress/tls-secret")}

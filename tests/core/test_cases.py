@@ -4,18 +4,21 @@ A value that is refused whatever else the Service is stands in refused.yaml inst
 those that are sequences of steps are in tests/e2e/attacks.yaml.
 """
 
+import json
 import re
 from pathlib import Path
 
 import msgspec
 import pytest
 import yaml
+from hypothesis import find, given
+from hypothesis import strategies as st
 
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.snapshot.drift import merge
-from ingress_manager.core.annotations import HTTP, KEYS, Stated, parse
-from ingress_manager.core.policy import Limits, Policy
+from ingress_manager.core.annotations import HTTP, KEYS, PORT, TABLE, Stated, parse
+from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import KNOWN
 from tests import golden
@@ -29,8 +32,9 @@ ONE_OF_EACH = [
 ]
 """For what shows the hook's answer elsewhere: an Ingress, HTTPRoutes beside one, nothing, and several problems."""
 FIELDS = ["why", "from", "example", "metadata", "annotations", "spec", "settings", "becomes"]
-TABLE = Path(__file__).with_name("refused.yaml")
-REFUSED: dict[str, dict[str, list[str]]] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+REFUSED: dict[str, dict[str, list[str]]] = yaml.safe_load(
+    Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8")
+)
 ALL_COPIED = Policy(limits=Limits(copy_annotations=dict.fromkeys(KNOWN, "any")))
 """Settings that allow as much as an administrator can without writing a value down."""
 
@@ -67,9 +71,41 @@ def test_the_value_is_refused_as_the_table_says(key: str) -> None:
             assert (answered.status, ours(answered.body.decode())) == (422, said)
 
 
-def test_every_annotation_is_tried_in_cases_and_in_what_is_made_up() -> None:
-    in_cases = {key for case in CASES for key in case.service["metadata"].get("annotations") or ()}
-    assert {*KEYS} - {HTTP} <= made_up.WORDS.keys() & in_cases
+@pytest.mark.parametrize("key", KEYS)
+@given(data=st.data())
+def test_every_annotation_has_right_values_wrong_values_and_a_case(key: str, data: st.DataObject) -> None:
+    stated = parse({key: data.draw(made_up.WORDS[key])})
+    assert stated.problems.kept == []
+    assert getattr(stated, TABLE[key].field) is not None
+    assert REFUSED[key]
+    assert any(key in (case.service["metadata"].get("annotations") or ()) for case in CASES)
+
+
+@pytest.mark.parametrize("output", OUTPUT_NAMES)
+@pytest.mark.parametrize("key", KEYS)
+def test_no_annotation_is_ignored_silently(key: str, output: str) -> None:
+    """One of its right values changes the answer, if only to a refusal."""
+    policy = Policy(Defaults(outputs=(output,), gateway=Gateway(name="web", namespace="infrastructure")))
+
+    def answered(annotations: dict[str, str]) -> bytes:
+        return answer(body(sync_request(service({HTTP: "true"} | annotations))), policy).body
+
+    find(made_up.WORDS[key], lambda value: answered({key: value}) != answered({}))
+
+
+def test_an_annotation_adds_to_each_rule_what_its_row_says_over_what_the_profile_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trial = msgspec.structs.replace(TABLE[PORT], rule=lambda port: {"timeouts": {"request": f"{port}s"}})
+    monkeypatch.setitem(TABLE, PORT, trial)
+    case = BY_NAME["profile-filters"]
+    for stated, request in (({}, "60s"), ({PORT: "80"}, "80s")):
+        asking = case.service
+        asking["metadata"]["annotations"] |= stated
+        routes = json.loads(answer(body(sync_request(asking)), case.policy).body)["attachments"]
+        rules = [rule for route in routes for rule in route["spec"]["rules"]]
+        timeouts = {"request": request, "backendRequest": "30s"}
+        assert [(len(rule["filters"]), rule["timeouts"]) for rule in rules] == [(2, timeouts)] * 3
 
 
 @pytest.mark.parametrize("key", KEYS)

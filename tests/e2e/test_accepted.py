@@ -1,12 +1,16 @@
 """A real API server, with strict validation, accepts every object that the hook can answer with."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, path_of
+from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, Api, path_of
+from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
-from devcluster.sync_requests import Object
+from devcluster.sync_requests import Object, service
+from ingress_manager.core.annotations import HTTP, KEYS, PROFILE, TLS
 from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import parse
 from tests.core import made_up
 from tests.core.test_cases import CASES
 from tests.core.test_properties import desired_for
@@ -16,17 +20,17 @@ RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "ListenerSet": LISTE
 GOLDEN = [pytest.param(made, id=f"{case.name}-{number}") for case in CASES for number, made in enumerate(case.objects)]
 
 
-def accepted(plane: ControlPlane, sent: Object) -> Object:
+def accepted(api: Api, sent: Object) -> Object:
     """Return an object as the API server would store it. Raises ApiError when it would not."""
     namespace = sent["metadata"]["namespace"]
-    if plane.api.get(NAMESPACES, namespace) is None:
-        create(plane.api, NAMESPACES, namespace)
-    return plane.api.request("POST", path_of(RESOURCES[sent["kind"]], namespace), params={"dryRun": "All"}, body=sent)
+    if api.get(NAMESPACES, namespace) is None:
+        create(api, NAMESPACES, namespace)
+    return api.request("POST", path_of(RESOURCES[sent["kind"]], namespace), params={"dryRun": "All"}, body=sent)
 
 
 @pytest.mark.parametrize("sent", GOLDEN)
 def test_a_golden_object_comes_back_as_it_was_sent(sent: Object, empty_cluster: ControlPlane) -> None:
-    stored = accepted(empty_cluster, sent)
+    stored = accepted(empty_cluster.api, sent)
     assert stored["spec"] == sent["spec"], "no default is added: it would look like drift"
     assert {key: stored["metadata"][key] for key in sent["metadata"]} == sent["metadata"]
 
@@ -34,4 +38,30 @@ def test_a_golden_object_comes_back_as_it_was_sent(sent: Object, empty_cluster: 
 @given(made_up.valid_services() | made_up.WITH_ENTRANCES, made_up.policy())
 def test_what_is_made_up_at_random_is_accepted(empty_cluster: ControlPlane, parent: Object, policy: Policy) -> None:
     for made in desired_for(parent, policy) or desired_for(parent, Policy()):
-        accepted(empty_cluster, made)
+        accepted(empty_cluster.api, made)
+
+
+FULL = """
+defaults: {outputs: [ingress, httproute], gateway: {name: web, namespace: infrastructure}}
+limits: {pathTypes: [Prefix, Exact, ImplementationSpecific]}
+profiles:
+  full:
+    outputs: [ingress, httproute]
+    annotations: {}
+    filters: [{type: ExtensionRef, extensionRef: {group: traefik.io, kind: Middleware, name: login}}]
+    timeouts: {request: 60s, backendRequest: 30s}
+"""
+"""Settings whose profile states all that a profile can state of a rule of an HTTPRoute."""
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("key", KEYS)
+@given(data=st.data())
+def test_an_annotation_beside_all_that_a_profile_says_is_accepted_or_refused(
+    key: str, data: st.DataObject, serving: DevCluster
+) -> None:
+    right = made_up.WORDS[key] if key != PROFILE else st.just("full")
+    made = desired_for(service({HTTP: "true", TLS: "true", PROFILE: "full", key: data.draw(right)}), parse(FULL))
+    assume(made)
+    for each in made:  # without the label, with which only ingress-manager may create it
+        accepted(serving.api, each | {"metadata": {"name": each["metadata"]["name"], "namespace": "both"}})

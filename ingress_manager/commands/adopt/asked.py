@@ -11,10 +11,10 @@ from ingress_manager.commands.snapshot.items import INGRESS, Item
 from ingress_manager.commands.snapshot.objects import IngressSpec, as_type, certificates_of, class_of
 from ingress_manager.core.annotations import (
     HTTP,
-    KEYS,
     PATH_TYPES,
     PREFIX,
     PROFILE,
+    TABLE,
     begin_of,
     by_entrance,
     ingress_of,
@@ -27,10 +27,6 @@ from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.vocabulary import NGINX, OLD_CLASS, is_read_from_services, protects
-
-WORDS = ("http", "host", "path", "path-type", "port", "routes", "class", "tls", "tls-secret")
-SAID = {f"{PREFIX}{word}" for word in WORDS}
-"""The annotations that an Ingress says. Any other stays on its Service."""
 
 CANARY = f"{NGINX}canary"
 """It makes another Ingress of the same hosts get some of the requests, not all."""
@@ -151,7 +147,7 @@ def asked_for(now: Asked) -> Asked:
     on = read_entrances(now.service.annotations)
     is_shared = now.entrance or {*on} - {now.entrance}
     also = {} if is_shared else copied | protecting(item, here, tls=bool(certificates_of(now.spec)))
-    off = {f"{begin}{key}": None for key in present if key in SAID or key not in KEYS}
+    off = {f"{begin}{key}": None for key in present if key not in TABLE or TABLE[key].adopted}
     new = {f"{begin}{key}": value for key, value in words_of(now.spec, class_of(item, now.spec), here).items()}
     found = replace(now, asking=off | new | also)
     for key in reversed(new):

@@ -1,0 +1,69 @@
+"""The carried annotations: which ones the objects of an entrance have, and which of the Service's they lack.
+
+An object carries what is copied from its Service, or configured by the settings, and read from an object of its kind.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ingress_manager.core.annotations import PROFILE
+from ingress_manager.core.basis import Basis
+from ingress_manager.core.copying import COPIED, FINGERPRINT, NOT_COPIED, not_allowed
+from ingress_manager.core.text import listed
+from ingress_manager.core.vocabulary import is_read_from
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """The annotations that the objects of an entrance carry."""
+
+    copied: Mapping[str, str]
+    """Copied from the Service; none that the settings configure, with TLS or without."""
+    configured: Mapping[str, str]
+    """Configured by the settings for an Ingress of this entrance."""
+    by_kind: Mapping[str, dict[str, str]]
+    """All annotations of an object, ours included, by its kind."""
+    left_behind: Mapping[str, Sequence[str]]
+    """The Service's controller annotations that an object lacks or overrides: sorted keys, by its kind."""
+
+    @property
+    def of_ingress(self) -> dict[str, str]:
+        """Return what an Ingress carries."""
+        return {**self.copied, **self.configured}
+
+
+def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
+    """Return what the objects carry. Adds a problem for each annotation that can't be copied with its value.
+
+    `for_controllers` are the Service's annotations that controllers read.
+    """
+    policy, gateway = basis.policy, basis.policy.gateway_of_httproutes
+    present, limits = basis.service.metadata.annotations or {}, policy.limits.copy_annotations
+    copied: dict[str, str] = {}
+    if not present.keys().isdisjoint(limits):  # nearly always, none can be copied
+        copied = {key: present[key] for key in limits if key in present and key not in policy.added_with_tls}
+        basis.problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in copied.items()]))
+    configured = policy.added_with_tls if basis.tls else policy.annotations
+    kinds = {"Ingress": configured} if policy.makes_ingresses else {}
+    if gateway and gateway.listener_sets and basis.tls:
+        kinds["ListenerSet"] = configured
+    if gateway:
+        kinds["HTTPRoute"] = policy.annotations
+    by_kind: dict[str, dict[str, str]] = {}
+    left_behind: dict[str, list[str]] = {}
+    for kind, of_settings in kinds.items():
+        annotations = {key: value for key, value in {**copied, **of_settings}.items() if is_read_from(kind, key)}
+        copied_keys = sorted(annotations.keys() & copied.keys())
+        beside = by_kind.get("ListenerSet", {})  # its HTTPRoutes come after it, and report what both lack
+        lacks = [key for key, value in for_controllers.items() if value not in (annotations.get(key), beside.get(key))]
+        left_behind[kind] = [] if kind == "ListenerSet" else sorted(lacks)
+        if policy.profile is not None:
+            annotations[PROFILE] = policy.profile
+        if policy.fingerprint:
+            annotations[FINGERPRINT] = policy.fingerprint
+        if left_behind[kind]:
+            annotations[NOT_COPIED] = listed(left_behind[kind])
+        if copied_keys:
+            annotations[COPIED] = ", ".join(copied_keys)
+        by_kind[kind] = annotations
+    return Carried(copied, configured, by_kind, left_behind)
