@@ -140,7 +140,7 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
     far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
     here = {"namespace": namespace, "settings": policy, "limits": limits, "default": defaults.profile}
     own = {"profile": None if stated is None else name, "own": stated or {}}
-    return msgspec.convert({**overlaid(far, stated or {}), **here, **own}, NamespacePolicy)
+    return msgspec.convert({**overlaid(far, stated or {}, Profile), **here, **own}, NamespacePolicy)
 
 
 def is_within(value: str | None, limit: Limit[str]) -> bool:

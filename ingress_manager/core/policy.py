@@ -16,7 +16,7 @@ from ingress_manager.core import copying
 from ingress_manager.core.annotations import LONGEST_ENTRANCE, PATH_TYPES, ingress_of, wrong_path_type
 from ingress_manager.core.copying import ANY, DEFAULT_COPIED, NOT_EMPTY, Limit
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.shape import Check, must
+from ingress_manager.core.shape import Check, must, parts_of
 from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_value, wrong_name, wrong_namespace
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -270,6 +270,8 @@ class Policy(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fiel
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 
 
-def overlaid(far: Object, near: Object) -> Object:
-    """Return what plain defaults, or a profile, state over others: each field alone, and each of TLS."""
-    return {**far, **near, "tls": {**far.get("tls", {}), **near.get("tls", {})}}
+def overlaid(far: Object, near: Object, type_: Any) -> Object:
+    """Return plain settings of a type over others: each field alone, and each field of a struct inside."""
+    fields = parts_of(type_)[dict].fields.items()
+    structs = [(key, inner) for key, inner in fields if isinstance(inner, msgspec.StructMeta)]
+    return {**far, **near, **{key: overlaid(far.get(key, {}), near.get(key, {}), inner) for key, inner in structs}}

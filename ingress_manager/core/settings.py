@@ -17,6 +17,7 @@ from ingress_manager.core.policy import (
     HTTPROUTE,
     INGRESS,
     Defaults,
+    NamespaceSettings,
     Policy,
     Profile,
     overlaid,
@@ -68,15 +69,9 @@ def read(stated: Any) -> Policy:
 
 def filled_in(stated: Object) -> Object:
     """Return plain settings with what holds in general wherever a namespace leaves something out."""
-    defaults, limits = stated.get("defaults", {}), stated.get("limits", {})
-    namespaces = {
-        name: {
-            "defaults": overlaid(defaults, entry.get("defaults", {})),
-            "limits": {**limits, **entry.get("limits", {})},
-            "paused": entry.get("paused", stated.get("paused", False)),
-        }
-        for name, entry in stated.get("namespaces", {}).items()
-    }
+    general = {key: stated[key] for key in NamespaceSettings.__struct_encode_fields__ if key in stated}
+    entries = stated.get("namespaces", {}).items()
+    namespaces = {name: overlaid(general, entry, NamespaceSettings) for name, entry in entries}
     classes = {**msgspec.to_builtins(BUILT_IN_CLASSES), **stated.get("ingressClasses", {})}
     return {**stated, "namespaces": namespaces, "ingressClasses": classes}
 
