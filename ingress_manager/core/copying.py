@@ -6,12 +6,13 @@ only when the settings name its full key and allow its value.
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta
 
 from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.shape import must
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_label_key
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import (
@@ -33,17 +34,22 @@ controller, and weren't copied; which filters and annotations its profile gave i
 ANY: Literal["any"] = "any"
 """The word that lifts a limit."""
 
-Limit = Literal["any"] | Annotated[tuple[str, ...], Meta(min_length=1)]
+Text = TypeVar("Text", bound=str)
+NOT_EMPTY, _WITHOUT_ANY = (
+    Meta(min_length=1),
+    must(lambda allowed: ANY not in allowed, "be any alone, or a list without it"),
+)
+Limit = Literal["any"] | Annotated[tuple[Text, ...], NOT_EMPTY, _WITHOUT_ANY]
 """The values that are allowed. A list is never empty: a list that somebody has yet to write must not lift a limit."""
 
-DEFAULT_COPIED: dict[str, Limit] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
+DEFAULT_COPIED: dict[str, Limit[str]] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "ingress-manager"
 """The label of all that we make. The admission policies select by it."""
 
 
-def not_allowed(key: str, value: str, limits: Mapping[str, Limit]) -> Problem | None:
+def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Problem | None:
     """Return why `limits` (limits.copyAnnotations) don't allow an annotation; None if they do."""
     if key not in limits:
         return Problem(f"{key}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
@@ -69,7 +75,7 @@ def wrong_value(key: str, value: str) -> str:
     return "" if re.fullmatch(pattern, value) else right
 
 
-# What the settings may name. Each check returns the end of a sentence, "" if nothing is wrong.
+# The checks of what settings may name. Each returns the end of a sentence, "" if nothing is wrong.
 
 _OTHERS = "belongs to ingress-manager, Metacontroller or kubectl"
 

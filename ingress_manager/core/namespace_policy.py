@@ -12,7 +12,7 @@ import msgspec
 
 from ingress_manager.core.copying import ANY, Limit
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.policy import HTTPROUTE, INGRESS, NO_NAME, Gateway, Limits, Policy, Profile, overlaid
+from ingress_manager.core.policy import HTTPROUTE, INGRESS, NO_NAME, Gateway, Limits, Policy, Profile, fill_in, overlaid
 from ingress_manager.core.syntax import EVERY_HOST, LONGEST_LABEL
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -108,7 +108,7 @@ class NamespacePolicy(Profile, frozen=True, forbid_unknown_fields=False, kw_only
         # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends as such a pattern does.
         return host.removeprefix("*").endswith(tuple([each[1:] for each in self.patterns if each.startswith("*.")]))
 
-    def not_allowed(self, value: str | None, limit: Limit) -> str:
+    def not_allowed(self, value: str | None, limit: Limit[str]) -> str:
         """Return why a class, a path type or a profile may not be chosen; the class None is the cluster's default."""
         if is_within(value, limit):
             return ""
@@ -140,14 +140,9 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
     far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
     here = {"namespace": namespace, "settings": policy, "limits": limits, "default": defaults.profile}
     own = {"profile": None if stated is None else name, "own": stated or {}}
-    return msgspec.convert({**overlaid(far, stated or {}), **here, **own}, NamespacePolicy)
+    return msgspec.convert({**overlaid(far, stated or {}, Profile), **here, **own}, NamespacePolicy)
 
 
-def is_within(value: str | None, limit: Limit) -> bool:
+def is_within(value: str | None, limit: Limit[str]) -> bool:
     """Return whether a limit lists a value, or is lifted."""
     return limit == ANY or value in limit
-
-
-def fill_in(template: str, service: str, namespace: str) -> str:
-    """Return the template with the names of one Service in it."""
-    return template.replace("{service}", service).replace("{namespace}", namespace)

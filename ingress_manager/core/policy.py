@@ -1,21 +1,25 @@
 """The policy: what the administrator decides. `settings` reads it; what of it holds where, `namespace_policy` says.
 
-`Policy` and the types in it are the settings: docs/settings.md and the schema in the chart are made from them, and from
-what stands below their fields.
+`Policy` and the types in it are the settings. The type of a field holds the check of its value, and the text below a
+field is its meaning: docs/settings.md and the chart's schema are generated from both.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from ingress_manager.core.annotations import PATH_TYPES
-from ingress_manager.core.copying import ANY, DEFAULT_COPIED, Limit
+from ingress_manager.core import copying
+from ingress_manager.core.annotations import LONGEST_ENTRANCE, PATH_TYPES, ingress_of, wrong_path_type
+from ingress_manager.core.copying import ANY, DEFAULT_COPIED, NOT_EMPTY, Limit
 from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.shape import Check, must, parts_of
+from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_value, wrong_name, wrong_namespace
 from ingress_manager.core.text import listed
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 NO_NAME = ""  # is the name of no profile
 
@@ -28,8 +32,62 @@ INGRESS, HTTPROUTE = "ingress", "httproute"
 OUTPUT_NAMES = (INGRESS, HTTPROUTE)
 """The kinds of objects that a Service can be given."""
 
-_OutputName = Annotated[str, Meta(extra_json_schema={"enum": list(OUTPUT_NAMES)})]
-_PathType = Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)})]
+
+def fill_in(template: str, service: str, namespace: str) -> str:
+    """Return the template with the names of one Service in it."""
+    return template.replace("{service}", service).replace("{namespace}", namespace)
+
+
+def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
+    """Return what is wrong with a template: with these names in it, it must pass a check."""
+    filled_in = fill_in(text, service, namespace)
+    return f"may hold only {' and '.join(placeholders)} in braces" if "{" in filled_in else check(filled_in)
+
+
+_LONGEST = "a" * LONGEST_LABEL
+"""A Service, or a namespace, whose name is as long as one can be."""
+
+_LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
+
+# The types of the settings' values, each with its checks: they return the end of a sentence, "" if nothing is wrong.
+
+Name = Annotated[str, wrong_name]
+ProfileName = Annotated[str, lambda name: name and wrong_name(name)]  # "" names none, as null does
+Namespace = Annotated[str, wrong_namespace]
+NamespacePattern = Annotated[
+    str,
+    must(lambda pattern: pattern.count("*") < 2, "be a namespace's name, or a pattern with one *"),
+    lambda pattern: wrong_namespace(pattern.replace("*", "a")),
+]
+Port = Annotated[int, must(range(1, 65536).__contains__, "be a port, from 1 to 65535")]
+Host = Annotated[str, partial(wrong_template, wrong_host, TEMPLATE_FIELDS, "a", "a")]
+AllowedHost = Annotated[str, partial(wrong_template, wrong_host, TEMPLATE_FIELDS[1:], TEMPLATE_FIELDS[0], "a")]
+Secret = Annotated[str, partial(wrong_template, wrong_name, TEMPLATE_FIELDS, _LONGEST_INGRESS, _LONGEST)]
+LabelKey = Annotated[str, copying.wrong_own_label_key]
+LabelValue = Annotated[str, wrong_label_value]
+OwnKey = Annotated[str, copying.wrong_own_key]
+TlsKey = Annotated[
+    OwnKey,
+    must(lambda key: key != OLD_CLASS, "be in annotations, with class: null beside them; it can't depend on TLS"),
+]
+CopiedKey = Annotated[str, copying.wrong_copied_key]
+LossKey = Annotated[str, copying.wrong_loss]
+KeyPrefix = Annotated[str, copying.wrong_prefix]
+Filter = Annotated[Object, must(lambda filter_: isinstance(filter_.get("type"), str), "state type, as text")]
+PathType = Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)}), wrong_path_type]
+PathTypes = Annotated[
+    tuple[PathType, ...], NOT_EMPTY, must(lambda names: "Prefix" in names, "hold Prefix, which is the default")
+]
+Output = Annotated[
+    str,
+    Meta(extra_json_schema={"enum": list(OUTPUT_NAMES)}),
+    must(OUTPUT_NAMES.__contains__, "be ingress or httproute"),
+]
+Outputs = Annotated[
+    tuple[Output, ...], NOT_EMPTY, must(lambda names: len(names) == len({*names}), "list each output only once")
+]
+AnyText = str
+"""The value of an annotation, which may be any text. One that may be copied is checked with its key."""
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,31 +95,31 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     enabled: bool = False
     """Whether hosts have TLS."""
-    secret: str | None = None
+    secret: Secret | None = None
     """The Secret with the certificate; {service} and {namespace} are replaced. null: the controller's own."""
     redirect: bool = False
     """Whether http redirects to https where there is TLS; HTTPRoutes only."""
-    annotations: dict[str, str] = {}
+    annotations: dict[TlsKey, AnyText] = {}
     """Added to every Ingress with TLS, such as the issuer."""
 
 
 class ListenerSets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The listeners that a Service with TLS gets, each with the Service's own certificate."""
 
-    port: int
+    port: Port
     """The port of these listeners, such as 443."""
 
 
 class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The Gateway that HTTPRoutes attach to. Source: the Gateway API reference, ParentReference."""
 
-    name: str
+    name: Name
     """Its name."""
-    namespace: str
+    namespace: Namespace
     """Its namespace."""
-    http: str | None = "http"
+    http: Name | None = "http"
     """Its listener for hosts without TLS. null: a Service without TLS is refused."""
-    https: str | None = "https"
+    https: Name | None = "https"
     """Its listener for hosts with TLS. null: without `listenerSets`, a Service with TLS is refused."""
     listener_sets: ListenerSets | None = msgspec.field(name="listenerSets", default=None)
     """Gives each Service with TLS a ListenerSet with its own certificate. null: `https` serves it."""
@@ -88,18 +146,18 @@ AsStated = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})
 class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What can be stated in general, for a namespace and in a profile."""
 
-    host: str = "example.com"
+    host: Host = "example.com"
     """The host; {service} and {namespace} are replaced."""
-    ingress_class: str | None = msgspec.field(name="class", default="nginx")
+    ingress_class: Name | None = msgspec.field(name="class", default="nginx")
     """The IngressClass. null: a new Ingress gets the cluster's default, an old one keeps its own."""
     tls: Tls = Tls()
     """TLS. Each field stands alone."""
-    annotations: dict[str, str] = {}
+    annotations: dict[OwnKey, AnyText] = {}
     """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own annotation of the same
     key isn't copied."""
-    labels: dict[str, str] = {}
+    labels: dict[LabelKey, LabelValue] = {}
     """Added to every Ingress and HTTPRoute."""
-    outputs: Annotated[tuple[_OutputName, ...], Meta(min_length=1)] = (INGRESS,)
+    outputs: Outputs = (INGRESS,)
     """What is made for a Service: an Ingress, HTTPRoutes, or both."""
     gateway: Gateway | None = None
     """The Gateway of HTTPRoutes; needed where `outputs` hold httproute."""
@@ -108,36 +166,36 @@ class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Defaults(_Stated, frozen=True, forbid_unknown_fields=True):
     """What holds where a Service says nothing."""
 
-    profile: str | None = None
+    profile: ProfileName | None = None
     """The profile of a Service that names none."""
 
 
 class Profile(_Stated, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What one word on a Service stands for."""
 
-    filters: tuple[Object, ...] = ()
+    filters: tuple[Filter, ...] = ()
     """Filters of the Gateway API, for each rule of its HTTPRoutes."""
     timeouts: Object = {}
     """Timeouts, likewise."""
-    accepted_losses: tuple[str, ...] = ()
+    accepted_losses: tuple[LossKey, ...] = ()
     """Takes the place of `limits.acceptedLosses`, where the profile has other means."""
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What a Service may ask for."""
 
-    hosts: Limit = ANY
+    hosts: Limit[AllowedHost] = ANY
     """The hosts that a Service may claim; {namespace} is replaced. `*.suffix` allows every host below it, but not the
     suffix itself. `*` allows only rules without a host. `any` allows all."""
-    classes: Limit = ANY
+    classes: Limit[Name] = ANY
     """The allowed IngressClasses, or `any`."""
-    path_types: Annotated[tuple[_PathType, ...], Meta(min_length=1)] = PATH_TYPES[:2]
+    path_types: PathTypes = PATH_TYPES[:2]
     """The allowed path types; Prefix must be one. With ImplementationSpecific, a path may be a regular expression."""
-    copy_annotations: dict[str, Limit] = msgspec.field(default_factory=lambda: DEFAULT_COPIED)
+    copy_annotations: dict[CopiedKey, Limit[AnyText]] = msgspec.field(default_factory=lambda: DEFAULT_COPIED)
     """The annotations that are copied from a Service: full keys, each with a list of values or `any`."""
-    profiles: Limit = ANY
+    profiles: Limit[Name] = ANY
     """The allowed profiles, or `any`."""
-    accepted_losses: tuple[str, ...] = ()
+    accepted_losses: tuple[LossKey, ...] = ()
     """Full keys of annotations that may be lost, though they protect a Service or change its answer."""
 
 
@@ -162,7 +220,7 @@ class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the controller of an IngressClass."""
 
-    reads: tuple[str, ...]
+    reads: tuple[KeyPrefix, ...]
     """How the keys of all annotations begin that its controller reads."""
 
 
@@ -172,13 +230,13 @@ BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kube
 class Policy(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
     """The settings of ingress-manager. What they leave out is built in."""
 
-    profiles: dict[str, AsStated] = {}
+    profiles: dict[Name, AsStated] = {}
     """The meaning of each value of `ingress/profile`."""
-    namespaces: dict[str, NamespaceSettings] = {}
+    namespaces: dict[NamespacePattern, NamespaceSettings] = {}
     """Defaults, limits and a pause of a namespace, by its name or a pattern with one *."""
     admission: Admission = Admission()
     """The answer to `kubectl apply` of a Service."""
-    ingress_classes: dict[str, IngressClass] = msgspec.field(default_factory=lambda: BUILT_IN_CLASSES)
+    ingress_classes: dict[Name, IngressClass] = msgspec.field(default_factory=lambda: BUILT_IN_CLASSES)
     """What the controller of an IngressClass reads: in `reads`, how the keys of its annotations begin."""
 
     @cached_property
@@ -212,6 +270,8 @@ class Policy(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fiel
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 
 
-def overlaid(far: Object, near: Object) -> Object:
-    """Return what plain defaults, or a profile, state over others: each field alone, and each of TLS."""
-    return {**far, **near, "tls": {**far.get("tls", {}), **near.get("tls", {})}}
+def overlaid(far: Object, near: Object, type_: Any) -> Object:
+    """Return plain settings of a type over others: each field alone, and each field of a struct inside."""
+    fields = parts_of(type_)[dict].fields.items()
+    structs = [(key, inner) for key, inner in fields if isinstance(inner, msgspec.StructMeta)]
+    return {**far, **near, **{key: overlaid(far.get(key, {}), near.get(key, {}), inner) for key, inner in structs}}

@@ -1,12 +1,14 @@
-"""The shape: the first place where plain values differ from a type, in words for people.
+"""The shape of plain values: the first that doesn't fit a type, or that a check of the type rejects, in plain words.
 
-msgspec says what is wrong, but not under which key of a mapping: so each value is tried by itself.
+msgspec reports what is wrong, but not under which key of a mapping, so each value is tried by itself. It ignores the
+checks, which stand in the types: `Annotated[str, wrong_name]`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 
@@ -15,6 +17,9 @@ from ingress_manager.core.text import LONGEST_KEY, cut, nearest, quoted
 
 LONGEST_MISTAKE = 2000
 """Characters of a mistake that are shown."""
+
+Check = Callable[[Any], str]
+"""Returns the end of a sentence about a value that is wrong; "" if it is right."""
 
 LIMIT = "a list of what is allowed, or the word any"
 WORDS = {
@@ -27,6 +32,11 @@ WORDS = {
     "object": "a mapping",
 }
 """What people call the types that msgspec expects."""
+
+
+def must(is_right: Callable[[Any], object], end: str) -> Check:
+    """Return the check of one rule."""
+    return lambda value: "" if is_right(value) else f"must {end}"
 
 
 class FieldError(Exception):
@@ -43,40 +53,61 @@ def shown(path: FieldPath) -> str:
     return "".join(steps).removeprefix(".")
 
 
-def converted(stated: Any, type_: Any, path: FieldPath = ()) -> Any:
-    """Return plain values as a type. Raises FieldError for the first that is wrong."""
+class Part(NamedTuple):
+    """What a type states about the plain values of one kind: texts, numbers, lists or mappings."""
+
+    checks: Sequence[Check] = ()
+    keys: Sequence[Check] = ()  # of a mapping
+    fields: Mapping[str, Any] = {}  # of a struct: their types
+    element: Any = None  # the type of the values of a mapping, or of the items of a list
+
+
+@cache
+def parts_of(type_: Any) -> Mapping[Any, Part]:
+    """Return the parts of a type, by the Python type of the plain values. msgspec allows no two for one."""
+    origin, arguments = get_origin(type_), get_args(type_)
+    if origin is Annotated:
+        beside = [check for check in arguments[1:] if callable(check)]
+        parts = parts_of(arguments[0]).items()
+        return {plain: part._replace(checks=[*part.checks, *beside]) for plain, part in parts}
+    if origin in {Union, UnionType}:
+        return {plain: part for argument in arguments for plain, part in parts_of(argument).items()}
+    if origin is dict:
+        return {dict: Part(keys=parts_of(arguments[0])[str].checks, element=arguments[1])}
+    if origin in {list, tuple}:
+        return {list: Part(element=arguments[0])}
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        return {dict: Part(fields={field.encode_name: field.type for field in msgspec.structs.fields(type_)})}
+    return {type_: Part()}
+
+
+def converted(value: Any, type_: Any, path: FieldPath = ()) -> Any:
+    """Return a plain value as a type. Raises FieldError for the first value in it that doesn't fit."""
     try:
-        return msgspec.convert(stated, type_)
+        return msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
-        for key, value, inner in inside(stated, type_):
-            converted(value, inner, (*path, key))
+        for key, inner, expected in inside(value, parts_of(type_).get(type(value), Part())):
+            converted(inner, expected, (*path, key))
         raise mistake(str(error), type_, path) from error
 
 
-def inside(stated: Any, type_: Any) -> Iterator[tuple[str | int, Any, Any]]:
-    """Yield the key or index of each value in a value, and the type that it should be of."""
-    for each in alternatives(type_):
-        if isinstance(stated, dict) and (fields := fields_of(each)):
-            yield from ((key, value, fields[key]) for key, value in stated.items() if key in fields)
-        elif isinstance(stated, dict) and get_origin(each) is dict:
-            yield from ((key, value, get_args(each)[1]) for key, value in stated.items())
-        elif isinstance(stated, list) and get_origin(each) in {list, tuple}:
-            yield from ((number, value, get_args(each)[0]) for number, value in enumerate(stated))
+def check_values(value: Any, type_: Any, path: FieldPath = ()) -> None:
+    """Raise FieldError for the first plain value, or key of a mapping, that a check of its type rejects."""
+    part = parts_of(type_).get(type(value), Part())
+    for end in filter(None, [check(value) for check in part.checks]):
+        raise FieldError(path, f": {quoted(value)} {end}" if isinstance(value, str) else f": {end}")
+    for key, inner, expected in inside(value, part):
+        for end in filter(None, [check(key) for check in part.keys]):
+            raise FieldError((*path, key), f": {end}")
+        check_values(inner, expected, (*path, key))
 
 
-def alternatives(type_: Any) -> list[Any]:
-    """Return the types that a value may have, one by one."""
-    if get_origin(type_) is Annotated:
-        return alternatives(get_args(type_)[0])
-    if get_origin(type_) in {Union, UnionType}:
-        return [each for inner in get_args(type_) for each in alternatives(inner)]
-    return [type_]
-
-
-def fields_of(type_: Any) -> dict[str, Any]:
-    """Return the types of the fields of a struct, if a value of this type may be one."""
-    structs = [each for each in alternatives(type_) if isinstance(each, type) and issubclass(each, msgspec.Struct)]
-    return {field.encode_name: field.type for each in structs for field in msgspec.structs.fields(each)}
+def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the key or index of each value inside a plain value, the value, and the type that it should be of."""
+    pairs: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in pairs:
+        if expected := part.fields.get(key, part.element):
+            yield key, inner, expected
 
 
 def mistake(said: str, type_: Any, path: FieldPath) -> FieldError:
@@ -99,7 +130,7 @@ def mistake(said: str, type_: Any, path: FieldPath) -> FieldError:
 
 def meant(key: str, type_: Any, path: FieldPath) -> str:
     """Return the end of a sentence about an unknown field: the one that is like it, or of its name a level deeper."""
-    fields = fields_of(type_)
-    deeper = [(name, key) for name, inner in fields.items() if key in fields_of(inner)]
+    fields = parts_of(type_)[dict].fields
+    deeper = [(name, key) for name, inner in fields.items() if key in parts_of(inner).get(dict, Part()).fields]
     near = shown((*path, *deeper[0])) if deeper else nearest(key, fields)
     return f"; did you mean {near}?" if near else ""

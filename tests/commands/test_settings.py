@@ -13,9 +13,9 @@ BAD = "limits:\n  hosts:\n  - A\ndefaults: {host: B}\n"
 EVERY_HOST = "limits.hosts is any: a namespace without limits of its own may claim every host."
 
 
-def told(file: str, line: int = 4) -> str:
+def told(file: str, line: int = 3) -> str:
     """Return what is printed about BAD."""
-    return f'{file}:{line}: defaults.host: "B" must be lower case\n'
+    return f'{file}:{line}: limits.hosts[0]: "A" must be lower case\n'
 
 
 def test_the_first_mistake_is_told_with_its_line_and_the_other_files_are_checked_all_the_same(tmp_path: Path) -> None:

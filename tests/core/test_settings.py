@@ -1,17 +1,22 @@
 """Settings: one YAML file, read strictly; what is wrong is named."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 import yaml
+from msgspec import inspect
 
 from hooks.settings_file import from_environment, load
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.policy import Defaults, Policy
+from ingress_manager.core.policy import Defaults, Limits, Policy, Profile
 from ingress_manager.core.settings import FILE_VARIABLE, filled_in, parse
+from ingress_manager.core.shape import FieldError, check_values
 from tests import golden
+from tests.core import made_up
 from tests.words import ours
 
 CASES = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encoding="utf-8"))
@@ -42,6 +47,53 @@ def test_of_wrong_settings_a_mistake_is_told_with_its_field(text: str, says: str
     with pytest.raises(SettingsError) as error:
         parse(text)
     assert ours(str(error.value)).removeprefix("line 1: ") == says
+
+
+BOGUS = "bogus; }"
+UNCHECKED = (".annotations.*", ".copyAnnotations.*[]", ".timeouts key", ".profiles.* key")
+"""Values of annotations; what the Gateway API checks; and a profile as a part of Policy: it is checked as a Profile."""
+
+
+def bogus(type_: inspect.Type) -> Iterator[tuple[str, Any]]:
+    """Yield each place in a type where a text or a key can be, and a plain value of the type with BOGUS there."""
+    match type_:
+        case inspect.StrType():
+            yield "", BOGUS
+        case inspect.Metadata(type=inner):
+            yield from bogus(inner)
+        case inspect.UnionType(types=types):
+            for alternative in types:
+                yield from bogus(alternative)
+        case inspect.VarTupleType(item_type=item):
+            yield from ((f"[]{place}", [value]) for place, value in bogus(item))
+        case inspect.DictType(value_type=inner):
+            yield " key", {BOGUS: None}
+            yield from ((f".*{place}", {"a": value}) for place, value in bogus(inner))
+        case inspect.StructType(fields=fields):
+            for field in fields:
+                name = field.encode_name
+                yield from ((f".{name}{place}", {name: value}) for place, value in bogus(field.type))
+        case inspect.BoolType() | inspect.IntType() | inspect.NoneType() | inspect.LiteralType() | inspect.AnyType():
+            return
+        case _:
+            pytest.fail(f"a type that is new to the settings: {type_}")
+
+
+def test_every_text_and_every_key_has_a_check_beside_its_field() -> None:
+    unchecked = set()
+    for type_ in (Policy, Profile):
+        for place, value in bogus(inspect.type_info(type_)):
+            try:
+                check_values(value, type_)
+            except FieldError:
+                continue
+            unchecked.add(next((known for known in UNCHECKED if place.endswith(known)), place))
+    assert unchecked == {*UNCHECKED}
+
+
+def test_settings_that_are_made_up_have_values_of_every_default_and_limit() -> None:
+    drawn = {*made_up.STATED, *made_up.LIMITS, *made_up.ONLY_HTTPROUTES, "profile", "profiles"}
+    assert drawn == {field for type_ in (Defaults, Limits, Profile) for field in type_.__struct_encode_fields__}
 
 
 @pytest.mark.parametrize(
