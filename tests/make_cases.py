@@ -16,16 +16,18 @@ from typing import Any
 import click
 import yaml
 
-from ingress_manager.commands.audit.audit import preview
 from ingress_manager.commands.audit.command import printed as printed_audit
+from ingress_manager.commands.audit.preview import preview
+from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.manifests import SERVICE, of_kind
 from ingress_manager.commands.release import release_of
-from ingress_manager.commands.status.command import printed, told
+from ingress_manager.commands.status.command import details, printed
 from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall import steps
 from ingress_manager.commands.view.look import look
+from ingress_manager.commands.view.surroundings import Surroundings
 from ingress_manager.core.settings import parse
 from tests import adoptions, dumps, golden
 from tests.golden import Case
@@ -70,7 +72,8 @@ def audited(case: Case) -> dict[str, Any]:
     if "new" in case.stated:
         new = parse(as_yaml(case.stated["new"]))
         view = look(dumps.manifests(case), new.without_pause())
-        seen, name, noun = seen._replace(view=view, findings=preview(view, new)), "changes", "change"
+        changes = preview(Evidence(view, new, Surroundings()))
+        seen, name, noun = seen._replace(snapshot=view, findings=changes), "changes", "change"
     found = {name: click.unstyle("".join(printed_audit(seen, "table", noun)))}
     if "json" in case.stated.get("forms", ()):
         found["json"] = json.loads("".join(printed_audit(seen, "json", noun)))
@@ -83,11 +86,11 @@ def status_of(case: Case, width: int = 0) -> dict[str, Any]:
     Of JSON, what is null or empty is left out.
     """
     seen, forms = dumps.looked(case), case.stated.get("forms", ())
-    services, judge = seen.view.services.values(), Judge(seen)
+    services, judge = seen.snapshot.services.values(), Judge(seen)
     rows = list(judge.rows(services))
     found: dict[str, Any] = {"table": "".join(printed(rows, [], "table", width=width))}
     if "service" in forms:
-        found["service"] = "\n".join(told(each, judge.rows([each]), seen, width=width) for each in services)
+        found["service"] = "\n".join(details(each, judge.rows([each]), seen, width=width) for each in services)
     found = {form: click.unstyle(text) for form, text in found.items()}
     if "json" in forms:
         found["json"] = json.loads("".join(printed(rows, [], "json")))

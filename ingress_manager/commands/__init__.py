@@ -8,7 +8,8 @@ of which knows only those above it:
     reading      text of YAML or JSON → items: objects that know their file and line; kubectl; options; settings
     view         what of these belongs together, what makes an object ingress-manager's, what has drifted
     plans        kubectl commands, one after the other, shown or carried out by `--apply`
+    findings     problems of a snapshot, each with its remedy
+    inspection   a cluster or files read, decided on, and searched for findings, for `audit` and `status`
 
-Some commands use another one's: `status` tells what `audit` finds of one Service, and `uninstall` takes off Services
-what `release` does.
+`uninstall` uses another command's module: it takes off Services what `release` does.
 """
