@@ -28,19 +28,21 @@ from collections.abc import Set
 from datetime import datetime
 from typing import Any
 
+from ingress_manager.commands.snapshot.items import Item, of_kind
+
 from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.registry import findings_of
 from ingress_manager.commands.inspection import Inspection
-from ingress_manager.commands.reading.manifests import Item, of_kind, read
-from ingress_manager.commands.view.events import EVENT, reports
-from ingress_manager.commands.view.look import SETTINGS, Known, look
-from ingress_manager.commands.view.surroundings import RESOURCES, Surroundings
+from ingress_manager.commands.reading.manifests import read
+from ingress_manager.commands.snapshot.events import EVENT, reports
+from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, Known, snapshot_of
+from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES, Surroundings
 from ingress_manager.core.copying import COPIED
 from tests import golden
 from tests.golden import Case
 
-AROUND = RESOURCES.keys()
+AROUND = SURROUNDING_RESOURCES.keys()
 NAMESPACE = "team-a"
 CREATED, MADE, NOW = "2026-01-01T03:04:05Z", "2026-01-02T03:04:05Z", "2026-01-05T04:04:05Z"
 DELETED = "2026-01-03T03:04:05Z"
@@ -53,7 +55,7 @@ def manifests(case: Case) -> list[Item]:
 
 
 def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = frozenset()) -> Inspection:
-    """Return the inspection of a case, if some kinds, SETTINGS among them, and namespaces may not be read.
+    """Return the inspection of a case, if some kinds, UNREAD_SETTINGS among them, and namespaces may not be read.
 
     Of a kind that stands around, all were read if there is an object.
     """
@@ -61,11 +63,11 @@ def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = fro
     found = [each for each in whole if each.object["kind"] not in kinds and each.namespace not in namespaces]
     around = Surroundings(datetime.fromisoformat(NOW), read={each.object["kind"] for each in whole} & AROUND - kinds)
     around.take(found)
-    policy = None if SETTINGS in kinds else case.policy
-    view = look(found, policy and policy.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
+    policy = None if UNREAD_SETTINGS in kinds else case.policy
+    snapshot = snapshot_of(found, policy and policy.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
     events = of_kind(found, EVENT)
-    findings = [finding.explained(reports(events)) for finding in findings_of(Evidence(view, policy, around))]
-    return Inspection(view, around, findings, events, [], is_blind=False)
+    findings = [finding.explained(reports(events)) for finding in findings_of(Evidence(snapshot, policy, around))]
+    return Inspection(snapshot, around, findings, events, [], is_blind=False)
 
 
 def objects(stated: list[Object]) -> list[Object]:

@@ -15,19 +15,19 @@ from typing import Any
 
 import click
 import yaml
+from ingress_manager.commands.snapshot.items import SERVICE, of_kind
 
 from ingress_manager.commands.audit.command import printed as printed_audit
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing import as_yaml
-from ingress_manager.commands.reading.manifests import SERVICE, of_kind
 from ingress_manager.commands.release import release_of
+from ingress_manager.commands.snapshot.services import snapshot_of
+from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.commands.status.command import details, printed
 from ingress_manager.commands.status.states import Judge
-from ingress_manager.commands.uninstall import steps
-from ingress_manager.commands.view.look import look
-from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.commands.uninstall import uninstall_steps
 from ingress_manager.core.settings import parse
 from tests import adoptions, dumps, golden
 from tests.golden import Case
@@ -61,7 +61,8 @@ def released(case: Case) -> dict[str, str]:
 def uninstalled(case: Case) -> dict[str, str]:
     """Return what `uninstall` shows in a case: with --keep, and with --remove, if that differs."""
     keep, remove = (
-        "".join(f"{line}\n" for line in listed(steps(dumps.manifests(case), keep=keep))) for keep in (True, False)
+        "".join(f"{line}\n" for line in listed(uninstall_steps(dumps.manifests(case), keep=keep)))
+        for keep in (True, False)
     )
     return {"keep": keep, **({"remove": remove} if remove != keep else {})}
 
@@ -71,9 +72,9 @@ def audited(case: Case) -> dict[str, Any]:
     seen, name, noun = dumps.looked(case), "audit", "finding"
     if "new" in case.stated:
         new = parse(as_yaml(case.stated["new"]))
-        view = look(dumps.manifests(case), new.without_pause())
-        changes = preview(Evidence(view, new, Surroundings()))
-        seen, name, noun = seen._replace(snapshot=view, findings=changes), "changes", "change"
+        snapshot = snapshot_of(dumps.manifests(case), new.without_pause())
+        changes = preview(Evidence(snapshot, new, Surroundings()))
+        seen, name, noun = seen._replace(snapshot=snapshot, findings=changes), "changes", "change"
     found = {name: click.unstyle("".join(printed_audit(seen, "table", noun)))}
     if "json" in case.stated.get("forms", ()):
         found["json"] = json.loads("".join(printed_audit(seen, "json", noun)))

@@ -13,21 +13,21 @@ from typing import NamedTuple
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Finding
 from ingress_manager.commands.findings.registry import findings_of
-from ingress_manager.commands.printing import waiting
+from ingress_manager.commands.reading.cluster import read_objects, read_surroundings
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.manifests import Item
 from ingress_manager.commands.reading.options import Source
-from ingress_manager.commands.view.cluster import read_objects, read_surroundings
-from ingress_manager.commands.view.events import OF_SERVICES, reports
-from ingress_manager.commands.view.look import SETTINGS, View, look
-from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.commands.snapshot.events import OF_SERVICES, reports
+from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.services import SETTINGS, Snapshot, look
+from ingress_manager.commands.snapshot.surroundings import Surroundings
+from ingress_manager.commands.terminal import waiting
 from ingress_manager.core.policy import Policy
 
 
 class Inspection(NamedTuple):
     """The result of an inspection."""
 
-    snapshot: View
+    snapshot: Snapshot
     around: Surroundings
     findings: list[Finding]
     events: Sequence[Item]

@@ -14,6 +14,8 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, Item
+from ingress_manager.commands.terminal import INDENT
 
 from devcluster.standin.children import updated, with_annotation
 from devcluster.sync_requests import Object, as_created
@@ -26,14 +28,13 @@ from ingress_manager.commands.findings.finding import Blocks, Finding, Kind, Sev
 from ingress_manager.commands.findings.registry import KINDS, findings_of
 from ingress_manager.commands.findings.services import detached, drifted, forbidden, missing, refused, unwanted
 from ingress_manager.commands.inspection import Inspection
-from ingress_manager.commands.printing import INDENT, as_yaml
-from ingress_manager.commands.reading.manifests import HTTPROUTE, INGRESS, LISTENERSET, Item
-from ingress_manager.commands.reading.settings import CONTROLLER
+from ingress_manager.commands.printing import as_yaml
+from ingress_manager.commands.snapshot import certificates
+from ingress_manager.commands.snapshot.drift import differences, merge
+from ingress_manager.commands.snapshot.managed import CONTROLLER
+from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, snapshot_of
+from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES, Surroundings
 from ingress_manager.commands.status.states import Judge, State
-from ingress_manager.commands.view import certificates
-from ingress_manager.commands.view.drift import differences, merge
-from ingress_manager.commands.view.look import SETTINGS, look
-from ingress_manager.commands.view.surroundings import RESOURCES, Surroundings
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.vocabulary import protects
@@ -118,7 +119,7 @@ def test_no_advice_deletes_what_serves_unless_it_is_forbidden_or_off_or_goes_wit
 
 
 def evidence(objects: Iterable[Object], policy: Policy) -> Evidence:
-    return Evidence(look(map(Item, objects), policy.without_pause()), policy, Surroundings())
+    return Evidence(snapshot_of(map(Item, objects), policy.without_pause()), policy, Surroundings())
 
 
 def found_in(objects: Iterable[Object], policy: Policy) -> list[Finding]:
@@ -305,7 +306,7 @@ def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: Settin
 
 
 def test_what_may_be_read_is_judged_though_other_kinds_may_not(settings: Settings, cluster: Cluster) -> None:
-    cluster.says({key: AROUND[key] for key in ("services", INGRESSES, RESOURCES["IngressClass"])}, NO)
+    cluster.says({key: AROUND[key] for key in ("services", INGRESSES, SURROUNDING_RESOURCES["IngressClass"])}, NO)
     found = in_team_a(settings, "-o", "json").json
     assert found["kinds"] == {"no-class": 1}
     assert found["unseen"][2] == f"EndpointSlices could not be looked at: {NO}"
@@ -339,7 +340,7 @@ def test_a_merge(case: Object) -> None:
 
 # Whoever can look at less is never told more, nor another state: of any case, any part is taken away.
 
-READ = [SETTINGS, INGRESS, HTTPROUTE, LISTENERSET, *RESOURCES]
+READ = [UNREAD_SETTINGS, INGRESS, HTTPROUTE, LISTENERSET, *SURROUNDING_RESOURCES]
 NAMESPACES = ["team", "team-a", "team-b", "routes"]
 OF_SEVERAL = {refused, claimed_twice}
 """The kinds whose sentences say less where less is known."""

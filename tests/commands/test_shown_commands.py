@@ -8,18 +8,19 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, Unreadable, of_kind
+from ingress_manager.commands.text import Command, is_seen, shown, with_options
 
 from devcluster.sync_requests import Object, as_created, service
-from ingress_manager.commands.adopt.adoption import adopt
+from ingress_manager.commands.adopt.adoption import adoptions_of
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.registry import findings_of
 from ingress_manager.commands.plans.plan import Step, listed
-from ingress_manager.commands.printing import Command, is_seen, shown, with_options
-from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item, Unreadable, of_kind, read
+from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.release import release_of
-from ingress_manager.commands.uninstall import steps
-from ingress_manager.commands.view.look import look
-from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.commands.snapshot.services import snapshot_of
+from ingress_manager.commands.snapshot.surroundings import Surroundings
+from ingress_manager.commands.uninstall import uninstall_steps
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.policy import Limits, Policy
 
@@ -53,8 +54,8 @@ def plans(items: list[Item]) -> Iterator[Iterable[Step]]:
     """Yield the steps of every command that plans."""
     yield from (release_of(each, items).steps for each in of_kind(items, SERVICE))
     with suppress(Unreadable):
-        yield from (each.steps for each in adopt(items, of_kind(items, INGRESS), LENIENT))
-    yield from (steps(items, keep=keep) for keep in (True, False))
+        yield from (each.steps for each in adoptions_of(items, of_kind(items, INGRESS), LENIENT))
+    yield from (uninstall_steps(items, keep=keep) for keep in (True, False))
 
 
 def checked(command: Command, line: str, options: Sequence[str] = ()) -> None:
@@ -80,7 +81,7 @@ def test_whatever_a_dump_holds_a_shell_reads_only_what_is_meant(drawn: list[Obje
                 assert line.startswith(reading)
                 checked(step.command, line.removeprefix(reading), options)
     with suppress(Unreadable):  # what no API server takes
-        for finding in findings_of(Evidence(look(items, LENIENT), LENIENT, Surroundings())):
+        for finding in findings_of(Evidence(snapshot_of(items, LENIENT), LENIENT, Surroundings())):
             if finding.command:
                 checked(finding.command, shown(finding.command))
 

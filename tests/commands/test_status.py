@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingress_manager.commands.reasons import REASONS
-from ingress_manager.commands.view.surroundings import RESOURCES as AROUND
+from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.core.errors import Reason
 from tests import dumps, golden
 from tests import make_cases as cases

@@ -9,20 +9,12 @@ import click
 from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.findings.finding import Finding, Severity
 from ingress_manager.commands.inspection import Inspection, inspect
-from ingress_manager.commands.printing import (
-    FORMATS,
-    INDENT,
-    as_json,
-    counted,
-    note,
-    shown,
-    unseen_lines,
-    width,
-    wrapped,
-)
+from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
+from ingress_manager.commands.reading.cluster import read_policy, scope_of
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
-from ingress_manager.commands.view.cluster import read_policy, scope_of
+from ingress_manager.commands.terminal import INDENT, note, width, wrapped
+from ingress_manager.commands.text import counted, shown
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.text import one_line
 

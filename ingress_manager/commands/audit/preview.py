@@ -6,11 +6,11 @@ from ingress_manager.commands.findings.claims import claims_of
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Finding, Kind, Severity
 from ingress_manager.commands.findings.services import drifted, missing, refused
-from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.drift import merged
-from ingress_manager.commands.view.look import View
-from ingress_manager.commands.view.objects import as_object
-from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.commands.snapshot.drift import merged
+from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.objects import as_object
+from ingress_manager.commands.snapshot.services import Snapshot
+from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.core.errors import Refused
 from ingress_manager.core.text import listed
 
@@ -38,7 +38,7 @@ def _as(effect: Kind, finding: Finding) -> Finding:
     return finding._replace(kind=effect, command=(), awaits_sync=False)
 
 
-def _removals(snapshot: View) -> Iterator[Finding]:
+def _removals(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield each object that the hook would remove, and its creation if the next sync makes it again."""
     for _, service in sorted(snapshot.services.items()):
         if service.item.is_being_deleted or isinstance(service.decision, Refused | None):
@@ -50,13 +50,13 @@ def _removals(snapshot: View) -> Iterator[Finding]:
                 continue
             problem = service.forbidden.get(key, fallback)
             sentence = problem.told() if problem else f"Service {service.item.full_name} doesn't ask for it"
-            if key in snapshot.anew(service):
+            if key in snapshot.desired_once_allowed(service):
                 sentence += "; it is then made anew"
                 yield Finding(service.item, f"its {' '.join(key)} is made anew", kind=CREATED)
             yield Finding(obj.item, sentence, kind=REMOVED)
 
 
-def _change(snapshot: View, drift: Finding) -> Finding:
+def _change(snapshot: Snapshot, drift: Finding) -> Finding:
     """Return the effect of correcting a drifted object: it is moved if it loses a claim, else changed."""
     obj = snapshot.objects[drift.key]
     service = snapshot.owner_of(obj)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Finding, Severity, finding
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at, mappings
-from ingress_manager.commands.view.objects import Ingress, ObjectView, class_of, places_of
-from ingress_manager.commands.view.surroundings import CLASS, GATEWAY, addresses_of, gateway_of
+from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
+from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
+from ingress_manager.commands.snapshot.surroundings import CLASS, GATEWAY, addresses_of, gateway_of
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.rules import location
 from ingress_manager.core.text import listed
@@ -39,10 +39,10 @@ class Claim(NamedTuple):
         return f"{self.host or '*'}{self.path} ({'Exact' if self.is_exact else 'Prefix'})"
 
 
-Claimant = tuple[ObjectView, Claim]
+Claimant = tuple[ObjectSnapshot, Claim]
 
 
-def claims_of(obj: ObjectView) -> Iterator[Claim]:
+def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
     typed, spec = obj.typed, at(obj.item, "spec")
     if isinstance(typed, Ingress):
         server = (INGRESS, class_of(obj.item, typed.spec))
@@ -80,10 +80,10 @@ def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
     The finding is about the younger one, with the oldest that competes with it. If only some objects are known, there
     are fewer such pairs, and no others.
     """
-    conflicts: dict[tuple[Key, Key], tuple[ObjectView, ObjectView, list[str]]] = {}
+    conflicts: dict[tuple[Key, Key], tuple[ObjectSnapshot, ObjectSnapshot, list[str]]] = {}
     for claimants in _competitors(evidence):
         for number, (younger, claim) in enumerate(claimants):
-            elders = (elder for elder in claimants[:number] if elder[0].looks_ours or younger.looks_ours)
+            elders = (elder for elder in claimants[:number] if elder[0].looks_managed or younger.looks_managed)
             if older := next((elder[0] for elder in elders if _compete(elder, (younger, claim))), None):
                 claims = conflicts.setdefault((younger.key, older.key), (older, younger, []))[2]
                 claims += [str(claim)] if str(claim) not in claims else []
@@ -107,10 +107,10 @@ def _competitors(evidence: Evidence) -> Iterator[list[Claimant]]:
         for claim in dict.fromkeys(claims_of(obj)):
             for server in _servers_of(obj, claim, controllers):
                 by_place.setdefault((server, *claim[2:]), []).append((obj, claim))
-    yield from (claimants for claimants in by_place.values() if any(obj.looks_ours for obj, _ in claimants))
+    yield from (claimants for claimants in by_place.values() if any(obj.looks_managed for obj, _ in claimants))
 
 
-def _servers_of(obj: ObjectView, claim: Claim, controllers: Mapping[str, str]) -> list[tuple[str, ...]]:
+def _servers_of(obj: ObjectSnapshot, claim: Claim, controllers: Mapping[str, str]) -> list[tuple[str, ...]]:
     """Return what takes the requests of a claim: a class and its controller, or a Gateway."""
     if obj.kind != INGRESS:
         return [claim.server]

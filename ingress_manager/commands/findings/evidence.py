@@ -1,8 +1,8 @@
 """The evidence that findings rest on: a snapshot in which nothing is paused, sorted once for all of them."""
 
-from ingress_manager.commands.view.look import ServiceView, View
-from ingress_manager.commands.view.objects import ObjectView
-from ingress_manager.commands.view.surroundings import Surroundings
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot
+from ingress_manager.commands.snapshot.services import ServiceSnapshot, Snapshot
+from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.policy import Policy
 
@@ -13,7 +13,7 @@ class Evidence:
     What could not be read is no evidence: no list below holds something because an object is unknown.
     """
 
-    def __init__(self, snapshot: View, settings: Policy | None, around: Surroundings) -> None:
+    def __init__(self, snapshot: Snapshot, settings: Policy | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around
         # Without the settings, nobody knows what a Service should have.
         decided = [service for service in snapshot.services.values() if service.decision]
@@ -43,13 +43,13 @@ class Evidence:
         ]
         """Observed objects that are not forbidden, of Services that are not being deleted."""
 
-        ours = [(obj, snapshot.owner_of(obj)) for obj in snapshot.objects.values() if obj.looks_ours]
+        ours = [(obj, snapshot.owner_of(obj)) for obj in snapshot.objects.values() if obj.looks_managed]
         ours = [(obj, owner) for obj, owner in ours if not obj.item.is_being_deleted]
-        self.managed = [(obj, owner) for obj, owner in ours if owner and obj.is_marked]
-        self.unmanaged = [(obj, owner) for obj, owner in ours if snapshot.policy and not (owner and obj.is_marked)]
+        self.managed = [(obj, owner) for obj, owner in ours if owner and obj.is_decorated]
+        self.unmanaged = [(obj, owner) for obj, owner in ours if snapshot.policy and not (owner and obj.is_decorated)]
         """Objects labelled or marked as ours that Metacontroller doesn't manage, with the Service that owns them."""
 
-    def service_requesting(self, obj: ObjectView) -> ServiceView | None:
+    def service_requesting(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
         """Return the Service that requests an object, or may request it once it is no longer refused."""
         # No Service's name has a dot: the first one ends the Service's part of the object's name.
         service = self.snapshot.services.get(obj.item.full_name.partition(".")[0])

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.printing import Command
-from ingress_manager.commands.reading.manifests import Item
-from ingress_manager.commands.view.events import Report
+from ingress_manager.commands.snapshot.events import Report
+from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.text import Command
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key
 

@@ -12,12 +12,12 @@ from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Blocks, Finding, Severity, finding
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.printing import Command
-from ingress_manager.commands.reading.manifests import INGRESS, SERVICE, Item
-from ingress_manager.commands.view import managed
-from ingress_manager.commands.view.drift import differences
-from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, backends_of, deletion_of
+from ingress_manager.commands.snapshot import managed
+from ingress_manager.commands.snapshot.drift import differences
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, deletion_of
+from ingress_manager.commands.snapshot.services import ServiceSnapshot
+from ingress_manager.commands.text import Command
 from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, WORDS, entrance_of, without_effect
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
 from ingress_manager.core.errors import Problem, Reason, Refused
@@ -58,12 +58,12 @@ def name_taken(evidence: Evidence) -> Iterator[Finding]:
         if namesake is None or namesake.item.is_being_deleted:
             continue
         # One that is ours and belongs to no Service is `detached`.
-        if not namesake.looks_ours or (namesake.is_marked and evidence.snapshot.owner_of(namesake)):
+        if not namesake.looks_managed or (namesake.is_decorated and evidence.snapshot.owner_of(namesake)):
             backends = backends_of(namesake)
             leads = f", and leads to {listed(backends, ' '.join)}" if backends else ""
             sentence = f"{namesake} is in the way: it was not made for this Service{leads}"
             command = kubectl("edit", service.item)
-            if (SERVICE, service.item.name) in backends and namesake.kind == INGRESS and not namesake.is_marked:
+            if (SERVICE, service.item.name) in backends and namesake.kind == INGRESS and not namesake.is_decorated:
                 command = ("ingress-manager", "adopt", namesake.item.full_name)
             yield Finding(service.item, sentence, command, service.item, about=key)
 
@@ -168,7 +168,7 @@ def detached(evidence: Evidence) -> Iterator[Finding]:
 def not_copied(evidence: Evidence) -> Iterator[Finding]:
     """Annotations look meant for an ingress controller, protect nothing, and are not copied."""
     for service in evidence.accepted:
-        keys = keys_not_copied(service.item.annotations, evidence.snapshot.anew(service).values())
+        keys = keys_not_copied(service.item.annotations, evidence.snapshot.desired_once_allowed(service).values())
         # The settings accept the loss of those that protect: otherwise the Service would be refused.
         if dropped := [key for key in keys if not protects(key)]:
             sentence = f"{listed(dropped)} {'is' if len(dropped) == 1 else 'are'} not copied"
@@ -189,7 +189,7 @@ def no_http(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _awaiting_sync(
-    evidence: Evidence, service: ServiceView, item: Item, sentence: str, about: Key | None = None
+    evidence: Evidence, service: ServiceSnapshot, item: Item, sentence: str, about: Key | None = None
 ) -> Finding:
     """Return the finding that Metacontroller hasn't done something, with the command that makes it do so."""
     if evidence.settings and evidence.settings.entry_of(item.namespace).paused:
@@ -197,13 +197,13 @@ def _awaiting_sync(
     return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
 
 
-def _is_wanted(service: ServiceView, obj: ObjectView) -> bool:
+def _is_wanted(service: ServiceSnapshot, obj: ObjectSnapshot) -> bool:
     """Return whether a Service requests an object. A refused one requests the objects of all its entrances."""
     is_on = entrance_of(service.item.name, obj.key[1]) in service.entrances
     return is_on if service.refused else obj.key in service.desired
 
 
-def _missing_link(obj: ObjectView, owner: ServiceView | None) -> str:
+def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
     """Return why Metacontroller doesn't manage an object that looks like ours."""
     if owner:
         return f"it lacks the annotation {DECORATOR}"

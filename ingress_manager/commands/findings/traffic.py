@@ -11,11 +11,11 @@ from functools import wraps
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Blocks, Find, Finding, finding
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, at, mappings
-from ingress_manager.commands.view.certificates import can_be_read, wrong_with
-from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, backends_of, class_of, secrets_of
-from ingress_manager.commands.view.surroundings import (
+from ingress_manager.commands.snapshot.certificates import can_be_read, wrong_with
+from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, class_of, secrets_of
+from ingress_manager.commands.snapshot.services import ServiceSnapshot
+from ingress_manager.commands.snapshot.surroundings import (
     BY_CAUSE,
     CLASS,
     GATEWAY,
@@ -25,9 +25,9 @@ from ingress_manager.commands.view.surroundings import (
     SLICE,
     Surroundings,
     addresses_of,
+    conditions_of,
     gateway_of,
     is_ready,
-    said_of,
     time_of,
 )
 from ingress_manager.core.text import listed, quoted
@@ -39,7 +39,7 @@ FAULTS = dict(zip(BY_CAUSE, ["can't resolve what it refers to", "doesn't accept 
 """What a controller says by a false condition of a route or a ListenerSet, the causes first."""
 
 
-def per_object(sentences: Callable[[ObjectView, ServiceView, Surroundings], Iterator[str]]) -> Find:
+def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]) -> Find:
     """Make a finder of a function that yields sentences about one managed object of a Service."""
 
     @wraps(sentences)
@@ -51,14 +51,14 @@ def per_object(sentences: Callable[[ObjectView, ServiceView, Surroundings], Iter
     return find
 
 
-def _is_minutes_old(obj: ObjectView, around: Surroundings) -> bool:
+def _is_minutes_old(obj: ObjectSnapshot, around: Surroundings) -> bool:
     created = time_of(obj.item.metadata.get("creationTimestamp"))
     return LONG_AGO < created < around.now - PATIENCE
 
 
 @finding(blocks=Blocks.TRAFFIC, remedy="Set ingress/class or defaults.class to the class of a running controller.")
 @per_object
-def no_class(obj: ObjectView, _service: ServiceView, around: Surroundings) -> Iterator[str]:
+def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """There is no IngressClass of that name, or no default one."""
     # A controller serves an Ingress with an address, whatever its class.
     if obj.kind != INGRESS or CLASS not in around.read or addresses_of(obj.item):
@@ -77,11 +77,11 @@ def no_class(obj: ObjectView, _service: ServiceView, around: Surroundings) -> It
     remedy="Follow the controller's sentence. If the Gateway doesn't exist, the administrator sets another.",
 )
 @per_object
-def not_accepted(obj: ObjectView, _service: ServiceView, around: Surroundings) -> Iterator[str]:
+def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """The Gateway's controller rejects the object or has been silent for minutes, or there is no Gateway."""
     item = obj.item
     for ref in obj.typed.parents:
-        conditions, label = said_of(item, ref), gateway_of(item, ref)
+        conditions, label = conditions_of(item, ref), gateway_of(item, ref)
         parent = f"{ref.kind or GATEWAY} {label}"
         false = [condition for condition in conditions if condition.status == "False" and condition.type in FAULTS]
         false.sort(key=lambda condition: BY_CAUSE.index(condition.type))
@@ -105,7 +105,7 @@ def not_accepted(obj: ObjectView, _service: ServiceView, around: Surroundings) -
     remedy="Correct the Service's selector or targetPort, or its Pods. Without a selector, it needs an EndpointSlice.",
 )
 @per_object
-def no_endpoints(obj: ObjectView, service: ServiceView, around: Surroundings) -> Iterator[str]:
+def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """The Service has no ready endpoint that serves its port: its host answers 502 or 503."""
     item, selector = service.item, service.item.object["spec"].get("selector")
     slices = around.slices.get(item.full_name, [])
@@ -130,7 +130,7 @@ def no_endpoints(obj: ObjectView, service: ServiceView, around: Surroundings) ->
     remedy="Create a Secret of type kubernetes.io/tls, renew its certificate, or name another in ingress/tls-secret.",
 )
 @per_object
-def certificate(obj: ObjectView, _service: ServiceView, around: Surroundings) -> Iterator[str]:
+def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """The Secret is missing or has no certificate, or the certificate isn't valid now or doesn't cover a host."""
     namespace = obj.item.namespace
     field = "spec.tls" if obj.kind == INGRESS else "spec.listeners"

@@ -10,15 +10,17 @@ from click import style
 from ingress_manager.commands.findings.finding import Finding
 from ingress_manager.commands.findings.registry import KINDS, findings_of
 from ingress_manager.commands.inspection import Inspection, inspect
-from ingress_manager.commands.printing import FORMATS, INDENT, as_json, shown, unseen_lines, width, wrapped
-from ingress_manager.commands.reading.manifests import SERVICE, Item
+from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
+from ingress_manager.commands.reading.cluster import read_policy
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.reasons import REASONS
+from ingress_manager.commands.snapshot.events import report_of, uid_of_subject
+from ingress_manager.commands.snapshot.items import SERVICE, Item
+from ingress_manager.commands.snapshot.objects import backends_of
+from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.status.states import Judge, Row, State
-from ingress_manager.commands.view.cluster import read_policy
-from ingress_manager.commands.view.events import about_whom, report_of
-from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import backends_of
+from ingress_manager.commands.terminal import INDENT, width, wrapped
+from ingress_manager.commands.text import shown
 from ingress_manager.core.annotations import begin_of, by_entrance
 from ingress_manager.core.text import one_line, quoted
 
@@ -79,7 +81,7 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
 
 def wait_for(
     source: Source, name: str | None, wanted: str | None, seconds: int
-) -> tuple[Inspection, list[ServiceView], list[Row], list[Row]]:
+) -> tuple[Inspection, list[ServiceSnapshot], list[Row], list[Row]]:
     """Inspect the cluster until all rows have the wanted state, waiting is pointless, or the time is up.
 
     Return the last inspection, its Services (or the one named), their rows, and the rows that are late. The settings
@@ -141,7 +143,7 @@ def line_of(row: Row) -> str:
 
 
 def details(
-    service: ServiceView, rows: Iterable[Row], inspection: Inspection, options: Sequence[str] = (), width: int = 0
+    service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection, options: Sequence[str] = (), width: int = 0
 ) -> str:
     """Return all that is known of a Service, for a terminal: `rows` are its own, and `options` those of kubectl.
 
@@ -164,7 +166,7 @@ def _lines(sentences: Iterable[str], width: int) -> list[str]:
     return [line for sentence in sentences for line in wrapped(one_line(sentence), width, INDENT, "  ")]
 
 
-def _requests(service: ServiceView) -> Iterator[str]:
+def _requests(service: ServiceSnapshot) -> Iterator[str]:
     annotations = by_entrance(service.item.annotations)
     if not service.entrances:
         yield 'nothing: it has no annotation ingress/http: "true"'
@@ -172,7 +174,7 @@ def _requests(service: ServiceView) -> Iterator[str]:
         yield from (f"{begin_of(entrance)}{key}: {quoted(value)}" for key, value in annotations[entrance].items())
 
 
-def _objects(service: ServiceView, rows: Iterable[Row], inspection: Inspection) -> Iterator[str]:
+def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection) -> Iterator[str]:
     lines = list(map(line_of, rows))
     for obj in inspection.snapshot.objects.values():
         leads = obj.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(obj)
@@ -181,10 +183,10 @@ def _objects(service: ServiceView, rows: Iterable[Row], inspection: Inspection) 
     yield from lines or (() if inspection.snapshot.unseen() else ("nothing",))
 
 
-def _events(service: ServiceView, events: Iterable[Item]) -> Iterator[str]:
+def _events(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
     lines = []
     for event in events:
-        if about_whom(event) == service.service.metadata.uid != "":
+        if uid_of_subject(event) == service.service.metadata.uid != "":
             time, sentence = report_of(event)
             count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
             lines.append((time, f"{event.object.get('reason')}{count}: {sentence}"))

@@ -12,11 +12,10 @@ import msgspec
 
 from ingress_manager.commands.findings.finding import Blocks, Finding
 from ingress_manager.commands.inspection import Inspection
-from ingress_manager.commands.printing import plural
-from ingress_manager.commands.reading.manifests import INGRESS, LISTENERSET, Item
-from ingress_manager.commands.view.look import ServiceView
-from ingress_manager.commands.view.objects import ObjectView, as_object, backends_of, class_of, deletion_of
-from ingress_manager.commands.view.surroundings import (
+from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, Item
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot, as_object, backends_of, class_of, deletion_of
+from ingress_manager.commands.snapshot.services import ServiceSnapshot
+from ingress_manager.commands.snapshot.surroundings import (
     GATEWAY,
     SLICE,
     addresses_of,
@@ -25,6 +24,7 @@ from ingress_manager.commands.view.surroundings import (
     is_taken,
     urls_of,
 )
+from ingress_manager.commands.text import plural
 from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key
@@ -87,15 +87,15 @@ class Judge:
         for finding in inspection.findings:
             self._findings.setdefault(finding.key, []).append(finding)
 
-    def rows(self, services: Iterable[ServiceView]) -> Iterator[Row]:
+    def rows(self, services: Iterable[ServiceSnapshot]) -> Iterator[Row]:
         """Yield the rows of Services that are exposed, or still have objects, by namespace and name."""
         for service in sorted(services, key=lambda service: service.item.full_name):
             if service.is_exposed or service.observed:
                 yield from self._rows_of(service)
 
-    def _rows_of(self, service: ServiceView) -> Iterator[Row]:
+    def _rows_of(self, service: ServiceSnapshot) -> Iterator[Row]:
         item, shared = service.item, self._shared_verdict(service)
-        desired = {**self._snapshot.anew(service), **service.desired}
+        desired = {**self._snapshot.desired_once_allowed(service), **service.desired}
         problems = service.refused.problems if service.refused else ()
         reasons = list(dict.fromkeys(problem.reason for problem in problems))
         for key in sorted({**desired, **service.observed}):
@@ -120,7 +120,7 @@ class Judge:
         if shared and not (desired or service.observed):
             yield Row(item.namespace, item.name, *shared, reasons)
 
-    def _gateways(self, obj: ObjectView) -> dict[str, Item | None]:
+    def _gateways(self, obj: ObjectSnapshot) -> dict[str, Item | None]:
         """Return the Gateways of an object, or of its ListenerSets, by namespace/name; None: it wasn't read."""
         gateways = {label: self._around.items[GATEWAY].get(label) for label in attached_to(obj, GATEWAY)}
         for label in attached_to(obj, LISTENERSET):
@@ -128,7 +128,7 @@ class Judge:
                 gateways |= self._gateways(listener_set)
         return gateways
 
-    def _shared_verdict(self, service: ServiceView) -> Verdict | None:
+    def _shared_verdict(self, service: ServiceSnapshot) -> Verdict | None:
         """Return the state of all objects of a Service, None if each has its own."""
         if deletion := deletion_of(service.item):
             return Verdict(State.WAITING, deletion)
@@ -138,7 +138,7 @@ class Judge:
             return Verdict(State.UNKNOWN, "the settings could not be looked at", unsure=True)
         return None
 
-    def _verdict(self, service: ServiceView, key: Key) -> Verdict:
+    def _verdict(self, service: ServiceSnapshot, key: Key) -> Verdict:
         """Return the state of an object, which need not exist."""
         findings = self._findings.get(key, [])
         if blocked := next((finding for finding in findings if finding.kind.blocks is Blocks.SYNC), None):
@@ -160,7 +160,7 @@ class Judge:
             return Verdict(State.ACCEPTED if taken else State.WAITING, causes or otherwise)
         return self._verdict_on_taken(service, obj)
 
-    def _verdict_on_taken(self, service: ServiceView, obj: ObjectView) -> Verdict:
+    def _verdict_on_taken(self, service: ServiceSnapshot, obj: ObjectSnapshot) -> Verdict:
         """Return the state of an object that a controller has taken and no finding is about."""
         for label, gateway in self._gateways(obj).items():
             if gateway is None:
