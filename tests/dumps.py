@@ -29,7 +29,9 @@ from datetime import datetime
 from typing import Any
 
 from devcluster.sync_requests import Object, as_created
-from ingress_manager.commands.audit.audit import Looked, audit_of, with_reason
+from ingress_manager.commands.findings.evidence import Evidence
+from ingress_manager.commands.findings.registry import findings_of
+from ingress_manager.commands.inspection import Inspection
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.snapshot.events import EVENT, reports
 from ingress_manager.commands.snapshot.items import Item, of_kind
@@ -51,8 +53,8 @@ def manifests(case: Case) -> list[Item]:
     return read(json.dumps({"kind": "List", "items": objects(case.stated["objects"])})).items
 
 
-def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = frozenset()) -> Looked:
-    """Return what a look at a case sees, if some kinds, UNREAD_SETTINGS among them, and namespaces may not be read.
+def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = frozenset()) -> Inspection:
+    """Return the inspection of a case, if some kinds, UNREAD_SETTINGS among them, and namespaces may not be read.
 
     Of a kind that stands around, all were read if there is an object.
     """
@@ -63,8 +65,8 @@ def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = fro
     policy = None if UNREAD_SETTINGS in kinds else case.policy
     snapshot = snapshot_of(found, policy and policy.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
     events = of_kind(found, EVENT)
-    findings = [with_reason(each, reports(events)) for each in audit_of(snapshot, policy, around)]
-    return Looked(snapshot, around, findings, events, [], is_blind=False)
+    findings = [finding.explained(reports(events)) for finding in findings_of(Evidence(snapshot, policy, around))]
+    return Inspection(snapshot, around, findings, events, [], is_blind=False)
 
 
 def objects(stated: list[Object]) -> list[Object]:

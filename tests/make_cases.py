@@ -16,14 +16,17 @@ from typing import Any
 import click
 import yaml
 
-from ingress_manager.commands.audit.audit import Looked, preview
 from ingress_manager.commands.audit.command import printed as printed_audit
+from ingress_manager.commands.audit.preview import preview
+from ingress_manager.commands.findings.evidence import Evidence
+from ingress_manager.commands.inspection import Inspection
 from ingress_manager.commands.plans.plan import listed
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.release import release_of
 from ingress_manager.commands.snapshot.items import SERVICE, of_kind
 from ingress_manager.commands.snapshot.services import snapshot_of
-from ingress_manager.commands.status.command import printed, told
+from ingress_manager.commands.snapshot.surroundings import Surroundings
+from ingress_manager.commands.status.command import details, printed
 from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall import uninstall_steps
 from ingress_manager.core.settings import parse
@@ -85,10 +88,11 @@ def audited(case: Case) -> dict[str, Any]:
     if "new" in case.stated:
         new = parse(as_yaml(case.stated["new"]))
         snapshot = snapshot_of(dumps.manifests(case), new.without_pause())
-        seen = seen._replace(snapshot=snapshot, findings=preview(snapshot, new))
+        changes = preview(Evidence(snapshot, new, Surroundings()))
+        seen = seen._replace(snapshot=snapshot, findings=changes)
     findings = [
         {
-            finding.kind: str(finding.item),
+            finding.kind.name: str(finding.item),
             "about": " ".join(finding.about or ()),
             "reasons": [reason.value for reason in finding.reasons],
             "command": list(finding.command),
@@ -105,7 +109,7 @@ def status_of(case: Case) -> dict[str, Any]:
     In the place of a finding's sentence, a row has `why`: the kind of the finding.
     """
     seen, forms = dumps.looked(case), case.stated.get("forms", ())
-    kinds = {finding.sentence: finding.kind for finding in seen.findings}
+    kinds = {finding.sentence: finding.kind.name for finding in seen.findings}
     rows = [
         row | ({"sentence": None, "why": kinds[row["sentence"]]} if row["sentence"] in kinds else {})
         for row in json.loads(printed_status(seen, "json"))["exposed"]
@@ -113,11 +117,11 @@ def status_of(case: Case) -> dict[str, Any]:
     return {"rows": [*map(Line, rows)]} | in_forms(forms, lambda form: printed_status(seen, form))
 
 
-def printed_status(seen: Looked, form: str, width: int = 0) -> str:
+def printed_status(seen: Inspection, form: str, width: int = 0) -> str:
     """Return what `status` prints; in the form `service`, what it prints of each Service by itself."""
     services, judge = seen.snapshot.services.values(), Judge(seen)
     if form == "service":
-        return "\n".join(told(service, judge.rows([service]), seen, width=width) for service in services)
+        return "\n".join(details(service, judge.rows([service]), seen, width=width) for service in services)
     return "".join(printed(list(judge.rows(services)), [], form, width))
 
 

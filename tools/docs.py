@@ -16,8 +16,8 @@ import yaml
 from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
-from ingress_manager.commands.audit.audit import KINDS
-from ingress_manager.commands.audit.seen import Severity
+from ingress_manager.commands.findings.finding import Severity
+from ingress_manager.commands.findings.registry import KINDS
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.core.annotations import TABLE
@@ -74,14 +74,13 @@ def copied() -> str:
     return textwrap.fill(keys, 150, break_on_hyphens=False) + "\n"
 
 
-def kinds() -> str:
-    """Return a list of the kinds of findings, and how much each matters that isn't an error.
-
-    What to do is told with each finding.
-    """
-    few = {each: [f"`{kind}`" for kind, row in KINDS.items() if row.severity is each] for each in Severity}
-    warnings, hints = (", ".join(few[each]) for each in (Severity.WARNING, Severity.HINT))
-    rows = described((kind, row.meaning) for kind, row in KINDS.items())
+def findings() -> str:
+    """Return the list of the kinds of findings, and which are no errors. `status` shows their remedies."""
+    warnings, hints = (
+        ", ".join(f"`{kind.name}`" for kind in KINDS if kind.severity is severity)
+        for severity in (Severity.WARNING, Severity.HINT)
+    )
+    rows = described((kind.name, kind.meaning) for kind in KINDS)
     return f"{rows}\n\nWarnings are {warnings}.\nHints are {hints}. All others are errors."
 
 
@@ -103,7 +102,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
     "copied": copied,
     "refusals": lambda: described(REASONS.items()),
-    "kinds": kinds,
+    "findings": findings,
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""

@@ -4,13 +4,12 @@ main.py lists them. Each is a module of its name, or a folder whose command.py r
 and prints. No credentials are held here: kubectl has the user's. Shared by several commands, each importing only those
 below it (import-linter holds that):
 
-    plans        kubectl commands in order, shown or carried out by `--apply`
-    printing     objects as YAML or JSON, messages on standard error
-    reading      objects and settings, from files or from the cluster by kubectl
-    terminal     lines that fit the terminal, notes and progress
-    snapshot     what was read, decided once: items, which objects belong together, drift; no I/O
-    text         commands as a shell reads them
+    printing     messages, objects as YAML or JSON, words of a shell, standard error
+    reading      text of YAML or JSON → items: objects that know their file and line; kubectl; options; settings
+    snapshot         what of these belongs together, what makes an object ingress-manager's, what has drifted
+    plans        kubectl commands, one after the other, shown or carried out by `--apply`
+    findings     problems of a snapshot, each with its remedy
+    inspection   a cluster or files read, decided on, and searched for findings, for `audit` and `status`
 
-`status` reports what `audit` finds for one Service, and `uninstall` takes the annotations off Services as `release`
-does.
+`uninstall` uses another command's module: it takes off Services what `release` does.
 """

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, service
 from ingress_manager.commands.adopt.adoption import adoptions_of
-from ingress_manager.commands.audit.audit import audit_of
+from ingress_manager.commands.findings.evidence import Evidence
+from ingress_manager.commands.findings.registry import findings_of
 from ingress_manager.commands.plans.plan import Step, listed
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.release import release_of
@@ -80,9 +81,9 @@ def test_whatever_a_dump_holds_a_shell_reads_only_what_is_meant(drawn: list[Obje
                 assert line.startswith(reading)
                 checked(step.command, line.removeprefix(reading), options)
     with suppress(Unreadable):  # what no API server takes
-        for each in audit_of(snapshot_of(items, LENIENT), LENIENT, Surroundings()):
-            if each.command:
-                checked(each.command, shown(each.command))
+        for finding in findings_of(Evidence(snapshot_of(items, LENIENT), LENIENT, Surroundings())):
+            if finding.command:
+                checked(finding.command, shown(finding.command))
 
 
 def test_no_word_of_a_command_holds_what_a_person_would_not_see() -> None:

@@ -84,6 +84,15 @@ def test_what_may_not_be_read_is_said_and_makes_no_state_another(
     assert run("status", *options, "shop", "--wait=accepted").status == (0 if state == "accepted" else 2)
 
 
+def test_a_url_is_not_served_without_its_certificate(cluster: Cluster) -> None:
+    tls = {"ingress/tls": "true", "ingress/tls-secret": "absent"}
+    ingress = {"tls": [{"absent": ["a.example.com"]}], "address": "203.0.113.7", "created": "2020-01-01T00:00:00Z"}
+    found = [{"Service": {"host": "a.example.com", "annotations": tls}, "Ingress": ingress, "EndpointSlice": {}}]
+    cluster.says(stored(*dumps.objects(found)) | {"secrets": ""})
+    [row] = run("status", *NO_SETTINGS, "-o", "json").json["exposed"]
+    assert (row["state"], row["sentence"]) == ("accepted", "spec.tls names Secret team-a/absent, which isn't there")
+
+
 ROUTES = "defaults: {outputs: [httproute], gateway: {name: web, namespace: infrastructure}}\n"
 
 

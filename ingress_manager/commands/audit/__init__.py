@@ -1,1 +1,1 @@
-"""`ingress-manager audit`: what of a cluster needs a person, and what other settings would change."""
+"""`ingress-manager audit`: the problems of a cluster, and what other settings would change."""

@@ -1,4 +1,4 @@
-"""`ingress-manager status`: the shell, and what it prints: a table, JSON, or all that is known of one Service."""
+"""`ingress-manager status`: the command, and its output: a table, JSON, or the details of one Service."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -7,9 +7,9 @@ from time import monotonic, sleep
 import click
 from click import style
 
-from ingress_manager.commands.audit.audit import KINDS, Looked
-from ingress_manager.commands.audit.command import look_at
-from ingress_manager.commands.audit.seen import Finding
+from ingress_manager.commands.findings.finding import Finding
+from ingress_manager.commands.findings.registry import KINDS, findings_of
+from ingress_manager.commands.inspection import Inspection, inspect
 from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
 from ingress_manager.commands.reading.cluster import read_policy
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
@@ -18,7 +18,7 @@ from ingress_manager.commands.snapshot.events import report_of, uid_of_subject
 from ingress_manager.commands.snapshot.items import SERVICE, Item
 from ingress_manager.commands.snapshot.objects import backends_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
-from ingress_manager.commands.status.states import KINDS_OF_STATES, Judge, Row, State
+from ingress_manager.commands.status.states import Judge, Row, State
 from ingress_manager.commands.terminal import INDENT, width, wrapped
 from ingress_manager.commands.text import shown
 from ingress_manager.core.annotations import begin_of, by_entrance
@@ -28,7 +28,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 COLOURS = dict(zip(State, ["green", "cyan", "yellow", "red", "red"], strict=True))
 HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "STATE")
 MOST_EVENTS = 5
-"""Events that are told, the newest first."""
+"""Events that are shown, the newest first."""
 
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
@@ -67,44 +67,47 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     """  # noqa: D301 - \b keeps click from joining lines
     if name and "/" in name:
         source = replace(source, namespace=name.partition("/")[0])
-    seen, services, rows, late = wait_for(source, name, wanted, seconds)
+    inspection, services, rows, late = wait_for(source, name, wanted, seconds)
     if name and output == "table" and not wanted:
-        click.echo(told(services[0], rows, seen, source.kubectl.options, width()), nl=False)
+        click.echo(details(services[0], rows, inspection, source.kubectl.options, width()), nl=False)
     else:
-        for text in printed(rows, seen.unseen, output, width()):
+        for text in printed(rows, inspection.unseen, output, width()):
             click.echo(text, nl=False)
     for row in late:
         click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)
-    is_blind = any(row.unsure for row in (late if wanted else rows)) or (seen.is_blind and not wanted)
+    is_blind = any(row.unsure for row in (late if wanted else rows)) or (inspection.is_blind and not wanted)
     context.exit(2 if is_blind else int(bool(late)))
 
 
 def wait_for(
     source: Source, name: str | None, wanted: str | None, seconds: int
-) -> tuple[Looked, list[ServiceSnapshot], list[Row], list[Row]]:
-    """Return the first look at which all is as it is wanted, or nothing more can be hoped for, or the last in time.
+) -> tuple[Inspection, list[ServiceSnapshot], list[Row], list[Row]]:
+    """Inspect the cluster until all rows have the wanted state, waiting is pointless, or the time is up.
 
-    With it, the Service that is named, or all, their rows, and those that are late. The settings are read once.
+    Return the last inspection, its Services (or the one named), their rows, and the rows that are late. The settings
+    are read once.
     """
     policy, end = read_policy(source, "--settings"), monotonic() + seconds
+    # The details of a Service show all its findings, and its Events.
+    kinds = KINDS if name else [kind for kind in KINDS if kind.blocks]
     while True:
-        seen = look_at(source, policy, KINDS if name else KINDS_OF_STATES, events=bool(name))
-        services = [*seen.snapshot.services.values()]
+        inspection = inspect(source, policy, lambda evidence: findings_of(evidence, kinds), events=bool(name))
+        services = [*inspection.snapshot.services.values()]
         if name:
-            found = named([each.item for each in services], SERVICE, name, source.namespace)
-            services = [seen.snapshot.services[found.full_name]]
-        rows = list(Judge(seen).rows(services))
+            item = named([service.item for service in services], SERVICE, name, source.namespace)
+            services = [inspection.snapshot.services[item.full_name]]
+        rows = list(Judge(inspection).rows(services))
         if wanted and not rows:
             raise click.UsageError('there is nothing to wait for: no annotation ingress/http: "true"')
         late = [row for row in rows if wanted and row.state not in {State.SERVING, wanted}]
-        is_vain = any(row.state is State.REFUSED or row.unsure for row in late)
-        if not late or is_vain or monotonic() >= end:
-            return seen, services, rows, late
+        is_pointless = any(row.state is State.REFUSED or row.unsure for row in late)
+        if not late or is_pointless or monotonic() >= end:
+            return inspection, services, rows, late
         sleep(min(SECONDS_BETWEEN_LOOKS, max(end - monotonic(), 0)))
 
 
 def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 0) -> Iterator[str]:
-    """Yield what is exposed, in pieces; `unseen` is what could not be looked at, a sentence each.
+    """Yield the rows in a form, in pieces; `unseen` has a sentence for each thing that could not be read.
 
     In the table, sentences are broken at words to be no longer than a `width` over 0.
     """
@@ -128,34 +131,34 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _cells(row: Row) -> Sequence[str]:
-    at = ", ".join(row.gateways) or row.ingress_class or ""
+    server = ", ".join(row.gateways) or row.ingress_class or ""
     url = row.urls[0] if row.urls else ""
-    return row.namespace, row.about, url, row.output or "", at, ", ".join(row.addresses), row.state
+    return row.namespace, row.label, url, row.output or "", server, ", ".join(row.addresses), row.state
 
 
 def line_of(row: Row) -> str:
     """Return a row as one line that can stand alone."""
     state = f"{row.state}: {row.sentence}" if row.sentence else row.state
-    return " ".join(filter(None, (f"{row.namespace}/{row.about}", row.output, row.name, *row.urls, state)))
+    return " ".join(filter(None, (f"{row.namespace}/{row.label}", row.output, row.name, *row.urls, state)))
 
 
-def told(
-    service: ServiceSnapshot, rows: Iterable[Row], seen: Looked, options: Sequence[str] = (), width: int = 0
+def details(
+    service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection, options: Sequence[str] = (), width: int = 0
 ) -> str:
     """Return all that is known of a Service, for a terminal: `rows` are its own, and `options` those of kubectl.
 
     Lines are broken at words to be no longer than a `width` over 0.
     """
-    findings = [finding for finding in seen.findings if finding.service is service.item]
-    to_do = [line for finding in findings for line in _to_do(finding, options, width)]
-    parts = (
-        ("asks for", _lines(_asked_for(service), width)),
-        ("stands", _lines(_standing(service, rows, seen), width)),
-        ("happened", _lines(_happened(service, seen.events), width)),
-        ("to do", to_do or _lines(["nothing was found"], width)),
-        ("not looked at", _lines(seen.unseen, width)),
+    findings = [finding for finding in inspection.findings if finding.service is service.item]
+    remedies = [line for finding in findings for line in _remedy(finding, options, width)]
+    sections = (
+        ("asks for", _lines(_requests(service), width)),
+        ("stands", _lines(_objects(service, rows, inspection), width)),
+        ("happened", _lines(_events(service, inspection.events), width)),
+        ("to do", remedies or _lines(["nothing was found"], width)),
+        ("not looked at", _lines(inspection.unseen, width)),
     )
-    text = "\n".join("\n".join([f"  {title}", *lines, ""]) for title, lines in parts if lines)
+    text = "\n".join("\n".join([f"  {title}", *lines, ""]) for title, lines in sections if lines)
     return f"Service {service.item.full_name}\n\n{text}"
 
 
@@ -163,38 +166,39 @@ def _lines(sentences: Iterable[str], width: int) -> list[str]:
     return [line for sentence in sentences for line in wrapped(one_line(sentence), width, INDENT, "  ")]
 
 
-def _asked_for(service: ServiceSnapshot) -> Iterator[str]:
-    described = by_entrance(service.item.annotations)
+def _requests(service: ServiceSnapshot) -> Iterator[str]:
+    annotations = by_entrance(service.item.annotations)
     if not service.entrances:
         yield 'nothing: it has no annotation ingress/http: "true"'
     for entrance in service.entrances:
-        yield from (f"{begin_of(entrance)}{key}: {quoted(value)}" for key, value in described[entrance].items())
+        yield from (f"{begin_of(entrance)}{key}: {quoted(value)}" for key, value in annotations[entrance].items())
 
 
-def _standing(service: ServiceSnapshot, rows: Iterable[Row], seen: Looked) -> Iterator[str]:
-    stands = list(map(line_of, rows))
-    for each in seen.snapshot.objects.values():
-        leads = each.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(each)
-        if leads and each.key not in service.observed:
-            stands.append(f"{each}: not made for it, but leads to it")
-    yield from stands or (() if seen.snapshot.unseen() else ("nothing",))
+def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection) -> Iterator[str]:
+    lines = list(map(line_of, rows))
+    for obj in inspection.snapshot.objects.values():
+        leads = obj.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(obj)
+        if leads and obj.key not in service.observed:
+            lines.append(f"{obj}: not made for it, but leads to it")
+    yield from lines or (() if inspection.snapshot.unseen() else ("nothing",))
 
 
-def _happened(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
-    found = []
+def _events(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
+    lines = []
     for event in events:
         if uid_of_subject(event) == service.service.metadata.uid != "":
             time, sentence = report_of(event)
             count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
-            found.append((time, f"{event.object.get('reason')}{count}: {sentence}"))
-    yield from (f"{time} {sentence}" for time, sentence in sorted(found, reverse=True)[:MOST_EVENTS])
+            lines.append((time, f"{event.object.get('reason')}{count}: {sentence}"))
+    yield from (f"{time} {line}" for time, line in sorted(lines, reverse=True)[:MOST_EVENTS])
 
 
-def _to_do(finding: Finding, options: Sequence[str], width: int) -> Iterator[str]:
+def _remedy(finding: Finding, options: Sequence[str], width: int) -> Iterator[str]:
+    """Yield the lines of a finding, and of what to do about it."""
     about = "" if finding.item is finding.service else f"{finding.item}: "
-    yield from _lines([f"{finding.kind}: {about}{finding.sentence}"], width)
-    remedies = [REASONS[reason] for reason in finding.reasons] if finding.kind == "refused" else []
-    for remedy in remedies or [KINDS[finding.kind].remedy]:
-        yield from wrapped(remedy, width, f"{INDENT}  ")
+    yield from _lines([f"{finding.kind.name}: {about}{finding.sentence}"], width)
+    remedy = finding.kind.remedy
+    for sentence in [remedy] if remedy else [REASONS[reason] for reason in finding.reasons]:
+        yield from wrapped(sentence, width, f"{INDENT}  ")
     if finding.command:
         yield f"{INDENT}  $ {one_line(shown(finding.command, options))}"

@@ -1,0 +1,1 @@
+"""The findings of `audit`, which `status` shows, too: problems of a cluster, each with its remedy."""

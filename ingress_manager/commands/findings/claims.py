@@ -1,0 +1,134 @@
+"""Claims: a host and path at a class or listener. Two objects with the same claim compete for its requests.
+
+Sources: ingress-nginx, internal/ingress/controller/store (the order of Ingresses); the Gateway API reference,
+HTTPRouteRule (which of two equal matches wins) and ParentReference (sectionName).
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import NamedTuple
+
+from ingress_manager.commands.findings.evidence import Evidence
+from ingress_manager.commands.findings.finding import Finding, Severity, finding
+from ingress_manager.commands.plans.steps import kubectl
+from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
+from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
+from ingress_manager.commands.snapshot.surroundings import CLASS, GATEWAY, addresses_of, gateway_of
+from ingress_manager.core.kubernetes import Key, Object
+from ingress_manager.core.rules import location
+from ingress_manager.core.text import listed
+from ingress_manager.core.vocabulary import NGINX
+
+
+class Claim(NamedTuple):
+    """A host and a path, or of a ListenerSet a host and a port. Two equal claims get the same requests."""
+
+    server: tuple[str, ...]
+    """The kind and the name of what takes the requests: a class, a Gateway or a ListenerSet."""
+
+    listener: tuple[str, str]
+    """Its listener's name and port; each is empty for all."""
+
+    host: str
+    path: str
+    is_exact: bool
+
+    def __str__(self) -> str:
+        if not self.path:
+            return f"{self.host or '*'}:{self.listener[1]}"
+        return f"{self.host or '*'}{self.path} ({'Exact' if self.is_exact else 'Prefix'})"
+
+
+Claimant = tuple[ObjectSnapshot, Claim]
+
+
+def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
+    typed, spec = obj.typed, at(obj.item, "spec")
+    if isinstance(typed, Ingress):
+        server = (INGRESS, class_of(obj.item, typed.spec))
+        yield from (Claim(server, ("", ""), *place) for place in places_of(typed.spec))
+    elif obj.kind == LISTENERSET:
+        for parent, entry in product(typed.parents, mappings(spec.get("listeners"))):
+            server, listener = (LISTENERSET, gateway_of(obj.item, parent)), ("", str(entry.get("port") or 0))
+            yield Claim(server, listener, entry.get("hostname") or "", "", is_exact=False)
+    else:
+        for parent, ref in zip(typed.spec.parent_refs or (), mappings(spec.get("parentRefs")), strict=True):
+            server = (parent.kind or GATEWAY, gateway_of(obj.item, parent))
+            listener = (parent.section_name or "", str(ref.get("port") or ""))
+            for host, (path, path_type) in product(typed.hosts, _unconditional_paths(spec)):
+                if path_type in {"Exact", "PathPrefix"}:
+                    yield Claim(server, listener, *location(host, path, path_type))
+
+
+def _unconditional_paths(spec: Object) -> list[tuple[str, str]]:
+    """Return each path of an HTTPRoute and its type. Matches with further conditions may share their path."""
+    rules = mappings(spec.get("rules")) or [{}]
+    matches = [match for rule in rules for match in mappings(rule.get("matches")) or [{}]]
+    alone = [match for match in matches if not any(match.get(key) for key in ("headers", "queryParams", "method"))]
+    paths = [match.get("path") or {} for match in alone]
+    return [(path.get("value") or "/", path.get("type") or "PathPrefix") for path in paths]
+
+
+@finding(
+    blocks=None,
+    remedy="Give one of them another host or path; a host has one ListenerSet, whatever its paths.",
+    severity=Severity.WARNING,
+)
+def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
+    """Two objects claim one host and path, or two ListenerSets one host and port. One gets no requests.
+
+    The finding is about the younger one, with the oldest that competes with it. If only some objects are known, there
+    are fewer such pairs, and no others.
+    """
+    conflicts: dict[tuple[Key, Key], tuple[ObjectSnapshot, ObjectSnapshot, list[str]]] = {}
+    for claimants in _competitors(evidence):
+        for number, (younger, claim) in enumerate(claimants):
+            elders = (elder for elder in claimants[:number] if elder[0].looks_managed or younger.looks_managed)
+            if older := next((elder[0] for elder in elders if _compete(elder, (younger, claim))), None):
+                claims = conflicts.setdefault((younger.key, older.key), (older, younger, []))[2]
+                claims += [str(claim)] if str(claim) not in claims else []
+    for older, younger, claims in conflicts.values():
+        age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
+        sentence = f"{older} {age}, and claims {listed(claims)}, too"
+        owner = evidence.snapshot.owner_of(younger)
+        service = owner.item if owner else None
+        yield Finding(younger.item, sentence, kubectl("edit", service or younger.item), service)
+
+
+def _competitors(evidence: Evidence) -> Iterator[list[Claimant]]:
+    """Yield the claimants of each place at a server, the oldest first, if one of them is ours.
+
+    Classes share a server if they have the same controller; a class of unknown controller stands alone.
+    """
+    classes = evidence.around.items[CLASS].items()
+    controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
+    by_place: dict[tuple[tuple[str, ...], str, str, bool], list[Claimant]] = {}
+    for obj in sorted(evidence.snapshot.objects.values(), key=lambda obj: obj.item.born):
+        for claim in dict.fromkeys(claims_of(obj)):
+            for server in _servers_of(obj, claim, controllers):
+                by_place.setdefault((server, *claim[2:]), []).append((obj, claim))
+    yield from (claimants for claimants in by_place.values() if any(obj.looks_managed for obj, _ in claimants))
+
+
+def _servers_of(obj: ObjectSnapshot, claim: Claim, controllers: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """Return what takes the requests of a claim: a class and its controller, or a Gateway."""
+    if obj.kind != INGRESS:
+        return [claim.server]
+    if obj.item.annotations.get(f"{NGINX}canary", "").lower() == "true":
+        return []  # a canary has to claim what another Ingress claims
+    controller = controllers.get(claim.server[1])
+    return [claim.server, *([("controller", controller)] if controller else [])]
+
+
+def _compete(one: Claimant, other: Claimant) -> bool:
+    """Return whether only one of two claimants of a place at one server gets its requests.
+
+    An HTTPRoute without a listener's name or port attaches to all. Two Ingresses without a common address have two load
+    balancers.
+    """
+    (first, claim), (second, rival) = one, other
+    listeners = zip(claim.listener, rival.listener, strict=True)
+    if first is second or not all(name == another or "" in {name, another} for name, another in listeners):
+        return False
+    addresses = [{*addresses_of(obj.item)} for obj in (first, second) if obj.kind == INGRESS]
+    return not (addresses and all(addresses) and addresses[0].isdisjoint(addresses[1]))

@@ -1,0 +1,111 @@
+"""A finding: something that needs a person. Each kind of finding is one function with a decorator.
+
+    @finding(blocks=Blocks.TRAFFIC, remedy="Name another class.")
+    def no_class(evidence: Evidence) -> Iterator[Finding]:
+        '''There is no IngressClass of that name.'''
+        yield Finding(item, "its class is nginx", kubectl("edit", item), service)
+
+The function's name and docstring are the finding's. The output of `audit`, its page and the states of `status` are made
+from these.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum, StrEnum, auto
+from typing import NamedTuple
+
+from ingress_manager.commands.findings.evidence import Evidence
+from ingress_manager.commands.plans.steps import kubectl
+from ingress_manager.commands.snapshot.events import Report
+from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.text import Command
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.kubernetes import Key
+
+
+class Severity(StrEnum):
+    """How much a finding matters, the gravest first. Hints alone leave the exit status at 0."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    HINT = "hint"
+
+
+class Blocks(Enum):
+    """What a finding keeps its object from; `status` derives the object's state from it."""
+
+    SYNC = auto()
+    """Being as its Service requests: it is waiting."""
+
+    TRAFFIC = auto()
+    """Serving requests, although it is as its Service requests."""
+
+
+class Kind(NamedTuple):
+    """A kind of finding: called with evidence, it returns the findings."""
+
+    name: str
+    severity: Severity
+    meaning: str = ""
+    remedy: str = ""
+    """What to do; empty if that depends on the reasons of each finding."""
+
+    blocks: Blocks | None = None
+    find: "Find" = lambda _: iter(())
+
+    def __call__(self, evidence: Evidence) -> "list[Finding]":
+        """Return the findings of this kind, by namespace and name."""
+        found = (finding._replace(kind=self) for finding in self.find(evidence))
+        return sorted(found, key=lambda finding: (finding.item.full_name, str(finding.item)))
+
+
+class Finding(NamedTuple):
+    """Something that needs a person."""
+
+    item: Item
+    sentence: str
+    command: Command = ()
+    """Fixes it; empty if no command does."""
+
+    service: Item | None = None
+    """The Service concerned."""
+
+    reasons: Sequence[Reason] = ()
+    """Why the Service is refused or the object forbidden, as in Events, logs and metrics."""
+
+    about: Key | None = None
+    """The object concerned, if it isn't `item`."""
+
+    awaits_sync: bool = False
+    """Metacontroller has yet to do it, and nothing known prevents it: an Event may say why it hasn't."""
+
+    kind: Kind = Kind("", Severity.HINT)
+    """Set when it is found."""
+
+    @property
+    def key(self) -> Key:
+        """Return the key of the object concerned."""
+        return self.about or (self.item.object["kind"], self.item.full_name)
+
+    def explained(self, reports: Mapping[str, Report] | None) -> "Finding":
+        """Return the finding with Metacontroller's report, by the Service's uid; None: no Event could be read."""
+        if not self.awaits_sync:
+            return self
+        service = self.service or self.item
+        report = (reports or {}).get(str(service.metadata.get("uid") or ""))
+        if report is None and reports is not None:
+            return self._replace(sentence=f"{self.sentence}, and no Event of its Service says why")
+        said = report and f"; Metacontroller said at {report.time}: {report.sentence.removeprefix('Sync error: ')}"
+        return self._replace(sentence=f"{self.sentence}{said or ''}", command=kubectl("describe", service))
+
+
+Find = Callable[[Evidence], Iterator[Finding]]
+
+
+def finding(*, blocks: Blocks | None, remedy: str, severity: Severity = Severity.ERROR) -> Callable[[Find], Kind]:
+    """Declare the kind of finding that a function finds."""
+
+    def declare(find: Find) -> Kind:
+        name, meaning = find.__name__.replace("_", "-"), (find.__doc__ or "").partition("\n")[0]
+        return Kind(name, severity, meaning, remedy, blocks, find)
+
+    return declare

@@ -1,0 +1,245 @@
+"""Findings about Services and their objects: mistakes of a person, and what Metacontroller hasn't done.
+
+A Service is being deleted, or refused, or accepted. An observed object of a Service is being deleted, forbidden,
+unwanted, drifted, or as desired. So no two findings report the same thing.
+
+In a command, a word in capitals is for a person to fill in.
+"""
+
+from collections.abc import Iterator
+
+from ingress_manager.commands.findings.evidence import Evidence
+from ingress_manager.commands.findings.finding import Blocks, Finding, Severity, finding
+from ingress_manager.commands.plans import steps
+from ingress_manager.commands.plans.steps import kubectl
+from ingress_manager.commands.snapshot import managed
+from ingress_manager.commands.snapshot.drift import differences
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, deletion_of
+from ingress_manager.commands.snapshot.services import ServiceSnapshot
+from ingress_manager.commands.text import Command
+from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, WORDS, entrance_of, without_effect
+from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
+from ingress_manager.core.errors import Problem, Problems, Reason
+from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Key
+from ingress_manager.core.text import listed, nearest
+from ingress_manager.core.vocabulary import protects
+
+SYNC_ALL = ("kubectl", "rollout", "restart", "--namespace=metacontroller", "--", "deployment", "metacontroller")
+"""Metacontroller syncs every Service when it starts."""
+
+REMOVABLE = {Reason.ANNOTATION_NOT_ALLOWED, Reason.CLASS_NOT_ALLOWED, Reason.CONTRADICTION, Reason.UNKNOWN_ANNOTATION}
+"""Reasons fixed by removing the annotation, unless it protects or names the profile or the entrance."""
+
+NEEDS_THOUGHT = {Reason.DUPLICATE_ROUTE, Reason.NOT_IN_HTTPROUTE, Reason.PROTECTION_LOST, Reason.TOO_LARGE} | REMOVABLE
+"""Reasons that another value doesn't fix: a person looks at the whole Service."""
+
+DISOWNED = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}}
+"""The patch after which an object no longer claims to be ours."""
+
+
+@finding(blocks=None, remedy="")  # its state is that of the Service, its remedies are those of its reasons
+def refused(evidence: Evidence) -> Iterator[Finding]:
+    """The hook refuses the Service."""
+    for service in evidence.exposed:
+        if service.refused and not service.item.is_being_deleted:
+            item, refusal = service.item, service.refused
+            reasons = list(dict.fromkeys(problem.reason for problem in refusal.kept))
+            yield Finding(item, refusal.line(), _correct(item, refusal), item, reasons)
+
+
+@finding(
+    blocks=Blocks.SYNC,
+    remedy="Adopt that object if it leads to this Service; otherwise use another entrance, such as web.ingress/http.",
+)
+def name_taken(evidence: Evidence) -> Iterator[Finding]:
+    """Another object already has the name of the Service's object."""
+    for service, key, namesake in evidence.missing:
+        if namesake is None or namesake.item.is_being_deleted:
+            continue
+        # One that is ours and belongs to no Service is `detached`.
+        if not namesake.looks_managed or (namesake.is_decorated and evidence.snapshot.owner_of(namesake)):
+            backends = backends_of(namesake)
+            leads = f", and leads to {listed(backends, ' '.join)}" if backends else ""
+            sentence = f"{namesake} is in the way: it was not made for this Service{leads}"
+            command = kubectl("edit", service.item)
+            if (SERVICE, service.item.name) in backends and namesake.kind == INGRESS and not namesake.is_decorated:
+                command = ("ingress-manager", "adopt", namesake.item.full_name)
+            yield Finding(service.item, sentence, command, service.item, about=key)
+
+
+@finding(blocks=Blocks.SYNC, remedy="Delete it: it comes back only as the settings allow.")
+def forbidden(evidence: Evidence) -> Iterator[Finding]:
+    """The object breaks the limits of the settings."""
+    for service, obj, problem in evidence.observed:
+        if problem:
+            yield Finding(obj.item, problem.told(), kubectl("delete", obj.item), service.item, [problem.reason])
+
+
+@finding(
+    blocks=Blocks.SYNC,
+    remedy="Remove the obstacle that the sentence names. If it names none, check that the hook and Metacontroller run.",
+)
+def missing(evidence: Evidence) -> Iterator[Finding]:
+    """A requested object doesn't exist, or is being deleted."""
+    for service, key, namesake in evidence.missing:
+        if namesake is None:
+            yield _awaiting_sync(evidence, service, service.item, f"its {' '.join(key)} isn't there", about=key)
+        elif deletion := deletion_of(namesake.item):
+            yield Finding(service.item, f"its {deletion}", kubectl("describe", namesake.item), service.item, about=key)
+
+
+@finding(blocks=Blocks.SYNC, remedy="As with `missing`. Changed settings take up to six minutes.")
+def drifted(evidence: Evidence) -> Iterator[Finding]:
+    """The object differs from what the Service and the settings request."""
+    for service, obj in evidence.allowed:
+        if service.refused or obj.key not in service.desired:
+            continue
+        try:
+            changes = differences(obj.item, service.desired[obj.key])
+        except ValueError:
+            sentence = f"its annotation {LAST_APPLIED} can't be read, so that Metacontroller doesn't change it"
+            command = kubectl("annotate", obj.item, changes=[f"{LAST_APPLIED}-"])
+            yield Finding(obj.item, sentence, command, service.item)
+        else:
+            if changes:
+                yield _awaiting_sync(evidence, service, obj.item, listed(changes))
+
+
+@finding(blocks=None, remedy="Put the annotation on the Service, which is refused if the protection would be lost.")
+def unguarded(evidence: Evidence) -> Iterator[Finding]:
+    """A protecting annotation is on the object but not on its Service: a new object would lack it."""
+    for service, obj in evidence.allowed:
+        if not _is_wanted(service, obj):
+            continue
+        desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
+        # An annotation that Metacontroller applied last is `drifted`. Its record is JSON.
+        record = obj.item.annotations.get(LAST_APPLIED, "")
+        lost = {
+            key: value
+            for key, value in obj.item.annotations.items()
+            if protects(key)
+            and key not in desired
+            and key not in service.item.annotations
+            and f'"{key}":' not in record
+        }
+        if lost:
+            sentence = f"Service {service.item.full_name} lacks {listed(sorted(lost))}, by which this is protected"
+            command = kubectl("edit", service.item)
+            if all(value.isprintable() for value in lost.values()):  # anybody may have written them
+                command = steps.annotating(service.item, lost).command
+            yield Finding(obj.item, sentence, command, service.item)
+
+
+@finding(blocks=Blocks.SYNC, remedy="Delete it: it doesn't come back. Check that the hook and Metacontroller run.")
+def unwanted(evidence: Evidence) -> Iterator[Finding]:
+    """The Service no longer requests the object."""
+    for service, obj in evidence.allowed:
+        if not _is_wanted(service, obj):
+            sentence = f"Service {service.item.full_name} doesn't ask for it"
+            yield Finding(obj.item, sentence, kubectl("delete", obj.item), service.item)
+
+
+@finding(
+    blocks=None,
+    remedy="Attach it if a Service requests it, else remove the label: it keeps serving, unless its Service is gone.",
+)
+def detached(evidence: Evidence) -> Iterator[Finding]:
+    """The object has our label or annotation, but lacks its owner, Metacontroller's annotation or its Service."""
+    for obj, owner in evidence.unmanaged:
+        is_controlled = bool(obj.owner) and not obj.service  # by something else than a Service
+        if service := owner or (None if is_controlled else evidence.service_requesting(obj)):
+            change = managed.patch_to_own(obj.item, service.item)
+            # Controllers write its status all the time: a patch with its version would fail.
+            del change["resourceVersion"]
+            command = steps.patch(obj.item, {"metadata": change})
+            yield Finding(obj.item, _missing_link(obj, owner), command, service.item)
+        else:
+            # Kubernetes deletes what a deleted Service owns. An object without an owner may serve: it stays.
+            command = kubectl("delete", obj.item) if obj.service else steps.patch(obj.item, DISOWNED)
+            yield Finding(obj.item, _missing_link(obj, owner), command)
+
+
+@finding(
+    blocks=None,
+    remedy="Remove them, or ask the administrator to allow them in limits.copyAnnotations.",
+    severity=Severity.WARNING,
+)
+def not_copied(evidence: Evidence) -> Iterator[Finding]:
+    """Annotations look meant for an ingress controller, protect nothing, and are not copied."""
+    for service in evidence.accepted:
+        keys = keys_not_copied(service.item.annotations, evidence.snapshot.desired_once_allowed(service).values())
+        # The settings accept the loss of those that protect: otherwise the Service would be refused.
+        if dropped := [key for key in keys if not protects(key)]:
+            sentence = f"{listed(dropped)} {'is' if len(dropped) == 1 else 'are'} not copied"
+            command = kubectl("annotate", service.item, changes=[f"{key}-" for key in dropped])
+            yield Finding(service.item, sentence, command, service.item)
+
+
+@finding(
+    blocks=None,
+    remedy='Set ingress/http: "true" to publish the Service; otherwise remove the other annotations.',
+    severity=Severity.HINT,
+)
+def no_http(evidence: Evidence) -> Iterator[Finding]:
+    """An entrance has annotations but no `ingress/http`, so nothing is made for it."""
+    for service in evidence.snapshot.services.values():
+        for problem in without_effect(service.item.annotations):
+            yield Finding(service.item, problem.sentence, kubectl("edit", service.item), service.item)
+
+
+def _awaiting_sync(
+    evidence: Evidence, service: ServiceSnapshot, item: Item, sentence: str, about: Key | None = None
+) -> Finding:
+    """Return the finding that Metacontroller hasn't done something, with the command that makes it do so."""
+    if evidence.settings and evidence.settings.entry_of(item.namespace).paused:
+        return Finding(item, f"{sentence}, because of the pause", service=service.item, about=about)
+    return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
+
+
+def _is_wanted(service: ServiceSnapshot, obj: ObjectSnapshot) -> bool:
+    """Return whether a Service requests an object. A refused one requests the objects of all its entrances."""
+    is_on = entrance_of(service.item.name, obj.key[1]) in service.entrances
+    return is_on if service.refused else obj.key in service.desired
+
+
+def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
+    """Return why Metacontroller doesn't manage an object that looks like ours."""
+    if owner:
+        return f"it lacks the annotation {DECORATOR}"
+    if not obj.owner:
+        return "it has no owner"
+    begin = f"its owner, {obj.owner.get('kind')} {obj.owner.get('name')}"
+    return f"{begin} of uid {obj.owner_uid}, isn't there" if obj.service else f"{begin}, is no Service"
+
+
+def _correct(service: Item, refusal: Problems) -> Command:
+    """Return the command that corrects a Service: `kubectl edit` unless the corrections of all problems are known.
+
+    It is empty if only the administrator can do something.
+    """
+    if any(problem.reason is Reason.NOT_WATCHED for problem in refusal.kept):
+        return ()
+    corrections = [_correction(service, problem) for problem in refusal.kept]
+    if refusal.more or not all(corrections):
+        return kubectl("edit", service)
+    changes: dict[str, str] = {}
+    for correction in corrections:
+        # Setting a key for one problem beats removing it for another.
+        changes |= {key: change for key, change in correction.items() if changes.get(key, "-")[-1] == "-"}
+    options = ["--overwrite"] if any(change[-1] != "-" for change in changes.values()) else []
+    return kubectl("annotate", service, options=options, changes=changes.values())
+
+
+def _correction(service: Item, problem: Problem) -> dict[str, str]:
+    """Return the changes of annotations that fix a problem, by key; none if a person has to think."""
+    key, value = problem.annotation, service.annotations.get(problem.annotation, "")
+    begin, _, end = key.rpartition(PREFIX)
+    near = nearest(end, WORDS) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""
+    right = f"{begin}{PREFIX}{near}"
+    if near and right not in service.annotations and value.isprintable():
+        return {key: f"{key}-", right: f"{right}={value}"}
+    if key and problem.reason in REMOVABLE and not (protects(key) or key.endswith((PROFILE, HTTP))):
+        return {key: f"{key}-"}
+    # "true" is a right value: then the name of the entrance in the key is wrong.
+    return {key: f"{key}=VALUE"} if key and problem.reason not in NEEDS_THOUGHT and value != "true" else {}

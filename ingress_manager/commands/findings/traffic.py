@@ -1,0 +1,150 @@
+"""Findings about traffic: an object is as its Service requests, and something around it keeps requests from a Pod.
+
+Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlice v1) and the Gateway API reference
+(HTTPRoute v1, ListenerSet v1, Gateway v1: RouteParentStatus).
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import wraps
+
+from ingress_manager.commands.findings.evidence import Evidence
+from ingress_manager.commands.findings.finding import Blocks, Find, Finding, finding
+from ingress_manager.commands.plans.steps import kubectl
+from ingress_manager.commands.snapshot.certificates import can_be_read, wrong_with
+from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, class_of, secrets_of
+from ingress_manager.commands.snapshot.services import ServiceSnapshot
+from ingress_manager.commands.snapshot.surroundings import (
+    BY_CAUSE,
+    CLASS,
+    GATEWAY,
+    IS_DEFAULT,
+    LONG_AGO,
+    SECRET,
+    SLICE,
+    Surroundings,
+    addresses_of,
+    conditions_of,
+    gateway_of,
+    is_ready,
+    time_of,
+)
+from ingress_manager.core.text import listed, quoted
+
+PATIENCE = timedelta(minutes=5)
+"""The age of an object from which a silent controller, or a Secret that isn't there, is a finding."""
+
+FAULTS = dict(zip(BY_CAUSE, ["can't resolve what it refers to", "doesn't accept it", "doesn't serve it"], strict=True))
+"""What a controller says by a false condition of a route or a ListenerSet, the causes first."""
+
+
+def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]) -> Find:
+    """Make a finder of a function that yields sentences about one managed object of a Service."""
+
+    @wraps(sentences)
+    def find(evidence: Evidence) -> Iterator[Finding]:
+        for obj, service in evidence.managed:
+            for sentence in sentences(obj, service, evidence.around):
+                yield Finding(obj.item, sentence, kubectl("describe", obj.item), service.item)
+
+    return find
+
+
+def _is_minutes_old(obj: ObjectSnapshot, around: Surroundings) -> bool:
+    created = time_of(obj.item.metadata.get("creationTimestamp"))
+    return LONG_AGO < created < around.now - PATIENCE
+
+
+@finding(blocks=Blocks.TRAFFIC, remedy="Set ingress/class or defaults.class to the class of a running controller.")
+@per_object
+def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
+    """There is no IngressClass of that name, or no default one."""
+    # A controller serves an Ingress with an address, whatever its class.
+    if obj.kind != INGRESS or CLASS not in around.read or addresses_of(obj.item):
+        return
+    name, classes = obj.typed.spec.ingress_class_name, around.items[CLASS]
+    if name is not None and name not in classes:
+        known = f"; there is {listed(sorted(classes))}" if classes else "; there is none at all"
+        yield f"spec.ingressClassName is {quoted(name)}, and there is no IngressClass of that name{known}"
+    has_default = any(item.annotations.get(IS_DEFAULT) == "true" for item in classes.values())
+    if not (has_default or class_of(obj.item, obj.typed.spec)):
+        yield "it names no class (spec.ingressClassName), and no IngressClass is the cluster's default"
+
+
+@finding(
+    blocks=Blocks.TRAFFIC,
+    remedy="Follow the controller's sentence. If the Gateway doesn't exist, the administrator sets another.",
+)
+@per_object
+def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
+    """The Gateway's controller rejects the object or has been silent for minutes, or there is no Gateway."""
+    item = obj.item
+    for ref in obj.typed.parents:
+        conditions, label = conditions_of(item, ref), gateway_of(item, ref)
+        parent = f"{ref.kind or GATEWAY} {label}"
+        false = [condition for condition in conditions if condition.status == "False" and condition.type in FAULTS]
+        false.sort(key=lambda condition: BY_CAUSE.index(condition.type))
+        # The other false conditions of a ListenerSet follow from the first.
+        for condition in false[:1] if obj.kind == LISTENERSET else false:
+            yield f"{condition.controller} {FAULTS[condition.type]} ({parent}): {condition.message}"
+        if ref.kind == LISTENERSET:
+            continue  # it has findings of its own: `missing`, or this one
+        if label not in around.items[GATEWAY]:
+            if GATEWAY in around.read:
+                yield f"it names Gateway {label}, which isn't there"
+        elif not conditions and _is_minutes_old(obj, around):
+            yield (
+                f"no controller has said whether {parent} accepts it, though it was made at "
+                f"{item.metadata['creationTimestamp']}: perhaps none looks after the Gateway"
+            )
+
+
+@finding(
+    blocks=Blocks.TRAFFIC,
+    remedy="Correct the Service's selector or targetPort, or its Pods. Without a selector, it needs an EndpointSlice.",
+)
+@per_object
+def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
+    """The Service has no ready endpoint that serves its port: its host answers 502 or 503."""
+    item, selector = service.item, service.item.object["spec"].get("selector")
+    slices = around.slices.get(item.full_name, [])
+    # Each Service with a selector gets an EndpointSlice; without one, its controller hasn't run yet.
+    if not backends_of(obj) or SLICE not in around.read or (selector and not slices):
+        return
+    ready = [slice_ for slice_ in slices if is_ready(slice_)]
+    # A slice lacks the port if its targetPort is a name that no Pod has.
+    if ready and not any(at(slice_, "ports") for slice_ in ready):
+        yield f"{item} has no port that a Pod serves: its targetPort is the name of none"
+    elif ready:
+        return
+    elif count := sum(len(mappings(at(slice_, "endpoints"))) for slice_ in slices):
+        yield f"{item} has no endpoint that is ready, of {count}"
+    else:
+        why = "its selector finds no Pod that runs" if selector else "it has no selector, and no EndpointSlice"
+        yield f"{item} has no endpoints: {why}"
+
+
+@finding(
+    blocks=Blocks.TRAFFIC,
+    remedy="Create a Secret of type kubernetes.io/tls, renew its certificate, or name another in ingress/tls-secret.",
+)
+@per_object
+def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
+    """The Secret is missing or has no certificate, or the certificate isn't valid now or doesn't cover a host."""
+    namespace = obj.item.namespace
+    field = "spec.tls" if obj.kind == INGRESS else "spec.listeners"
+    for name, hosts in secrets_of(obj) if SECRET in around.read else ():
+        label = f"Secret {namespace}/{name}"
+        secret = around.items[SECRET].get(f"{namespace}/{name}")
+        data = at(secret, "data") or {}
+        if secret is None:
+            if _is_minutes_old(obj, around):  # until then, cert-manager may be making it
+                yield f"{field} names {label}, which isn't there"
+        elif missing_keys := [key for key in ("tls.crt", "tls.key") if key not in data]:
+            yield (
+                f"{label}, which {field} names, lacks {listed(missing_keys)}: it is of the type "
+                f"{quoted(secret.object['type'])}, and should be kubernetes.io/tls"
+            )
+        elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
+            yield f"{label}: {wrong}"

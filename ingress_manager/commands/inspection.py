@@ -1,0 +1,74 @@
+"""The inspection that `audit` and `status` share: read a cluster or files, decide on each Service once, find problems.
+
+Each Service is decided on as the hook would, and observed objects are compared as Metacontroller would. So a finding is
+what these two would change, or can't. Kinds are read one after the other: a change made meanwhile may be half in it.
+
+Events tell why Metacontroller hasn't done something: it reports each failed attempt on the Service, in the words of the
+API server or of the hook, and retries within 1,000 s.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ingress_manager.commands.findings.evidence import Evidence
+from ingress_manager.commands.findings.finding import Finding
+from ingress_manager.commands.findings.registry import findings_of
+from ingress_manager.commands.reading.cluster import read_objects, read_surroundings
+from ingress_manager.commands.reading.kubectl import KubectlFailed
+from ingress_manager.commands.reading.options import Source
+from ingress_manager.commands.snapshot.events import OF_SERVICES, reports
+from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, Snapshot, snapshot_of
+from ingress_manager.commands.snapshot.surroundings import Surroundings
+from ingress_manager.commands.terminal import waiting
+from ingress_manager.core.policy import Policy
+
+
+class Inspection(NamedTuple):
+    """The result of an inspection."""
+
+    snapshot: Snapshot
+    around: Surroundings
+    findings: list[Finding]
+    events: Sequence[Item]
+    """Metacontroller's Events on Services, if a finding needs them."""
+
+    unseen: list[str]
+    """A sentence for each thing that could not be read."""
+
+    is_blind: bool
+    """Whether one of these is essential: objects, Events or the settings."""
+
+
+def inspect(
+    source: Source,
+    policy: Policy | str,
+    find: Callable[[Evidence], list[Finding]] = findings_of,
+    *,
+    surroundings: bool = True,
+    events: bool = False,
+) -> Inspection:
+    """Inspect a source as if nothing were paused; `policy` may be the sentence why the settings can't be read.
+
+    `events` are read anyway if a finding needs them. Files are inspected without surroundings and Events. Raises
+    click.UsageError, KubectlFailed for Services, and Unreadable.
+    """
+    settings = policy if isinstance(policy, Policy) else None
+    with waiting("judging what is there"):
+        items, known = read_objects(source)
+        if isinstance(policy, str):
+            known.unread[UNREAD_SETTINGS] = policy
+        snapshot = snapshot_of(items, settings and settings.without_pause(), known)
+    around = read_surroundings(source, snapshot) if surroundings and not source.files else Surroundings()
+    findings = find(Evidence(snapshot, settings, around))
+    unseen, is_blind = [*snapshot.unseen().values(), *around.unseen], bool(snapshot.unseen())
+    reported: Sequence[Item] | None = None
+    if not source.files and (events or any(finding.awaits_sync for finding in findings)):
+        try:
+            reported = source.kubectl.get("events", OF_SERVICES, *source.scope)
+        except KubectlFailed as failed:
+            unseen.append(f"Events could not be looked at: {failed.message}")
+            is_blind = True
+    by_service = None if reported is None else reports(reported)
+    explained = [finding.explained(by_service) for finding in findings]
+    return Inspection(snapshot, around, explained, reported or (), unseen, is_blind)
