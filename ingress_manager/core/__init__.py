@@ -3,7 +3,7 @@
 Start reading at `decide`: it holds the whole flow on one page. Data moves one way, through a module for each step:
 
     decide          calls the steps below
-      annotations   annotations of the Service → `Stated`: what its owner asks for, by which entrance
+      annotations   annotations of the Service → `Requested`: what its owner asks for, by which entrance
       exposure      that, the ports and the policy → `Exposure`: class, TLS, and what is copied; by `rules`, hosts,
                     paths and ports; by `routing`, what HTTPRoutes say; by `protection`, what must not be lost. Each
                     decides by one `basis`

@@ -46,7 +46,7 @@ wrong_port = check((lambda value: not value, "must be the name or number of a po
 """Returns what is wrong with a port; `choose_ports` looks up whether the Service has it."""
 
 
-class Stated(msgspec.Struct, frozen=True):
+class Requested(msgspec.Struct, frozen=True):
     """What the annotations ask for. A field that is None is left to the settings, or to the Service's ports."""
 
     http: bool | None = None
@@ -178,7 +178,7 @@ WORDS = [key.removeprefix(PREFIX) for key in KEYS]
 OF_ONE_KIND = {key: row for key, row in TABLE.items() if row.only}
 
 
-def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
+def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
     """Parse the annotations of one entrance. Collects every problem.
 
     On the Service, `begin` is before each key: "internal." for the entrance internal.
@@ -199,7 +199,7 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Stated:
             problems.add(f"{begin}{key}:{shown} {parsed}", annotation=begin + key)
         else:
             values[TABLE[key].field] = parsed
-    return Stated(problems=problems, **values)
+    return Requested(problems=problems, **values)
 
 
 # Entrances.
@@ -245,7 +245,7 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
     return described
 
 
-def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
+def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     """Return what the annotations ask for, by the name of each entrance that is on; "" for that of ingress/… itself.
 
     Opting out wins over every mistake: an entrance without ingress/http, or with "false", isn't parsed.
@@ -255,7 +255,7 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Stated]:
     if len(names := [*filter(None, on)]) > MOST_ENTRANCES:
         # There can be thousands: don't parse them.
         sentence = f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most"
-        too_many = Stated(problems=Problems([Problem(sentence, annotation=HTTP)]))
+        too_many = Requested(problems=Problems([Problem(sentence, annotation=HTTP)]))
         return {name: too_many if name else parse(described[name]) for name in on}
     requested = {name: parse(described[name], begin_of(name)) for name in on}
     for name in names:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ingress_manager.core.annotations import Stated, begin_of, ingress_of
+from ingress_manager.core.annotations import Requested, begin_of, ingress_of
 from ingress_manager.core.errors import Problems, Reason
 from ingress_manager.core.kubernetes import Observed, Service
 from ingress_manager.core.namespace_policy import NamespacePolicy
@@ -21,7 +21,7 @@ class Basis(msgspec.Struct, frozen=True):
     entrance: str
     """Its name; "" for that of ingress/… itself."""
 
-    stated: Stated
+    requested: Requested
     policy: NamespacePolicy
     problems: Problems
 
@@ -36,14 +36,14 @@ class Basis(msgspec.Struct, frozen=True):
 
         ingress/tls decides; without it, ingress/tls-secret turns it on; else the settings decide.
         """
-        if self.stated.tls is not None:
-            return self.stated.tls
-        return self.stated.tls_secret is not None or self.policy.tls.enabled
+        if self.requested.tls is not None:
+            return self.requested.tls
+        return self.requested.tls_secret is not None or self.policy.tls.enabled
 
     @property
     def secret(self) -> str | None:
         """Return the Secret with the certificate for its hosts; None: the ingress controller's own certificate."""
-        return self.stated.tls_secret or self.policy.default_secret(self.name)
+        return self.requested.tls_secret or self.policy.default_secret(self.name)
 
     def key(self, annotation: str) -> str:
         """Return the key of one of our annotations for this entrance: internal.ingress/host."""
@@ -51,7 +51,7 @@ class Basis(msgspec.Struct, frozen=True):
 
     def has_wrong(self, annotation: str) -> bool:
         """Return whether one of our annotations has a value that can't be read."""
-        wrong = self.stated.problems.kept
+        wrong = self.requested.problems.kept
         return bool(wrong) and self.key(annotation) in {problem.annotation for problem in wrong}
 
     def add(self, annotation: str, end: str, reason: Reason) -> None:

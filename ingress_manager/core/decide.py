@@ -22,7 +22,7 @@ from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core.annotations import Stated, entrance_of, read_entrances
+from ingress_manager.core.annotations import Requested, entrance_of, read_entrances
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENTRANCES, MOST_OBJECTS
 from ingress_manager.core.errors import Problem, Problems, Reason
@@ -113,7 +113,7 @@ def decide(service: Service, observed: Observed, policy: Policy) -> Decision:
 
 
 def desired_objects(
-    service: Service, requested: Mapping[str, Stated], observed: Observed, policy: Policy, problems: Problems
+    service: Service, requested: Mapping[str, Requested], observed: Observed, policy: Policy, problems: Problems
 ) -> dict[Key, Object]:
     """Return the objects of all entrances. Adds every problem; the objects are of no use then."""
     objects: list[Object] = []

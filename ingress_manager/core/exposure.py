@@ -39,10 +39,10 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 
     `for_controllers` are the Service's annotations that controllers read, collected once for all entrances.
     """
-    service, stated, policy, problems = basis.service, basis.stated, basis.policy, basis.problems
+    service, requested, policy, problems = basis.service, basis.requested, basis.policy, basis.problems
     if service.spec.type == "ExternalName":
         problems.add(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
-    problems.extend(stated.problems.kept, stated.problems.more)
+    problems.extend(requested.problems.kept, requested.problems.more)
     if not has_profile(basis):
         return None
     check_ignored(basis)
@@ -59,30 +59,30 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 
 def check_ignored(basis: Basis) -> None:
     """Add a problem for each of our annotations that would be ignored."""
-    stated, policy, gateway = basis.stated, basis.policy, basis.policy.gateway_of_httproutes
-    if stated.tls_secret and stated.tls is False:
+    requested, policy, gateway = basis.requested, basis.policy, basis.policy.gateway_of_httproutes
+    if requested.tls_secret and requested.tls is False:
         basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
-    if stated.tls_redirect and gateway and not basis.tls:
+    if requested.tls_redirect and gateway and not basis.tls:
         basis.add_ignored(REDIRECT, f'without {basis.key(TLS)}: "true"')
     absent = {} if gateway else {"HTTPRoute": "where no HTTPRoute is made"}
     if not policy.makes_ingresses:
         absent["Ingress"] = "where only HTTPRoutes are made"
     for key, row in OF_ONE_KIND.items():
-        if row.only in absent and getattr(stated, row.field) is not None:
+        if row.only in absent and getattr(requested, row.field) is not None:
             basis.add_ignored(key, f"{absent[row.only]}, as in namespace {policy.namespace}")
-    if stated.tls_secret and not policy.makes_ingresses and gateway and not gateway.listener_sets:
+    if requested.tls_secret and not policy.makes_ingresses and gateway and not gateway.listener_sets:
         why = f'on HTTPRoutes: the certificate is that of {gateway}, for which {basis.key(TLS)}: "true" is enough'
         basis.add_ignored(SECRET, why)
     if (basis.service.metadata.annotations or {}).get(EDIT_IN_PLACE) == "true":
         end = "has no effect on a Service, and would keep cert-manager from renewing the certificate: take it off"
         basis.problems.add(f'{EDIT_IN_PLACE}: "true" {end}', Reason.CONTRADICTION, EDIT_IN_PLACE)
-    if stated.routes is not ONE_ROUTE:
+    if requested.routes is not ONE_ROUTE:
         check_shared(basis)
 
 
 def has_profile(basis: Basis) -> bool:
     """Return whether the requested profile holds, on which all else depends. Adds a problem if it doesn't."""
-    asked, policy = basis.stated.profile, basis.policy
+    asked, policy = basis.requested.profile, basis.policy
     if asked is None or policy.profile is not None:
         return not basis.has_wrong(PROFILE)
     if policy.limits.profiles == ANY:
@@ -95,15 +95,15 @@ def has_profile(basis: Basis) -> bool:
 
 def choose_class(basis: Basis) -> str | None:
     """Return the IngressClass to state; None: none. Adds a problem if it may not be chosen, or can't serve."""
-    stated, policy, old = basis.stated.ingress_class, basis.policy, basis.policy.annotations.get(OLD_CLASS)
-    chosen = policy.ingress_class if stated is None else stated
+    requested, policy, old = basis.requested.ingress_class, basis.policy, basis.policy.annotations.get(OLD_CLASS)
+    chosen = policy.ingress_class if requested is None else requested
     effective = old if chosen is None else chosen
     end, reason = policy.not_allowed(effective, policy.limits.classes), Reason.CLASS_NOT_ALLOWED
     if chosen is not None and old is not None:
         other = f"the annotation by which the settings name the class, {quoted(old)}"
         end = f"{quoted(chosen)} can't stand beside {other}; remove it, or choose another profile"
         reason = Reason.CONTRADICTION
-    if end and stated is None:
+    if end and requested is None:
         basis.problems.add(f"the class of the profile {policy.profile} {end}", reason, basis.key(PROFILE))
     elif end:
         basis.add(CLASS, f": {end}", reason)

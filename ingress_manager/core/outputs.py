@@ -163,7 +163,7 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     if basis.policy.timeouts:
         fields["timeouts"] = basis.policy.timeouts
     for row in TABLE.values():
-        if row.rule and (value := getattr(basis.stated, row.field)) is not None:
+        if row.rule and (value := getattr(basis.requested, row.field)) is not None:
             fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}
     backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name}
     return [
@@ -209,5 +209,5 @@ def name_of(basis: Basis, hosts: Sequence[str]) -> str:
     and stay when a host is added behind the others: a renamed object would be gone for a moment. No Service's name has
     a dot, so no other Service's object has this name.
     """
-    main, *_ = basis.stated.hosts or [basis.policy.default_host(basis.service.metadata.name)]
+    main, *_ = basis.requested.hosts or [basis.policy.default_host(basis.service.metadata.name)]
     return basis.name if main in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

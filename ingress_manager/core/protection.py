@@ -80,7 +80,7 @@ def check_said(basis: Basis, carried: Carried) -> None:
 
     Likewise for a configured one that protects. `check_protection` looks at those of the Service.
     """
-    at_root = all(path_of(basis.stated, route) == ("/", "Prefix") for route in basis.stated.routes)
+    at_root = all(path_of(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
     for key, value in carried.of_ingress.items():
         if key in carried.configured and protects(key):
             is_lost = not is_read_from("HTTPRoute", key)

@@ -72,7 +72,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     Adds a problem where a redirect is asked for and no listener can, and for each annotation that rules one out where
     an HTTPRoute isn't served by http without it.
     """
-    is_wanted, by_default = basis.stated.tls_redirect, basis.policy.tls.redirect
+    is_wanted, by_default = basis.requested.tls_redirect, basis.policy.tls.redirect
     if not basis.tls:
         return None
     of_ingress = carried.of_ingress
@@ -86,7 +86,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
                 add_lost(basis, key, NOT_SAID, carried.configured)
     if not is_wanted or gateway.redirects:
         return gateway.http if is_wanted else None
-    if basis.stated.tls_redirect or by_default:
+    if basis.requested.tls_redirect or by_default:
         sentence = (
             f"{gateway} can't redirect: it has no listener for http alone, say the settings (gateway.http); "
             f'state {basis.key(REDIRECT)}: "false"'

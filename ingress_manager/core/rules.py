@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ingress_manager.core.annotations import HOST, PATH, PATH_TYPE, PORT, ROUTES, TABLE, Route, Stated
+from ingress_manager.core.annotations import HOST, PATH, PATH_TYPE, PORT, ROUTES, TABLE, Requested, Route
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import MOST_PATHS
 from ingress_manager.core.errors import Reason
@@ -27,7 +27,7 @@ class Path(msgspec.Struct, frozen=True):
 
 def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
     """Return the paths of all routes by host, in the order in which hosts first occur."""
-    routes = basis.stated.routes
+    routes = basis.requested.routes
     if basis.has_wrong(ROUTES):
         return {}
     without_host = [route.host for route in routes].count(None)
@@ -39,7 +39,7 @@ def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
         return {}
     rules: dict[str, list[Path]] = {}
     for route in routes:
-        path, path_type = path_of(basis.stated, route)
+        path, path_type = path_of(basis.requested, route)
         check_path(basis, route, path, path_type)
         hosts = shared_hosts if route.host is None else allowed_hosts(basis, (route.host,), ROUTES, ": host")
         if (port := ports.get(route.port)) is not None:
@@ -53,9 +53,9 @@ def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
 
 def check_shared(basis: Basis) -> None:
     """Add a problem for each annotation that every route overrides."""
-    routes = map(msgspec.structs.astuple, basis.stated.routes)
+    routes = map(msgspec.structs.astuple, basis.requested.routes)
     for key, *overriding in zip((HOST, PATH, PATH_TYPE, PORT), *routes, strict=True):
-        if getattr(basis.stated, TABLE[key].field) and None not in overriding:
+        if getattr(basis.requested, TABLE[key].field) and None not in overriding:
             basis.add_ignored(key, f"because every one of {basis.key(ROUTES)} states its own")
 
 
@@ -63,8 +63,8 @@ def choose_shared_hosts(basis: Basis) -> Sequence[str]:
     """Return the hosts of routes without one: those of ingress/host, or the settings' default."""
     if basis.has_wrong(HOST):
         return ()
-    if basis.stated.hosts is not None:
-        return allowed_hosts(basis, basis.stated.hosts, HOST, ":")
+    if basis.requested.hosts is not None:
+        return allowed_hosts(basis, basis.requested.hosts, HOST, ":")
     default = basis.policy.default_host(basis.service.metadata.name)
     if end := wrong_host(default):
         basis.add(HOST, f" is needed: the settings' default {quoted(default)} {end}", Reason.INVALID_DEFAULT_HOST)
@@ -80,9 +80,9 @@ def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: st
     return hosts
 
 
-def path_of(stated: Stated, route: Route) -> tuple[str, str]:
+def path_of(requested: Requested, route: Route) -> tuple[str, str]:
     """Return the path and the path type of a route, or their defaults."""
-    return route.path or stated.path or "/", route.path_type or stated.path_type or "Prefix"
+    return route.path or requested.path or "/", route.path_type or requested.path_type or "Prefix"
 
 
 def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
@@ -122,17 +122,17 @@ def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     None stands for routes without a port: they have that of ingress/port, else an inferred one. Adds a problem if there
     is none.
     """
-    stated, asked_for = basis.stated.port, {route.port for route in basis.stated.routes}
+    requested, asked_for = basis.requested.port, {route.port for route in basis.requested.routes}
     # The API server defaults the protocol to TCP.
     tcp = [port for port in basis.service.ports if port.protocol in {"TCP", ""}]
-    named = {*asked_for, stated} - {None}
+    named = {*asked_for, requested} - {None}
     numbers: dict[str | None, int | None] = {  # in one pass: there can be many
         key: port.port for port in tcp if named for key in (port.name, str(port.port)) if key in named
     }
     if None in asked_for and not basis.has_wrong(PORT):
-        if stated is not None and stated not in numbers:
-            add_unknown(basis, PORT, "", stated)
-        numbers[None] = infer_port(basis, tcp) if stated is None else numbers.get(stated)
+        if requested is not None and requested not in numbers:
+            add_unknown(basis, PORT, "", requested)
+        numbers[None] = infer_port(basis, tcp) if requested is None else numbers.get(requested)
     return numbers
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.snapshot.drift import merge
-from ingress_manager.core.annotations import HTTP, KEYS, PORT, TABLE, Stated, parse
+from ingress_manager.core.annotations import HTTP, KEYS, PORT, TABLE, Requested, parse
 from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import KNOWN
@@ -112,7 +112,7 @@ def test_an_annotation_adds_to_each_rule_what_its_row_says_over_what_the_profile
 def test_every_problem_names_its_annotation_whose_value_counts_as_none(key: str) -> None:
     stated = parse({key: ""})
     assert [problem.annotation for problem in stated.problems.kept] == [key]
-    assert msgspec.structs.replace(stated, problems=Stated().problems) == Stated()
+    assert msgspec.structs.replace(stated, problems=Requested().problems) == Requested()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ingress_manager.commands.snapshot.items import SERVICE, Item
 from ingress_manager.commands.snapshot.objects import TYPES, ObjectSnapshot, as_object, as_type
-from ingress_manager.core.annotations import Stated, read_entrances
+from ingress_manager.core.annotations import Requested, read_entrances
 from ingress_manager.core.decide import Decision, Desired, Refused, RemovedFirst, decide, refusal_of
 from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service
@@ -49,7 +49,7 @@ class ServiceSnapshot:
     """None if the settings could not be read."""
 
     @cached_property
-    def entrances(self) -> dict[str, Stated]:
+    def entrances(self) -> dict[str, Requested]:
         """Return what its annotations ask for, by entrance."""
         return read_entrances(self.item.annotations)
 
