@@ -20,8 +20,8 @@ from devcluster.overlay import CLASS, CONTROLLER, Overlay, Rendered
 from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs, find_traefik, gateway_api_crds
 from hooks.settings_file import load
+from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.settings import FILE_VARIABLE, parse
 
 CRD_FILE = Path(__file__).with_name("crds.yaml")
@@ -98,7 +98,7 @@ class DevCluster(Processes):
         manifests = self._render()
         settings = manifests.settings() if self._settings is None else yaml.safe_dump(self._settings)
         self.settings_file.write_text(settings)
-        self.ingress_class = in_namespace(load(self.settings_file).policy, "default").ingress_class
+        self.ingress_class = effective_settings(load(self.settings_file).policy, "default").ingress_class
         self.hook.start()
         plane.wait_ready()
 

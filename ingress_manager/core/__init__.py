@@ -13,7 +13,7 @@ Start reading at `decide`: it holds the whole flow on one page. Data moves one w
 They stand on
 
     kubernetes      the types: Services, and what is made for them
-    policy          the types of the settings; `namespace_policy`: what of them holds for one Service, limits among it
+    policy          the types of the settings; `effective`: what of them holds for one Service, limits among it
     copying         which annotations are copied
     vocabulary      what annotations of controllers do: what protects, what HTTPRoutes say, too, and what only tunes
     bounds          how much one Service may ask for

@@ -3,9 +3,9 @@
 import msgspec
 
 from ingress_manager.core.annotations import Requested, begin_of, ingress_of
+from ingress_manager.core.effective import EffectiveSettings
 from ingress_manager.core.errors import Problems, Reason
 from ingress_manager.core.kubernetes import Observed, Service
-from ingress_manager.core.namespace_policy import NamespacePolicy
 from ingress_manager.core.text import quoted
 
 
@@ -22,7 +22,7 @@ class Basis(msgspec.Struct, frozen=True):
     """Its name; "" for that of ingress/… itself."""
 
     requested: Requested
-    policy: NamespacePolicy
+    effective: EffectiveSettings
     problems: Problems
 
     @property
@@ -38,12 +38,12 @@ class Basis(msgspec.Struct, frozen=True):
         """
         if self.requested.tls is not None:
             return self.requested.tls
-        return self.requested.tls_secret is not None or self.policy.tls.enabled
+        return self.requested.tls_secret is not None or self.effective.tls.enabled
 
     @property
     def secret(self) -> str | None:
         """Return the Secret with the certificate for its hosts; None: the ingress controller's own certificate."""
-        return self.requested.tls_secret or self.policy.default_secret(self.name)
+        return self.requested.tls_secret or self.effective.default_secret(self.name)
 
     def key(self, annotation: str) -> str:
         """Return the key of one of our annotations for this entrance: internal.ingress/host."""

@@ -37,18 +37,18 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
 
     `for_controllers` are the Service's annotations that controllers read.
     """
-    policy, gateway = basis.policy, basis.policy.gateway_of_httproutes
-    present, limits = basis.service.metadata.annotations or {}, policy.limits.copy_annotations
+    effective, gateway = basis.effective, basis.effective.gateway_of_httproutes
+    present, limits = basis.service.metadata.annotations or {}, effective.limits.copy_annotations
     copied: dict[str, str] = {}
     if not present.keys().isdisjoint(limits):  # nearly always, none can be copied
-        copied = {key: present[key] for key in limits if key in present and key not in policy.added_with_tls}
+        copied = {key: present[key] for key in limits if key in present and key not in effective.added_with_tls}
         basis.problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in copied.items()]))
-    configured = policy.added_with_tls if basis.tls else policy.annotations
-    kinds = {"Ingress": configured} if policy.makes_ingresses else {}
+    configured = effective.added_with_tls if basis.tls else effective.annotations
+    kinds = {"Ingress": configured} if effective.makes_ingresses else {}
     if gateway and gateway.listener_sets and basis.tls:
         kinds["ListenerSet"] = configured
     if gateway:
-        kinds["HTTPRoute"] = policy.annotations
+        kinds["HTTPRoute"] = effective.annotations
     by_kind: dict[str, dict[str, str]] = {}
     left_behind: dict[str, list[str]] = {}
     for kind, of_settings in kinds.items():
@@ -57,10 +57,10 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
         beside = by_kind.get("ListenerSet", {})  # its HTTPRoutes come after it, and report what both lack
         lacks = [key for key, value in for_controllers.items() if value not in (annotations.get(key), beside.get(key))]
         left_behind[kind] = [] if kind == "ListenerSet" else sorted(lacks)
-        if policy.profile is not None:
-            annotations[PROFILE] = policy.profile
-        if policy.fingerprint:
-            annotations[FINGERPRINT] = policy.fingerprint
+        if effective.profile is not None:
+            annotations[PROFILE] = effective.profile
+        if effective.fingerprint:
+            annotations[FINGERPRINT] = effective.fingerprint
         if left_behind[kind]:
             annotations[NOT_COPIED] = listed(left_behind[kind])
         if copied_keys:

@@ -25,11 +25,11 @@ import msgspec
 from ingress_manager.core.annotations import Requested, entrance_of, read_entrances
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENTRANCES, MOST_OBJECTS
+from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.exposure import check_claims, expose
 from ingress_manager.core.forbidden import forbidden
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
-from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.outputs import make_objects
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.vocabulary import is_for_controllers
@@ -122,7 +122,7 @@ def desired_objects(
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
     for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):  # one too many has a problem that says so
-        effective, own = in_namespace(policy, service.metadata.namespace, entrance.profile), Problems()
+        effective, own = effective_settings(policy, service.metadata.namespace, entrance.profile), Problems()
         exposure = expose(Basis(service, observed, name, entrance, effective, own), for_controllers)
         if exposure and can_clash:
             check_claims(exposure, claims)

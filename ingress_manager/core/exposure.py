@@ -39,7 +39,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 
     `for_controllers` are the Service's annotations that controllers read, collected once for all entrances.
     """
-    service, requested, policy, problems = basis.service, basis.requested, basis.policy, basis.problems
+    service, requested, effective, problems = basis.service, basis.requested, basis.effective, basis.problems
     if service.spec.type == "ExternalName":
         problems.add(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
     problems.extend(requested.problems.kept, requested.problems.more)
@@ -48,29 +48,29 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     check_ignored(basis)
     ingress_class = choose_class(basis)
     carried = carry(basis, for_controllers)
-    gateway = policy.gateway_of_httproutes
+    gateway = effective.gateway_of_httproutes
     routing = choose_routing(basis, gateway, carried) if gateway else None
     check_protection(basis, carried)
-    if policy.makes_ingresses:
-        check_reader(basis, ingress_class or policy.default_class, carried)
+    if effective.makes_ingresses:
+        check_reader(basis, ingress_class or effective.default_class, carried)
     rules = choose_rules(basis)
     return None if problems.kept else Exposure(basis, carried, ingress_class, rules, routing)
 
 
 def check_ignored(basis: Basis) -> None:
     """Add a problem for each of our annotations that would be ignored."""
-    requested, policy, gateway = basis.requested, basis.policy, basis.policy.gateway_of_httproutes
+    requested, effective, gateway = basis.requested, basis.effective, basis.effective.gateway_of_httproutes
     if requested.tls_secret and requested.tls is False:
         basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
     if requested.tls_redirect and gateway and not basis.tls:
         basis.add_ignored(REDIRECT, f'without {basis.key(TLS)}: "true"')
     absent = {} if gateway else {"HTTPRoute": "where no HTTPRoute is made"}
-    if not policy.makes_ingresses:
+    if not effective.makes_ingresses:
         absent["Ingress"] = "where only HTTPRoutes are made"
     for key, row in OF_ONE_KIND.items():
         if row.only in absent and getattr(requested, row.field) is not None:
-            basis.add_ignored(key, f"{absent[row.only]}, as in namespace {policy.namespace}")
-    if requested.tls_secret and not policy.makes_ingresses and gateway and not gateway.listener_sets:
+            basis.add_ignored(key, f"{absent[row.only]}, as in namespace {effective.namespace}")
+    if requested.tls_secret and not effective.makes_ingresses and gateway and not gateway.listener_sets:
         why = f'on HTTPRoutes: the certificate is that of {gateway}, for which {basis.key(TLS)}: "true" is enough'
         basis.add_ignored(SECRET, why)
     if (basis.service.metadata.annotations or {}).get(EDIT_IN_PLACE) == "true":
@@ -82,39 +82,40 @@ def check_ignored(basis: Basis) -> None:
 
 def has_profile(basis: Basis) -> bool:
     """Return whether the requested profile holds, on which all else depends. Adds a problem if it doesn't."""
-    asked, policy = basis.requested.profile, basis.policy
-    if asked is None or policy.profile is not None:
+    asked, effective = basis.requested.profile, basis.effective
+    if asked is None or effective.profile is not None:
         return not basis.has_wrong(PROFILE)
-    if policy.limits.profiles == ANY:
-        end = f": {quoted(asked)} is not a profile of the settings; {policy.allowed(policy.usable_profiles)}"
+    if effective.limits.profiles == ANY:
+        end = f": {quoted(asked)} is not a profile of the settings; {effective.allowed(effective.usable_profiles)}"
         basis.add(PROFILE, end, Reason.UNKNOWN_PROFILE)
     else:  # the owner doesn't learn whether there is such a profile
-        basis.add(PROFILE, f": {policy.not_allowed(asked, policy.limits.profiles)}", Reason.PROFILE_NOT_ALLOWED)
+        basis.add(PROFILE, f": {effective.not_allowed(asked, effective.limits.profiles)}", Reason.PROFILE_NOT_ALLOWED)
     return False
 
 
 def choose_class(basis: Basis) -> str | None:
     """Return the IngressClass to state; None: none. Adds a problem if it may not be chosen, or can't serve."""
-    requested, policy, old = basis.requested.ingress_class, basis.policy, basis.policy.annotations.get(OLD_CLASS)
-    chosen = policy.ingress_class if requested is None else requested
-    effective = old if chosen is None else chosen
-    end, reason = policy.not_allowed(effective, policy.limits.classes), Reason.CLASS_NOT_ALLOWED
+    requested, effective = basis.requested.ingress_class, basis.effective
+    old = effective.annotations.get(OLD_CLASS)
+    chosen = effective.ingress_class if requested is None else requested
+    effective_class = old if chosen is None else chosen
+    end, reason = effective.not_allowed(effective_class, effective.limits.classes), Reason.CLASS_NOT_ALLOWED
     if chosen is not None and old is not None:
         other = f"the annotation by which the settings name the class, {quoted(old)}"
         end = f"{quoted(chosen)} can't stand beside {other}; remove it, or choose another profile"
         reason = Reason.CONTRADICTION
     if end and requested is None:
-        basis.problems.add(f"the class of the profile {policy.profile} {end}", reason, basis.key(PROFILE))
+        basis.problems.add(f"the class of the profile {effective.profile} {end}", reason, basis.key(PROFILE))
     elif end:
         basis.add(CLASS, f": {end}", reason)
-    on_service = (basis.service.metadata.annotations or {}).get(OLD_CLASS, effective)
-    if policy.makes_ingresses and on_service != effective:
-        named = "the cluster's default class" if effective is None else f"the class {quoted(effective)}"
+    on_service = (basis.service.metadata.annotations or {}).get(OLD_CLASS, effective_class)
+    if effective.makes_ingresses and on_service != effective_class:
+        named = "the cluster's default class" if effective_class is None else f"the class {quoted(effective_class)}"
         end = f"has no effect on a Service, which would get {named}: state {basis.key(CLASS)}, or take it off"
         basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
-    if policy.makes_ingresses and effective in CLASSES_OF_GKE and "." in basis.name:
+    if effective.makes_ingresses and effective_class in CLASSES_OF_GKE and "." in basis.name:
         why = "GKE serves no Ingress with a dot in its name, as that of an entrance with a name"
-        end = f": with the class {quoted(effective)}, {why}; use another class, or another Service for it"
+        end = f": with the class {quoted(effective_class)}, {why}; use another class, or another Service for it"
         basis.add(HTTP, end, Reason.CONTRADICTION)
     return chosen
 
@@ -132,8 +133,8 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
     """Remember what an entrance claims. Adds a problem for a claim that it, or an earlier entrance, has already."""
     basis, routing = exposure.basis, exposure.routing
     places: list[Hashable] = [*filter(None, routing or ())]
-    if basis.policy.makes_ingresses:
-        annotations, labels = (frozenset(of.items()) for of in (exposure.carried.of_ingress, basis.policy.labels))
+    if basis.effective.makes_ingresses:
+        annotations, labels = (frozenset(of.items()) for of in (exposure.carried.of_ingress, basis.effective.labels))
         places.append(IngressPlace(exposure.ingress_class, basis.tls, annotations, labels))
     for place, (host, paths) in product(places, exposure.rules.items()):
         at_host: list[tuple[Hashable, str]] = [(location(host, at.path, at.path_type), f"{host}{at}") for at in paths]

@@ -11,10 +11,10 @@ import msgspec
 
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.copying import ANY, COPIED, FINGERPRINT, not_allowed
+from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.exposure import EXTERNAL_NAME
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Attachment, Object, ParentRef, Service
-from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Gateway, Policy
 from ingress_manager.core.syntax import EVERY_HOST, wrong_path
 from ingress_manager.core.text import listed, quoted
@@ -33,7 +33,7 @@ def forbidden(
     annotations = observed.metadata.annotations or {}
     if LAST_APPLIED not in annotations:
         return  # it is being adopted: Metacontroller hasn't updated it yet
-    effective = in_namespace(policy, service.metadata.namespace, annotations.get(PROFILE))
+    effective = effective_settings(policy, service.metadata.namespace, annotations.get(PROFILE))
     problem = next(_beyond_limits(observed, annotations, effective), None)
     if problem and (is_refused or not (desired and is_as_answered(annotations, desired))):
         yield problem
@@ -59,7 +59,7 @@ def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
 
 
 def _beyond_limits(
-    observed: Attachment, annotations: Mapping[str, str], effective: NamespacePolicy
+    observed: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings
 ) -> Iterator[Problem]:
     """Yield what exceeds the limits."""
     if PROFILE in annotations and (end := effective.not_allowed(annotations[PROFILE], effective.limits.profiles)):
@@ -83,7 +83,7 @@ def _beyond_limits(
             yield from filter(None, [not_allowed(key, value, limits)])
 
 
-def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: NamespacePolicy) -> Iterator[Problem]:
+def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings) -> Iterator[Problem]:
     """Yield how an object differs from what its profile and Gateway would give it now.
 
     Of a profile that no longer exists, nothing is known, and it may only have been renamed: so an object of it stays
@@ -99,7 +99,7 @@ def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: N
         yield Problem(sentence, Reason.OUTDATED)
     names = effective.usable_profiles if profile is not None and effective.profile is None else ()
     for parent in observed.parents:
-        others = (in_namespace(effective.settings, effective.namespace, name) for name in names)
+        others = (effective_settings(effective.settings, effective.namespace, name) for name in names)
         gateways = (one.gateway_of_httproutes for one in chain([effective], others))
         shown = f"{parent.kind} {parent.namespace}/{parent.name}"
         if parent.section_name is not None:

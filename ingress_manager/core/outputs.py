@@ -41,13 +41,13 @@ REDIRECT = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "s
 
 def make_objects(exposure: Exposure) -> list[Object]:
     """Return the desired objects of an entrance. Adds a problem for each that can't be written."""
-    ingresses = [make_ingress(exposure)] if exposure.basis.policy.makes_ingresses else []
+    ingresses = [make_ingress(exposure)] if exposure.basis.effective.makes_ingresses else []
     return [*ingresses, *(make_httproutes(exposure, exposure.routing) if exposure.routing else ())]
 
 
 def make(kind: str, basis: Basis, name: str, annotations: Mapping[str, str], spec: Object) -> Object:
     """Return a desired object."""
-    labels = {MANAGED_BY_LABEL: MANAGED_BY, **basis.policy.labels}
+    labels = {MANAGED_BY_LABEL: MANAGED_BY, **basis.effective.labels}
     metadata: Object = {"name": name, "namespace": basis.service.metadata.namespace, "labels": labels}
     if annotations:
         metadata["annotations"] = annotations
@@ -159,9 +159,9 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     by_port: dict[int, list[Path]] = {}
     for path in paths:
         by_port.setdefault(path.port, []).append(path)
-    fields: Object = {"filters": [*basis.policy.filters]} if basis.policy.filters else {}
-    if basis.policy.timeouts:
-        fields["timeouts"] = basis.policy.timeouts
+    fields: Object = {"filters": [*basis.effective.filters]} if basis.effective.filters else {}
+    if basis.effective.timeouts:
+        fields["timeouts"] = basis.effective.timeouts
     for row in TABLE.values():
         if row.rule and (value := getattr(basis.requested, row.field)) is not None:
             fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}
@@ -189,7 +189,7 @@ def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Obje
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
         if end := wrong_name(secret):
             basis.add(SECRET, f": {quoted(secret)}, that of {host}, {end}", Reason.INVALID_VALUE)
-    elif basis.policy.makes_ingresses:
+    elif basis.effective.makes_ingresses:
         annotations = {key: value for key, value in annotations.items() if key not in ISSUERS}
     listener = {
         "name": "https",
@@ -209,5 +209,5 @@ def name_of(basis: Basis, hosts: Sequence[str]) -> str:
     and stay when a host is added behind the others: a renamed object would be gone for a moment. No Service's name has
     a dot, so no other Service's object has this name.
     """
-    main, *_ = basis.requested.hosts or [basis.policy.default_host(basis.service.metadata.name)]
+    main, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
     return basis.name if main in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

@@ -1,4 +1,4 @@
-"""The policy: what the administrator decides. `settings` reads it; what of it holds where, `namespace_policy` says.
+"""The policy: what the administrator decides. `settings` reads it; what of it holds where, `effective` says.
 
 `Policy` and the types in it are the settings. The type of a field holds the check of its value, and the text below a
 field is its meaning: docs/settings.md and the chart's schema are generated from both.

@@ -26,7 +26,7 @@ def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Conta
 
     A key that isn't in `configured` is the Service's.
     """
-    if key in basis.policy.accepted_losses:
+    if key in basis.effective.accepted_losses:
         return
     why, remedy = because
     value = (basis.service.metadata.annotations or {}).get(key, "")
@@ -56,7 +56,7 @@ def check_protection(basis: Basis, carried: Carried) -> None:
         if is_lost_in_httproutes and not is_read_from("HTTPRoute", key):
             add_lost(basis, key, NOT_SAID)
         elif is_lost_in_ingress or is_lost_in_httproutes:
-            add_lost(basis, key, OVERRULED if key in basis.policy.added_with_tls else UNCOPIED)
+            add_lost(basis, key, OVERRULED if key in basis.effective.added_with_tls else UNCOPIED)
 
 
 def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
@@ -64,7 +64,7 @@ def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> N
 
     That is one that the Ingress carries, or one that controllers read from the Service itself.
     """
-    known = basis.policy.settings.ingress_classes.get(ingress_class or "")
+    known = basis.effective.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or known is None:
         return
     why = f"the controller of the class {quoted(ingress_class)} doesn't read it"
@@ -86,5 +86,5 @@ def check_said(basis: Basis, carried: Carried) -> None:
             is_lost = not is_read_from("HTTPRoute", key)
         else:
             is_lost = changes(key) and not is_said(key, value, tls=basis.tls, at_root=at_root)
-        if is_lost and key not in basis.policy.said_by_filters:
+        if is_lost and key not in basis.effective.said_by_filters:
             add_lost(basis, key, NOT_SAID, carried.configured)

@@ -72,7 +72,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     Adds a problem where a redirect is asked for and no listener can, and for each annotation that rules one out where
     an HTTPRoute isn't served by http without it.
     """
-    is_wanted, by_default = basis.requested.tls_redirect, basis.policy.tls.redirect
+    is_wanted, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
     if not basis.tls:
         return None
     of_ingress = carried.of_ingress

@@ -65,7 +65,7 @@ def choose_shared_hosts(basis: Basis) -> Sequence[str]:
         return ()
     if basis.requested.hosts is not None:
         return allowed_hosts(basis, basis.requested.hosts, HOST, ":")
-    default = basis.policy.default_host(basis.service.metadata.name)
+    default = basis.effective.default_host(basis.service.metadata.name)
     if end := wrong_host(default):
         basis.add(HOST, f" is needed: the settings' default {quoted(default)} {end}", Reason.INVALID_DEFAULT_HOST)
         return ()
@@ -74,7 +74,7 @@ def choose_shared_hosts(basis: Basis) -> Sequence[str]:
 
 def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: str) -> Sequence[str]:
     """Return the hosts if the limits allow them all; else none, and add a problem of the annotation."""
-    if end := basis.policy.hosts_not_allowed(hosts):
+    if end := basis.effective.hosts_not_allowed(hosts):
         basis.add(annotation, f"{begin} {end}", Reason.HOST_NOT_ALLOWED)
         return ()
     return hosts
@@ -87,17 +87,17 @@ def path_of(requested: Requested, route: Route) -> tuple[str, str]:
 
 def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
     """Add a problem where a route can't have this path, or this path type."""
-    policy = basis.policy
+    effective = basis.effective
     annotation, begin = (ROUTES, ": pathType ") if route.path_type else (PATH_TYPE, ": ")
-    if end := policy.not_allowed(path_type, policy.limits.path_types):
+    if end := effective.not_allowed(path_type, effective.limits.path_types):
         basis.add(annotation, begin + end, Reason.PATH_TYPE_NOT_ALLOWED)
         return
-    if path_type == "ImplementationSpecific" and policy.gateway_of_httproutes:
+    if path_type == "ImplementationSpecific" and effective.gateway_of_httproutes:
         end = f"{quoted(path_type)} can't be said in an HTTPRoute; use Prefix or Exact"
         basis.add(annotation, begin + end, Reason.NOT_IN_HTTPROUTE)
     if end := wrong_path(path, path_type):
         annotation, begin = (ROUTES, ": path") if route.path else (PATH, ":")
-        if path_type != "ImplementationSpecific" and "ImplementationSpecific" in policy.limits.path_types:
+        if path_type != "ImplementationSpecific" and "ImplementationSpecific" in effective.limits.path_types:
             end += "; a regular expression must be ImplementationSpecific"
         basis.add(annotation, f"{begin} {quoted(path)} {end}", Reason.INVALID_VALUE)
 

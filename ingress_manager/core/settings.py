@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from ingress_manager.core.copying import wrong_value
+from ingress_manager.core.effective import EffectiveSettings, resolve
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.namespace_policy import NamespacePolicy, resolve
 from ingress_manager.core.policy import (
     BUILT_IN_CLASSES,
     HTTPROUTE,
@@ -122,7 +122,7 @@ def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
         raise FieldError((*at, "gateway", "http"), end)
 
 
-def _check_profile(at: FieldPath, here: NamespacePolicy) -> None:
+def _check_profile(at: FieldPath, here: EffectiveSettings) -> None:
     """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `here` holds with it."""
     own, outputs = here.own, here.own.get("outputs", ())
     says_redirect = own.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)

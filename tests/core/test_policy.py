@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ingress_manager.core import policy as module
-from ingress_manager.core.namespace_policy import in_namespace
+from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.settings import read
 
@@ -38,8 +38,8 @@ def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_howev
     tracemalloc.start()
     try:
         for number in range(30):
-            in_namespace(policy, f"{number}{'n' * 100_000}", f"{number}{'p' * 100_000}")
-            in_namespace(policy, "team-a", f"{number}{'p' * 100_000}")
+            effective_settings(policy, f"{number}{'n' * 100_000}", f"{number}{'p' * 100_000}")
+            effective_settings(policy, "team-a", f"{number}{'p' * 100_000}")
         remembered, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -49,7 +49,7 @@ def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_howev
 def test_what_holds_in_the_namespaces_that_were_asked_for_last_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_REMEMBERED", 2)
     policy = Policy()
-    first, second, _ = [in_namespace(policy, name) for name in "abc"]
-    assert in_namespace(policy, "b") is second
-    assert in_namespace(policy, "a") is not first
-    assert in_namespace(policy, "a") == first
+    first, second, _ = [effective_settings(policy, name) for name in "abc"]
+    assert effective_settings(policy, "b") is second
+    assert effective_settings(policy, "a") is not first
+    assert effective_settings(policy, "a") == first

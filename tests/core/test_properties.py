@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import Object, as_created, body, sync_request
 from hooks.sync import REMOVED, Answer, answer
 from ingress_manager.core import settings
+from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.kubernetes import API_VERSIONS
-from ingress_manager.core.namespace_policy import in_namespace
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.shape import shown
 from ingress_manager.core.syntax import wrong_path
@@ -100,7 +100,7 @@ def test_what_protects_is_on_all_that_is_made_or_its_loss_is_accepted(
     policy = msgspec.structs.replace(policy, limits=limits, namespaces={})
     for each in desired_for(parent, policy):
         own = each["metadata"].get("annotations", {})
-        here = in_namespace(policy, parent["metadata"]["namespace"], own.get("ingress/profile"))
+        here = effective_settings(policy, parent["metadata"]["namespace"], own.get("ingress/profile"))
         for key in filter(protects, stated_by_owner):
             is_there = own.get(key) == stated_by_owner[key] and (each["kind"] == "Ingress" or key.startswith("konghq"))
             of_service = key == "konghq.com/plugins" or (key == ALB_AUTH and each["kind"] == "Ingress")

@@ -22,8 +22,8 @@ from ingress_manager.core.annotations import (
 )
 from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide
+from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
-from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Policy
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.vocabulary import NGINX, OLD_CLASS, is_read_from_services, protects
@@ -78,10 +78,10 @@ class Asked:
         return as_type(self.changed, Service)
 
     @cached_property
-    def here(self) -> NamespacePolicy:
+    def here(self) -> EffectiveSettings:
         """Return what holds for it."""
         profile = self.changed.annotations.get(f"{begin_of(self.entrance)}{PROFILE}")
-        return in_namespace(self.policy, self.service.namespace, profile)
+        return effective_settings(self.policy, self.service.namespace, profile)
 
     @cached_property
     def decision(self) -> Decision:
@@ -159,13 +159,13 @@ def asked_for(now: Asked) -> Asked:
     return as_it_is if fits else found
 
 
-def protecting(item: Item, here: NamespacePolicy, *, tls: bool) -> dict[str, str]:
+def protecting(item: Item, here: EffectiveSettings, *, tls: bool) -> dict[str, str]:
     """Return those annotations of an Ingress that keep requests out, but for those that settings state or accept."""
     by_settings = {*(here.added_with_tls if tls else here.annotations), *here.accepted_losses}
     return {key: value for key, value in item.annotations.items() if protects(key) and key not in by_settings}
 
 
-def words_of(spec: IngressSpec, ingress_class: str, here: NamespacePolicy) -> dict[str, str]:
+def words_of(spec: IngressSpec, ingress_class: str, here: EffectiveSettings) -> dict[str, str]:
     """Return the ingress/… annotations that ask for all that an Ingress says of one Service.
 
     A path type that may not be asked for is left out, and becomes the default one: a change that somebody can accept.

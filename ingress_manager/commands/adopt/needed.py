@@ -14,8 +14,8 @@ from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.objects import as_spec
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key
+from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.namespace_policy import NamespacePolicy, in_namespace
 from ingress_manager.core.policy import Limits, Policy
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.vocabulary import protects
@@ -37,7 +37,7 @@ def find_needs(
     dropped = {key for key in keys if key.startswith(BOOKKEEPING) or f"metadata.annotations.{key}" in accepted}
     for adoption, free in zip(adoptions, plan(lifted(policy, sorted(keys - dropped))), strict=True):
         if adoption.messages:
-            adoption.needs = tuple(dict.fromkeys(needs_of(free, in_namespace(policy, adoption.item.namespace))))
+            adoption.needs = tuple(dict.fromkeys(needs_of(free, effective_settings(policy, adoption.item.namespace))))
             hidden = (message for message in free.messages if message not in adoption.messages)
             adoption.messages = [*adoption.messages, *hidden]
 
@@ -54,7 +54,7 @@ def lifted(policy: Policy, copied: Iterable[str]) -> Policy:
     return replace(policy, limits=without(policy.limits), namespaces=entries)
 
 
-def needs_of(adoption: Adoption, effective: NamespacePolicy) -> Iterator[Need]:
+def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]:
     """Yield what the limits don't allow of the desired Ingresses.
 
     Annotations that protect must be copied, and others only if a new Ingress replaces the old one.

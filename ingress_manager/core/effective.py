@@ -18,7 +18,7 @@ from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 
-class NamespacePolicy(Profile, frozen=True, forbid_unknown_fields=False, kw_only=True, dict=True):
+class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_only=True, dict=True):
     """What holds for a Service in one namespace, with the profile that it has."""
 
     namespace: str
@@ -120,18 +120,18 @@ class NamespacePolicy(Profile, frozen=True, forbid_unknown_fields=False, kw_only
         return f"allowed in namespace {self.namespace}: {listed(values) or 'none'}"
 
 
-def in_namespace(policy: Policy, namespace: str, profile: str | None = None) -> NamespacePolicy:
+def effective_settings(policy: Policy, namespace: str, profile: str | None = None) -> EffectiveSettings:
     """Return what holds in `namespace` for a Service that asks for `profile`, or for none.
 
     A profile that doesn't exist, or isn't allowed, has no effect.
     """
     asked_for = profile if profile is None or profile in policy.profiles else NO_NAME
     # Whoever reaches the hook's port can send a longer name than a namespace has: all of it isn't kept.
-    found: NamespacePolicy = policy.remember(resolve, namespace[: LONGEST_LABEL + 1], asked_for)
+    found: EffectiveSettings = policy.remember(resolve, namespace[: LONGEST_LABEL + 1], asked_for)
     return found
 
 
-def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespacePolicy:
+def resolve(policy: Policy, namespace: str, asked_for: str | None) -> EffectiveSettings:
     """Return what holds in a namespace for a Service that asks for a profile, or for none."""
     entry = policy.entry_of(namespace)
     defaults, limits = entry.defaults, entry.limits
@@ -140,7 +140,7 @@ def resolve(policy: Policy, namespace: str, asked_for: str | None) -> NamespaceP
     far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
     here = {"namespace": namespace, "settings": policy, "limits": limits, "default": defaults.profile}
     own = {"profile": None if stated is None else name, "own": stated or {}}
-    return msgspec.convert({**overlaid(far, stated or {}, Profile), **here, **own}, NamespacePolicy)
+    return msgspec.convert({**overlaid(far, stated or {}, Profile), **here, **own}, EffectiveSettings)
 
 
 def is_within(value: str | None, limit: Limit[str]) -> bool:
