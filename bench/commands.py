@@ -17,7 +17,7 @@ from devcluster.build import Progress
 from devcluster.sync_requests import as_created
 from ingress_manager.commands.render import rendered
 from ingress_manager.commands.snapshot.items import Item
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 COMMANDS = {"render": "--settings", "audit": "--current-settings"}
 """The commands that are measured, each with its option for the settings."""
@@ -53,7 +53,7 @@ def dump(folder: Path, count: int) -> Path:
     for number, each in enumerate(services):
         each["metadata"]["uid"] = f"11111111-2222-3333-4444-{number:012}"
         del each["spec"]["clusterIP"]
-    made = rendered([Item(each) for each in services], Policy()).objects
+    made = rendered([Item(each) for each in services], Settings()).objects
     ingresses = [as_created(each, parent) for each, parent in zip(made, services, strict=True)]
     path = folder / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*services, *ingresses]}, indent=4))

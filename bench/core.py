@@ -23,12 +23,12 @@ from devcluster.sync_requests import Object, as_created, service
 from devcluster.sync_requests import sync_request as request_of
 from hooks.app import create_app
 from hooks.sync import answer
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 RECORDED = Path(__file__).with_name("request.json")
 """What Metacontroller 4.17.2 sent about a Service that kubectl had applied, and the Ingress that was made for it."""
 
-POLICY = Policy()
+POLICY = Settings()
 NOW = time.time()
 TURNS = 41
 
@@ -125,11 +125,11 @@ def calling(app: Flask) -> Callable[[], Any]:
     return lambda: list(app({**environ, "wsgi.input": BytesIO(body)}, lambda *_: lambda _: None))
 
 
-def megabytes(body: bytes, policy: Policy = POLICY) -> float:
+def megabytes(body: bytes, settings: Settings = POLICY) -> float:
     """Return the memory that an answer takes at most at once."""
     tracemalloc.start()
     try:
-        answer(body, policy, NOW)
+        answer(body, settings, NOW)
         return tracemalloc.get_traced_memory()[1] / 1e6
     finally:
         tracemalloc.stop()

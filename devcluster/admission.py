@@ -14,7 +14,7 @@ from devcluster.build import REPOSITORY
 from devcluster.control_plane import write_private
 from devcluster.overlay import ADMISSION, CONTROLLER, Overlay, Rendered
 from devcluster.processes import Processes
-from ingress_manager.core.settings import FILE_VARIABLE
+from ingress_manager.core.settings_parser import FILE_VARIABLE
 
 HOST = f"{ADMISSION}.{CONTROLLER}.svc"
 """The name that the API server asks for."""

@@ -22,7 +22,7 @@ from devcluster.programs import find_programs, find_traefik, gateway_api_crds
 from hooks.settings_file import load
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.settings import FILE_VARIABLE, parse
+from ingress_manager.core.settings_parser import FILE_VARIABLE, parse
 
 CRD_FILE = Path(__file__).with_name("crds.yaml")
 
@@ -98,7 +98,7 @@ class DevCluster(Processes):
         manifests = self._render()
         settings = manifests.settings() if self._settings is None else yaml.safe_dump(self._settings)
         self.settings_file.write_text(settings)
-        self.ingress_class = effective_settings(load(self.settings_file).policy, "default").ingress_class
+        self.ingress_class = effective_settings(load(self.settings_file).settings, "default").ingress_class
         self.hook.start()
         plane.wait_ready()
 

@@ -22,7 +22,7 @@ from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import Refused, decide, refusal_of
 from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.kubernetes import NOTHING, Service
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 LONGEST_WARNING, MOST_WARNINGS = 256, 15
 """The API server passes on 4,096 characters in all, and cuts each warning after 256."""
@@ -47,20 +47,20 @@ class Review(msgspec.Struct, rename="camel", frozen=True):
 decode = msgspec.json.Decoder(Review).decode
 
 
-def answer(body: bytes, policy: Policy) -> Answer:
+def answer(body: bytes, settings: Settings) -> Answer:
     """Return the answer to a request of the API server. Never raises."""
     try:
         request = decode(body).request
     except UNREADABLE as error:
         problem = Problem(f"not an AdmissionReview (admission.k8s.io/v1): {error}", Reason.INVALID_REQUEST)
         return Answer(400, f"{problem.told()}\n".encode(), UNREAD)
-    problems, decision = Problems(), decide(request.object, NOTHING, policy)
+    problems, decision = Problems(), decide(request.object, NOTHING, settings)
     if isinstance(decision, Refused) and decision.is_paused:
-        problems, policy = decision.problems, policy.without_pause()
-        decision = decide(request.object, NOTHING, policy)
+        problems, settings = decision.problems, settings.without_pause()
+        decision = decide(request.object, NOTHING, settings)
     if isinstance(decision, Refused):
         refusal = decision.problems
-        if policy.admission.deny and is_denied(request.old_object, refusal, policy):
+        if settings.admission.deny and is_denied(request.old_object, refusal, settings):
             return reviewed(request, DENIED, refusal, allowed=False, status=denial(request.object, refusal))
         problems.extend(refusal.kept, refusal.more)
     else:
@@ -103,13 +103,13 @@ def denial(service: Service, refusal: Problems) -> dict[str, object]:
     return {"code": 422, "reason": "Invalid", "message": refusal.line(), "details": details}
 
 
-def is_denied(old: Service | None, refusal: Problems, policy: Policy) -> bool:
+def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
     """Return whether the Service wasn't refused before the change, or has more problems now.
 
     Other changes of a refused Service are allowed: somebody may change something else, or correct one mistake that has
     hidden others.
     """
-    before = refusal_of(decide(old, NOTHING, policy)) if old else None
+    before = refusal_of(decide(old, NOTHING, settings)) if old else None
     if before is None:
         return True
     known, now = ({(problem.annotation, problem.reason) for problem in one.kept} for one in (before, refusal))

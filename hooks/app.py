@@ -59,7 +59,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
     def reply(body: bytes) -> Answer:
         now = time.time()
-        return buckets.told(sync.answer(body, settings_file.policy, now), now)
+        return buckets.told(sync.answer(body, settings_file.settings, now), now)
 
     return make_app("/sync", reply, settings_file, Metrics(settings_file))
 
@@ -68,7 +68,7 @@ def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
     """Return the webhook. As with `create_app`."""
     settings_file = settings_file or from_environment()
     metrics = Metrics(settings_file, is_webhook=True)
-    return make_app("/admit", lambda body: admission.answer(body, settings_file.policy), settings_file, metrics)
+    return make_app("/admit", lambda body: admission.answer(body, settings_file.settings), settings_file, metrics)
 
 
 def make_app(path: str, reply: Callable[[bytes], Answer], settings_file: SettingsFile, metrics: Metrics) -> Flask:

@@ -47,7 +47,7 @@ class Metrics:
         self._reasons: dict[str, Counter] = {}
         if not is_webhook:
             paused = Gauge("ingress_manager_paused", "1 if the settings pause a namespace or all.", registry=registry)
-            paused.set(bool(settings_file.policy.pauses))
+            paused.set(bool(settings_file.settings.pauses))
             self._reasons = {
                 REFUSED: counter(registry, "refusals", "Refused requests, by each of the reasons.", "reason", Reason),
                 REMOVED: counter(registry, "removals", "Answers that remove something, by reason.", "reason", Reason),

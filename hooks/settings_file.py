@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import FILE_VARIABLE, parse
+from ingress_manager.core.settings import Settings
+from ingress_manager.core.settings_parser import FILE_VARIABLE, parse
 
 
 class SettingsFile(NamedTuple):
     """The settings, and the hexadecimal SHA-256 of the file's bytes."""
 
-    policy: Policy
+    settings: Settings
     sha256: str
 
 
@@ -23,7 +23,7 @@ def from_environment() -> SettingsFile:
     Raises SettingsError.
     """
     path = os.environ.get(FILE_VARIABLE)
-    return load(Path(path)) if path else SettingsFile(Policy(), hashlib.sha256().hexdigest())
+    return load(Path(path)) if path else SettingsFile(Settings(), hashlib.sha256().hexdigest())
 
 
 def load(path: Path) -> SettingsFile:

@@ -23,7 +23,7 @@ import msgspec
 from ingress_manager.core.decide import RESYNC_SECONDS, Refused, RemovedFirst, decide, not_made, recheck_after, spread
 from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.kubernetes import Key, Object, ObjectMeta, Observed, Service
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 HOUR = 3600
 """Seconds. A problem is reported this often: the API server forgets an Event after an hour."""
@@ -89,7 +89,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The errors that decoding a bad body raises. Admission policies keep Services from being nested too deeply."""
 
 
-def answer(body: bytes, policy: Policy, now: float = 0) -> Answer:
+def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
     """Return the answer to a sync request. Never raises.
 
     `now` is a Unix time; without it, every Service counts as new.
@@ -100,7 +100,7 @@ def answer(body: bytes, policy: Policy, now: float = 0) -> Answer:
         problem = Problem(f"not a request of Metacontroller's contract v2: {error}", Reason.INVALID_REQUEST)
         return refusal(400, Problems([problem]))
     service = request.object
-    decision = decide(service, request.attachments, policy)
+    decision = decide(service, request.attachments, settings)
     if isinstance(decision, Refused):
         if decision.is_paused:
             return refusal(429, decision.problems, service, spread(service, PAUSE_SECONDS))

@@ -26,8 +26,8 @@ from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
 from ingress_manager.commands.text import Command, shown
 from ingress_manager.core.kubernetes import DECORATOR
-from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings import Settings
+from ingress_manager.core.settings_parser import parse
 from tests import dumps, golden
 from tests.golden import Case
 
@@ -45,7 +45,7 @@ def objects(case: Case) -> list[Object]:
     return dumps.objects([*stated, *case.stated.get("beside", []), {"Ingress": ingress}])
 
 
-def adoptable(case: Case) -> tuple[list[Item], list[Item], Policy, list[str]]:
+def adoptable(case: Case) -> tuple[list[Item], list[Item], Settings, list[str]]:
     """Return the objects of a case, its Ingress, the settings, and the changes that are accepted.
 
     The objects have a uid and a resourceVersion, as those of a cluster do.
@@ -53,8 +53,8 @@ def adoptable(case: Case) -> tuple[list[Item], list[Item], Policy, list[str]]:
     items = read(json.dumps({"kind": "List", "items": objects(case)})).items
     for number, item in enumerate(items, start=1):
         item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
-    policy = parse(case.settings or SETTINGS)
-    return items, of_kind(items, INGRESS)[-1:], policy, case.stated.get("accept", [])
+    settings = parse(case.settings_text or SETTINGS)
+    return items, of_kind(items, INGRESS)[-1:], settings, case.stated.get("accept", [])
 
 
 def becomes(case: Case) -> Object:

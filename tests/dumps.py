@@ -62,10 +62,10 @@ def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = fro
     found = [each for each in whole if each.object["kind"] not in kinds and each.namespace not in namespaces]
     around = Surroundings(datetime.fromisoformat(NOW), read={each.object["kind"] for each in whole} & AROUND - kinds)
     around.take(found)
-    policy = None if UNREAD_SETTINGS in kinds else case.policy
-    snapshot = snapshot_of(found, policy and policy.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
+    settings = None if UNREAD_SETTINGS in kinds else case.settings
+    snapshot = snapshot_of(found, settings and settings.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
     events = of_kind(found, EVENT)
-    findings = [finding.explained(reports(events)) for finding in findings_of(Evidence(snapshot, policy, around))]
+    findings = [finding.explained(reports(events)) for finding in findings_of(Evidence(snapshot, settings, around))]
     return Inspection(snapshot, around, findings, events, [], is_blind=False)
 
 

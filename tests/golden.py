@@ -33,8 +33,8 @@ from devcluster.sync_requests import Object, body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings import Settings
+from ingress_manager.core.settings_parser import parse
 
 TESTS = REPOSITORY / "tests"
 CASES = TESTS / "cases"
@@ -96,15 +96,15 @@ class Case:
         return copy.deepcopy(made)
 
     @property
-    def settings(self) -> str:
+    def settings_text(self) -> str:
         """The text of the settings; without any, the defaults hold."""
         settings = self.stated.get("settings", "")
         return settings if isinstance(settings, str) else as_yaml(settings)
 
     @property
-    def policy(self) -> Policy:
+    def settings(self) -> Settings:
         """What the settings say. Raises SettingsError when the hook doesn't start with them."""
-        return parse(self.settings) if self.settings else Policy()
+        return parse(self.settings_text) if self.settings_text else Settings()
 
     @property
     def objects(self) -> list[Object]:
@@ -118,7 +118,7 @@ class Case:
         """What the Service becomes, as a case says it. Raises ValueError for what no case can say."""
         asking = self.service
         try:
-            answered = answer(body(sync_request(asking)), self.policy)
+            answered = answer(body(sync_request(asking)), self.settings)
         except SettingsError as error:
             return {"settings refused": [str(error)]}
         if answered.status != 200:

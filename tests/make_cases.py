@@ -29,7 +29,7 @@ from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.commands.status.command import details, printed
 from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall import uninstall_steps
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings_parser import parse
 from tests import adoptions, dumps, golden
 from tests.golden import Case
 from tests.manifests import test_chart

@@ -16,7 +16,7 @@ import msgspec
 import yaml
 
 from devcluster.build import REPOSITORY
-from ingress_manager.core import policy
+from ingress_manager.core import settings
 
 CHART = REPOSITORY / "charts/ingress-manager"
 VALUES, SCHEMA = CHART / "values.yaml", CHART / "values.schema.json"
@@ -71,7 +71,7 @@ def values_schema() -> str:
     root = schema_of((), stated, {(): "The values of the chart."} | comments())
     # Of a chart that another one depends on, `global` and the condition `enabled` are among the values.
     root["properties"] = {"global": {"type": "object"}, "enabled": {"type": "boolean"}} | root["properties"]
-    root["$defs"] = {**types_of_settings(policy.Policy), **types_of_settings(policy.Profile)}
+    root["$defs"] = {**types_of_settings(settings.Settings), **types_of_settings(settings.Profile)}
     for field in (field for each in root["$defs"].values() for field in each["properties"].values()):
         field.pop("default", None)  # what a namespace leaves out is as in general
     return written({"$schema": "http://json-schema.org/draft-07/schema#", **root}) + "\n"
@@ -107,14 +107,14 @@ def types_of_settings(type_: type[msgspec.Struct]) -> dict[str, Any]:
     """Return the schema of one of the settings' types, and of those in it, with what stands below each field."""
     below = {
         (struct.name, ast.unparse(field.target)): " ".join(ast.literal_eval(text.value).split())
-        for struct in ast.parse(Path(policy.__file__).read_text(encoding="utf-8")).body
+        for struct in ast.parse(Path(settings.__file__).read_text(encoding="utf-8")).body
         if isinstance(struct, ast.ClassDef)
         for field, text in pairwise(struct.body)
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
     }
     schemas: dict[str, Any] = msgspec.json.schema(type_)["$defs"]
     for name, schema in schemas.items():
-        struct = getattr(policy, name)
+        struct = getattr(settings, name)
         for field in msgspec.structs.fields(struct):
             [text] = [
                 below[each.__name__, field.name] for each in struct.__mro__ if (each.__name__, field.name) in below

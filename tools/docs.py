@@ -21,7 +21,7 @@ from ingress_manager.commands.findings.registry import KINDS
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.core.annotations import TABLE
-from ingress_manager.core.policy import Defaults, Limits, Policy, Profile
+from ingress_manager.core.settings import Defaults, Limits, Profile, Settings
 from ingress_manager.core.vocabulary import COPIED_BY_DEFAULT
 from tools import chart
 from tools.markdown import played
@@ -96,7 +96,7 @@ def listed(texts: Iterable[str]) -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "annotations": lambda: listed(f"`{key}` ({each.default}): {each.meaning}" for key, each in TABLE.items()),
-    "settings": lambda: settings(Policy, left_out=("defaults", "limits", "profiles", "namespaces")),
+    "settings": lambda: settings(Settings, left_out=("defaults", "limits", "profiles", "namespaces")),
     "defaults": lambda: settings(Defaults),
     "limits": lambda: settings(Limits),
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),

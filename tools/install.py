@@ -22,7 +22,7 @@ from ingress_manager.commands.check.provided import by_version
 from ingress_manager.commands.reading.kubectl import error_message
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings_parser import parse
 
 METACONTROLLER_CRDS = (
     "https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/"

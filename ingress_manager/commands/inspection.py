@@ -21,7 +21,7 @@ from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, Snapshot, snapshot_of
 from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.commands.terminal import waiting
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 
 class Inspection(NamedTuple):
@@ -42,25 +42,25 @@ class Inspection(NamedTuple):
 
 def inspect(
     source: Source,
-    policy: Policy | str,
+    settings: Settings | str,
     find: Callable[[Evidence], list[Finding]] = findings_of,
     *,
     surroundings: bool = True,
     events: bool = False,
 ) -> Inspection:
-    """Inspect a source as if nothing were paused; `policy` may be the sentence why the settings can't be read.
+    """Inspect a source as if nothing were paused; `settings` may be the sentence why the settings can't be read.
 
     `events` are read anyway if a finding needs them. Files are inspected without surroundings and Events. Raises
     click.UsageError, KubectlFailed for Services, and Unreadable.
     """
-    settings = policy if isinstance(policy, Policy) else None
+    known_settings = settings if isinstance(settings, Settings) else None
     with waiting("judging what is there"):
         items, known = read_objects(source)
-        if isinstance(policy, str):
-            known.unread[UNREAD_SETTINGS] = policy
-        snapshot = snapshot_of(items, settings and settings.without_pause(), known)
+        if isinstance(settings, str):
+            known.unread[UNREAD_SETTINGS] = settings
+        snapshot = snapshot_of(items, known_settings and known_settings.without_pause(), known)
     around = read_surroundings(source, snapshot) if surroundings and not source.files else Surroundings()
-    findings = find(Evidence(snapshot, settings, around))
+    findings = find(Evidence(snapshot, known_settings, around))
     unseen, is_blind = [*snapshot.unseen().values(), *around.unseen], bool(snapshot.unseen())
     reported: Sequence[Item] | None = None
     if not source.files and (events or any(finding.awaits_sync for finding in findings)):

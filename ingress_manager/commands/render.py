@@ -13,7 +13,7 @@ from ingress_manager.commands.terminal import note, waiting
 from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.decide import Desired, decide, refusal_of
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 
 @click.command(short_help="Print the Ingresses that Services become.")
@@ -38,12 +38,12 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
       ingress-manager render --all-namespaces
     """  # noqa: D301 - \b keeps click from joining lines
     items = source.read("services")
-    policy = source.policy()
-    if policy.pauses:
-        note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
-        policy = policy.without_pause()
+    settings = source.read_settings()
+    if settings.pauses:
+        note(f"The settings pause {settings.pauses}: nothing changes there until `paused` is false.")
+        settings = settings.without_pause()
     with waiting(f"deciding over {len(items)} objects"):
-        becomes = rendered(items, policy)
+        becomes = rendered(items, settings)
     if not check:
         click.echo(as_yaml(*becomes.objects), nl=False)
     wrong = show(becomes.messages)
@@ -60,10 +60,10 @@ class Rendered(NamedTuple):
     messages: list[Message]
 
 
-def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
+def rendered(items: Iterable[Item], settings: Settings) -> Rendered:
     """Return the objects that the Services among the items become, and why others become none.
 
-    No object exists yet, so a paused `policy` refuses every Service that wants an Ingress.
+    No object exists yet, so a paused `settings` refuses every Service that wants an Ingress.
     """
     objects, messages = Rendered([], [])
     for item in of_kind(items, SERVICE):
@@ -72,7 +72,7 @@ def rendered(items: Iterable[Item], policy: Policy) -> Rendered:
         except Unreadable as unreadable:
             messages += unreadable.messages
             continue
-        decision = decide(service, NOTHING, policy)
+        decision = decide(service, NOTHING, settings)
         if isinstance(decision, Desired):
             objects += decision.objects.values()
         refused = refusal_of(decision)

@@ -31,11 +31,11 @@ def settings(context: click.Context, files: tuple[str, ...]) -> None:
 
 def problems_of(text: SettingsText) -> int:
     """Print a summary of the settings, or what is wrong with them; return how many problems there are."""
-    policy = text.policy()
-    if isinstance(policy, Message):
-        return show([policy])
-    profiles = counted(len(policy.profiles), "profile")
-    click.echo(f"{text.file}: the hook would start with it: {profiles}, {len(policy.namespaces):,} under namespaces")
-    if policy.limits.hosts == ANY:
+    settings = text.parse()
+    if isinstance(settings, Message):
+        return show([settings])
+    profiles = counted(len(settings.profiles), "profile")
+    click.echo(f"{text.file}: the hook would start with it: {profiles}, {len(settings.namespaces):,} under namespaces")
+    if settings.limits.hosts == ANY:
         note(f"{text.file}: limits.hosts is {ANY}: a namespace without limits of its own may claim every host.")
     return 0

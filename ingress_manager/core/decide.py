@@ -31,7 +31,7 @@ from ingress_manager.core.exposure import check_claims, expose
 from ingress_manager.core.forbidden import forbidden
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
 from ingress_manager.core.outputs import make_objects
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from ingress_manager.core.vocabulary import is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
@@ -88,19 +88,19 @@ def refusal_of(decision: Decision) -> Problems | None:
     return None if isinstance(decision, Desired) else decision.problems
 
 
-def decide(service: Service, observed: Observed, policy: Policy) -> Decision:
+def decide(service: Service, observed: Observed, settings: Settings) -> Decision:
     """Decide what should exist for `service`, for which the `observed` objects were made earlier. Never raises."""
     requested, existing = read_entrances(service.metadata.annotations or {}), observed.all()
-    if policy.entry_of(service.metadata.namespace).paused and (requested or existing):
+    if settings.entry_of(service.metadata.namespace).paused and (requested or existing):
         return Refused(Problems([Problem("ingress-manager is paused by its settings", Reason.PAUSED)]))
     if not requested:
         return Desired()
     problems = Problems()
-    desired = desired_objects(service, requested, observed, policy, problems)
+    desired = desired_objects(service, requested, observed, settings, problems)
     is_refused = bool(problems.kept)
     removals: dict[Key, Problem] = {}
     for key, item in existing.items():
-        if problem := next(forbidden(item, service, policy, desired.get(key), is_refused=is_refused), None):
+        if problem := next(forbidden(item, service, settings, desired.get(key), is_refused=is_refused), None):
             removals[key] = problem
     if is_refused:
         # All objects stay, or all are removed, also those of entrances without a mistake: an observed object is never
@@ -113,7 +113,7 @@ def decide(service: Service, observed: Observed, policy: Policy) -> Decision:
 
 
 def desired_objects(
-    service: Service, requested: Mapping[str, Requested], observed: Observed, policy: Policy, problems: Problems
+    service: Service, requested: Mapping[str, Requested], observed: Observed, settings: Settings, problems: Problems
 ) -> dict[Key, Object]:
     """Return the objects of all entrances. Adds every problem; the objects are of no use then."""
     objects: list[Object] = []
@@ -122,7 +122,7 @@ def desired_objects(
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
     for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):  # one too many has a problem that says so
-        effective, own = effective_settings(policy, service.metadata.namespace, entrance.profile), Problems()
+        effective, own = effective_settings(settings, service.metadata.namespace, entrance.profile), Problems()
         exposure = expose(Basis(service, observed, name, entrance, effective, own), for_controllers)
         if exposure and can_clash:
             check_claims(exposure, claims)

@@ -12,7 +12,17 @@ import msgspec
 
 from ingress_manager.core.copying import ANY, Limit
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.policy import HTTPROUTE, INGRESS, NO_NAME, Gateway, Limits, Policy, Profile, fill_in, overlaid
+from ingress_manager.core.settings import (
+    HTTPROUTE,
+    INGRESS,
+    NO_NAME,
+    Gateway,
+    Limits,
+    Profile,
+    Settings,
+    fill_in,
+    overlaid,
+)
 from ingress_manager.core.syntax import EVERY_HOST, LONGEST_LABEL
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -22,7 +32,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
     """What holds for a Service in one namespace, with the profile that it has."""
 
     namespace: str
-    settings: Policy
+    settings: Settings
     """All settings, whole."""
 
     limits: Limits
@@ -120,25 +130,25 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return f"allowed in namespace {self.namespace}: {listed(values) or 'none'}"
 
 
-def effective_settings(policy: Policy, namespace: str, profile: str | None = None) -> EffectiveSettings:
+def effective_settings(settings: Settings, namespace: str, profile: str | None = None) -> EffectiveSettings:
     """Return what holds in `namespace` for a Service that asks for `profile`, or for none.
 
     A profile that doesn't exist, or isn't allowed, has no effect.
     """
-    asked_for = profile if profile is None or profile in policy.profiles else NO_NAME
+    asked_for = profile if profile is None or profile in settings.profiles else NO_NAME
     # Whoever reaches the hook's port can send a longer name than a namespace has: all of it isn't kept.
-    found: EffectiveSettings = policy.remember(resolve, namespace[: LONGEST_LABEL + 1], asked_for)
+    found: EffectiveSettings = settings.remember(resolve, namespace[: LONGEST_LABEL + 1], asked_for)
     return found
 
 
-def resolve(policy: Policy, namespace: str, asked_for: str | None) -> EffectiveSettings:
+def resolve(settings: Settings, namespace: str, asked_for: str | None) -> EffectiveSettings:
     """Return what holds in a namespace for a Service that asks for a profile, or for none."""
-    entry = policy.entry_of(namespace)
+    entry = settings.entry_of(namespace)
     defaults, limits = entry.defaults, entry.limits
     name = defaults.profile if asked_for is None else asked_for
-    stated = policy.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
+    stated = settings.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
     far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
-    here = {"namespace": namespace, "settings": policy, "limits": limits, "default": defaults.profile}
+    here = {"namespace": namespace, "settings": settings, "limits": limits, "default": defaults.profile}
     own = {"profile": None if stated is None else name, "own": stated or {}}
     return msgspec.convert({**overlaid(far, stated or {}, Profile), **here, **own}, EffectiveSettings)
 

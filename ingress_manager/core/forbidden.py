@@ -15,14 +15,14 @@ from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.errors import Problem, Reason
 from ingress_manager.core.exposure import EXTERNAL_NAME
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Attachment, Object, ParentRef, Service
-from ingress_manager.core.policy import Gateway, Policy
+from ingress_manager.core.settings import Gateway, Settings
 from ingress_manager.core.syntax import EVERY_HOST, wrong_path
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 
 def forbidden(
-    observed: Attachment, service: Service, policy: Policy, desired: Object | None, *, is_refused: bool
+    observed: Attachment, service: Service, settings: Settings, desired: Object | None, *, is_refused: bool
 ) -> Iterator[Problem]:
     """Yield why an object that was made for a Service is forbidden; nothing if it isn't.
 
@@ -33,7 +33,7 @@ def forbidden(
     annotations = observed.metadata.annotations or {}
     if LAST_APPLIED not in annotations:
         return  # it is being adopted: Metacontroller hasn't updated it yet
-    effective = effective_settings(policy, service.metadata.namespace, annotations.get(PROFILE))
+    effective = effective_settings(settings, service.metadata.namespace, annotations.get(PROFILE))
     problem = next(_beyond_limits(observed, annotations, effective), None)
     if problem and (is_refused or not (desired and is_as_answered(annotations, desired))):
         yield problem

@@ -12,8 +12,8 @@ from ingress_manager.core.annotations import REDIRECT, SECRET, TLS
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.policy import Gateway
 from ingress_manager.core.protection import NOT_SAID, add_lost, check_said
+from ingress_manager.core.settings import Gateway
 from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
 
 

@@ -1,138 +1,277 @@
-"""The settings: the policy, read from the text of one YAML file. Of several mistakes, one is told.
+"""The policy: what the administrator decides. `settings` reads it; what of it holds where, `effective` says.
 
-First comes a value of the wrong type, then a value or a key that the check beside its field rejects (policy.py), then
-what is checked here: values that are right by themselves and contradict each other.
+`Settings` and the types in it are the settings. The type of a field holds the check of its value, and the text below a
+field is its meaning: docs/settings.md and the chart's schema are generated from both.
 """
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from functools import cached_property, lru_cache, partial
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
-from ingress_manager.core.copying import wrong_value
-from ingress_manager.core.effective import EffectiveSettings, resolve
-from ingress_manager.core.errors import SettingsError
+from ingress_manager.core import copying
+from ingress_manager.core.annotations import LONGEST_ENTRANCE, PATH_TYPES, ingress_of, wrong_path_type
+from ingress_manager.core.copying import ANY, DEFAULT_COPIED, NOT_EMPTY, Limit
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.policy import (
-    BUILT_IN_CLASSES,
-    HTTPROUTE,
-    INGRESS,
-    Defaults,
-    NamespaceSettings,
-    Policy,
-    Profile,
-    overlaid,
-)
-from ingress_manager.core.shape import FieldError, check_values, converted
-from ingress_manager.core.strict_yaml import FieldPath, YamlError, load
-from ingress_manager.core.text import listed, one_line, quoted
+from ingress_manager.core.shape import Check, must, parts_of
+from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_value, wrong_name, wrong_namespace
+from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
-FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
-"""The environment variable that holds the path of the settings file; without it, the defaults hold."""
+NO_NAME = ""  # is the name of no profile
 
-MOST_VALUES = 200_000
-"""Keys, values, lists and mappings: more than 10,000 namespaces need, and what can be read in two seconds."""
+MOST_REMEMBERED = 1000
+"""Pairs of a namespace and a profile, for which what holds is remembered."""
 
+TEMPLATE_FIELDS = ("{service}", "{namespace}")
 
-def parse(text: str) -> Policy:
-    """Return the policy that a YAML text states, whole; an empty one states what is built in. Raises SettingsError."""
-    last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
-    try:
-        stated, places = load(text, MOST_VALUES)
-    except YamlError as error:
-        raise SettingsError(one_line(error.what), line=min(error.line, last)) from error
-    try:
-        return read({} if stated is None else stated)
-    except FieldError as error:
-        around = [error.path[:length] for length in range(len(error.path), 0, -1)]
-        line = next((places[path] for path in around if path in places), 0)
-        raise SettingsError(error.sentence, error.path, min(line, last)) from error
+INGRESS, HTTPROUTE = "ingress", "httproute"
+OUTPUT_NAMES = (INGRESS, HTTPROUTE)
+"""The kinds of objects that a Service can be given."""
 
 
-def read(stated: Any) -> Policy:
-    """Return the policy that plain values state, whole. Raises FieldError."""
-    profiles = converted(stated, Policy).profiles
-    for name, profile in profiles.items():
-        converted(profile, Profile, ("profiles", name))
-    check_values(stated, Policy)
-    for name, profile in profiles.items():
-        check_values(profile, Profile, ("profiles", name))
-    policy = msgspec.convert(filled_in(stated), Policy)
-    _check_entry((), "", msgspec.structs.replace(policy, namespaces={}))
-    for namespace in policy.namespaces:
-        _check_entry(("namespaces", namespace), namespace, policy)
-    unlimited = Policy(policy.defaults, profiles=policy.profiles)
-    for name in policy.profiles:
-        _check_profile(("profiles", name), resolve(unlimited, "", name))
-    return policy
+def fill_in(template: str, service: str, namespace: str) -> str:
+    """Return the template with the names of one Service in it."""
+    return template.replace("{service}", service).replace("{namespace}", namespace)
 
 
-def filled_in(stated: Object) -> Object:
-    """Return plain settings with what holds in general wherever a namespace leaves something out."""
-    general = {key: stated[key] for key in NamespaceSettings.__struct_encode_fields__ if key in stated}
-    entries = stated.get("namespaces", {}).items()
-    namespaces = {name: overlaid(general, entry, NamespaceSettings) for name, entry in entries}
-    classes = {**msgspec.to_builtins(BUILT_IN_CLASSES), **stated.get("ingressClasses", {})}
-    return {**stated, "namespaces": namespaces, "ingressClasses": classes}
+def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
+    """Return what is wrong with a template: with these names in it, it must pass a check."""
+    filled_in = fill_in(text, service, namespace)
+    return f"may hold only {' and '.join(placeholders)} in braces" if "{" in filled_in else check(filled_in)
 
 
-def _check_entry(at: FieldPath, namespace: str, policy: Policy) -> None:
-    """Raise FieldError for what is wrong with an entry of a namespace, or for "" with what holds in general."""
-    here = resolve(policy, namespace, None)
-    defaults, limits = policy.entry_of(namespace).defaults, here.limits
-    _check_given((*at, "defaults"), defaults)
-    for key, limit in limits.copy_annotations.items():
-        for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
-            if end := wrong_value(key, value):
-                raise FieldError((*at, "limits", "copyAnnotations", key, number), f": {quoted(value)} {end}")
-    allowed = limits.profiles if isinstance(limits.profiles, tuple) else ()
-    named: list[tuple[FieldPath, Any]] = [(("limits", "profiles", number), name) for number, name in enumerate(allowed)]
-    for path, name in [(("defaults", "profile"), defaults.profile), *named]:
-        if name and name not in policy.profiles:
-            among = listed([*policy.profiles]) or "there is none"
-            raise FieldError((*at, *path), f": {quoted(name)} must be the name of a profile: {among}")
-    if defaults.profile and here.profile is None:
-        usable = listed(here.usable_profiles)
-        end = f": {quoted(defaults.profile)} must be one of the profiles that are allowed: {usable}"
-        raise FieldError((*at, "defaults", "profile"), end)
-    if here.not_allowed(here.default_class, limits.classes):
-        of = f" of the profile {here.profile}," if here.profile else ""
-        shown = "null, the cluster's default," if here.default_class is None else quoted(here.default_class)
-        end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(limits.classes)}"
-        raise FieldError((*at, "defaults", "class"), end)
+_LONGEST = "a" * LONGEST_LABEL
+"""A Service, or a namespace, whose name is as long as one can be."""
+
+_LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
+
+# The types of the settings' values, each with its checks: they return the end of a sentence, "" if nothing is wrong.
+
+Name = Annotated[str, wrong_name]
+ProfileName = Annotated[str, lambda name: name and wrong_name(name)]  # "" names none, as null does
+Namespace = Annotated[str, wrong_namespace]
+NamespacePattern = Annotated[
+    str,
+    must(lambda pattern: pattern.count("*") < 2, "be a namespace's name, or a pattern with one *"),
+    lambda pattern: wrong_namespace(pattern.replace("*", "a")),
+]
+Port = Annotated[int, must(range(1, 65536).__contains__, "be a port, from 1 to 65535")]
+Host = Annotated[str, partial(wrong_template, wrong_host, TEMPLATE_FIELDS, "a", "a")]
+AllowedHost = Annotated[str, partial(wrong_template, wrong_host, TEMPLATE_FIELDS[1:], TEMPLATE_FIELDS[0], "a")]
+Secret = Annotated[str, partial(wrong_template, wrong_name, TEMPLATE_FIELDS, _LONGEST_INGRESS, _LONGEST)]
+LabelKey = Annotated[str, copying.wrong_own_label_key]
+LabelValue = Annotated[str, wrong_label_value]
+OwnKey = Annotated[str, copying.wrong_own_key]
+TlsKey = Annotated[
+    OwnKey,
+    must(lambda key: key != OLD_CLASS, "be in annotations, with class: null beside them; it can't depend on TLS"),
+]
+CopiedKey = Annotated[str, copying.wrong_copied_key]
+LossKey = Annotated[str, copying.wrong_loss]
+KeyPrefix = Annotated[str, copying.wrong_prefix]
+Filter = Annotated[Object, must(lambda filter_: isinstance(filter_.get("type"), str), "state type, as text")]
+PathType = Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)}), wrong_path_type]
+PathTypes = Annotated[
+    tuple[PathType, ...], NOT_EMPTY, must(lambda names: "Prefix" in names, "hold Prefix, which is the default")
+]
+Output = Annotated[
+    str,
+    Meta(extra_json_schema={"enum": list(OUTPUT_NAMES)}),
+    must(OUTPUT_NAMES.__contains__, "be ingress or httproute"),
+]
+Outputs = Annotated[
+    tuple[Output, ...], NOT_EMPTY, must(lambda names: len(names) == len({*names}), "list each output only once")
+]
+AnyText = str
+"""The value of an annotation, which may be any text. One that may be copied is checked with its key."""
 
 
-def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
-    """Raise FieldError for what is wrong with defaults, or with a profile, wherever they hold."""
-    if given.ingress_class is not None and OLD_CLASS in given.annotations:
-        end = (
-            f": {quoted(given.ingress_class)} can't stand beside the annotation that names the class "
-            f"{quoted(given.annotations[OLD_CLASS])}; state class: null here, or annotations without it"
-        )
-        raise FieldError((*at, "class"), end)
-    if HTTPROUTE not in given.outputs:
-        if given.tls.redirect:
-            end = f": must be false where outputs don't hold {HTTPROUTE}; an Ingress can't say it"
-            raise FieldError((*at, "tls", "redirect"), end)
-    elif not given.gateway:
-        end = f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
-        raise FieldError((*at, "gateway"), end)
-    elif given.tls.redirect and not given.gateway.redirects:
-        end = ": must name a listener of its own where tls.redirect is true: it answers with the redirect"
-        raise FieldError((*at, "gateway", "http"), end)
+class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """TLS, where a Service's annotations say nothing about it."""
+
+    enabled: bool = False
+    """Whether hosts have TLS."""
+    secret: Secret | None = None
+    """The Secret with the certificate; {service} and {namespace} are replaced. null: the controller's own."""
+    redirect: bool = False
+    """Whether http redirects to https where there is TLS; HTTPRoutes only."""
+    annotations: dict[TlsKey, AnyText] = {}
+    """Added to every Ingress with TLS, such as the issuer."""
 
 
-def _check_profile(at: FieldPath, here: EffectiveSettings) -> None:
-    """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `here` holds with it."""
-    own, outputs = here.own, here.own.get("outputs", ())
-    says_redirect = own.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
-    fields: dict[FieldPath, Any] = {("filters",): here.filters, ("timeouts",): here.timeouts}
-    fields["tls", "redirect"] = says_redirect
-    for field in filter(fields.get, fields):
-        if HTTPROUTE not in outputs:
-            end = f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"
-            raise FieldError((*at, *field), end)
-        if INGRESS in outputs and "annotations" not in own:
-            end = ": an Ingress can't say it; state annotations that do the same, or take ingress out of outputs"
-            raise FieldError((*at, *field), end)
-    _check_given(at, here)
+class ListenerSets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The listeners that a Service with TLS gets, each with the Service's own certificate."""
+
+    port: Port
+    """The port of these listeners, such as 443."""
+
+
+class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The Gateway that HTTPRoutes attach to. Source: the Gateway API reference, ParentReference."""
+
+    name: Name
+    """Its name."""
+    namespace: Namespace
+    """Its namespace."""
+    http: Name | None = "http"
+    """Its listener for hosts without TLS. null: a Service without TLS is refused."""
+    https: Name | None = "https"
+    """Its listener for hosts with TLS. null: without `listenerSets`, a Service with TLS is refused."""
+    listener_sets: ListenerSets | None = msgspec.field(name="listenerSets", default=None)
+    """Gives each Service with TLS a ListenerSet with its own certificate. null: `https` serves it."""
+
+    @property
+    def has_one_listener(self) -> bool:
+        """Return whether one listener serves hosts with and without TLS."""
+        return self.http == self.https and self.listener_sets is None
+
+    @property
+    def redirects(self) -> bool:
+        """Return whether it has a listener for http alone, which can answer with a redirect."""
+        return self.http is not None and not self.has_one_listener
+
+    def __str__(self) -> str:
+        """Return what to call it to a person."""
+        return f"Gateway {self.namespace}/{self.name}"
+
+
+AsStated = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
+"""A profile as it is stated, in plain values: what it leaves out is that of a namespace."""
+
+
+class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What can be stated in general, for a namespace and in a profile."""
+
+    host: Host = "example.com"
+    """The host; {service} and {namespace} are replaced."""
+    ingress_class: Name | None = msgspec.field(name="class", default="nginx")
+    """The IngressClass. null: a new Ingress gets the cluster's default, an old one keeps its own."""
+    tls: Tls = Tls()
+    """TLS. Each field stands alone."""
+    annotations: dict[OwnKey, AnyText] = {}
+    """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own annotation of the same
+    key isn't copied."""
+    labels: dict[LabelKey, LabelValue] = {}
+    """Added to every Ingress and HTTPRoute."""
+    outputs: Outputs = (INGRESS,)
+    """What is made for a Service: an Ingress, HTTPRoutes, or both."""
+    gateway: Gateway | None = None
+    """The Gateway of HTTPRoutes; needed where `outputs` hold httproute."""
+
+
+class Defaults(_Stated, frozen=True, forbid_unknown_fields=True):
+    """What holds where a Service says nothing."""
+
+    profile: ProfileName | None = None
+    """The profile of a Service that names none."""
+
+
+class Profile(_Stated, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """What one word on a Service stands for."""
+
+    filters: tuple[Filter, ...] = ()
+    """Filters of the Gateway API, for each rule of its HTTPRoutes."""
+    timeouts: Object = {}
+    """Timeouts, likewise."""
+    accepted_losses: tuple[LossKey, ...] = ()
+    """Takes the place of `limits.acceptedLosses`, where the profile has other means."""
+
+
+class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """What a Service may ask for."""
+
+    hosts: Limit[AllowedHost] = ANY
+    """The hosts that a Service may claim; {namespace} is replaced. `*.suffix` allows every host below it, but not the
+    suffix itself. `*` allows only rules without a host. `any` allows all."""
+    classes: Limit[Name] = ANY
+    """The allowed IngressClasses, or `any`."""
+    path_types: PathTypes = PATH_TYPES[:2]
+    """The allowed path types; Prefix must be one. With ImplementationSpecific, a path may be a regular expression."""
+    copy_annotations: dict[CopiedKey, Limit[AnyText]] = msgspec.field(default_factory=lambda: DEFAULT_COPIED)
+    """The annotations that are copied from a Service: full keys, each with a list of values or `any`."""
+    profiles: Limit[Name] = ANY
+    """The allowed profiles, or `any`."""
+    accepted_losses: tuple[LossKey, ...] = ()
+    """Full keys of annotations that may be lost, though they protect a Service or change its answer."""
+
+
+class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What holds in a namespace, or in those of a pattern. A field that is left out is as in general."""
+
+    defaults: Defaults = Defaults()
+    """What holds where a Service says nothing."""
+    limits: Limits = Limits()
+    """The most that a Service may ask for."""
+    paused: bool = False
+    """While true, nothing is made, changed or removed, but with its Service."""
+
+
+class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is answered to who changes a Service."""
+
+    deny: bool = False
+    """Whether the webhook of manifests/admission/ denies a change that adds a mistake; else it warns."""
+
+
+class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of the controller of an IngressClass."""
+
+    reads: tuple[KeyPrefix, ...]
+    """How the keys of all annotations begin that its controller reads."""
+
+
+BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kubernetes.io/",))}  # that of gateway/
+
+
+class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
+    """The settings of ingress-manager. What they leave out is built in."""
+
+    profiles: dict[Name, AsStated] = {}
+    """The meaning of each value of `ingress/profile`."""
+    namespaces: dict[NamespacePattern, NamespaceSettings] = {}
+    """Defaults, limits and a pause of a namespace, by its name or a pattern with one *."""
+    admission: Admission = Admission()
+    """The answer to `kubectl apply` of a Service."""
+    ingress_classes: dict[Name, IngressClass] = msgspec.field(default_factory=lambda: BUILT_IN_CLASSES)
+    """What the controller of an IngressClass reads: in `reads`, how the keys of its annotations begin."""
+
+    @cached_property
+    def remember(self) -> Callable[..., Any]:
+        """Return what calls a function with these settings and more arguments, and remembers what it returned."""
+        return lru_cache(MOST_REMEMBERED)(lambda make, *arguments: make(self, *arguments))
+
+    @cached_property
+    def patterns(self) -> list[str]:
+        """Return the patterns of namespaces: the longest first, and of equal ones the first in alphabetical order."""
+        return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
+
+    def entry_of(self, namespace: str) -> NamespaceSettings:
+        """Return what holds in a namespace: the entry of its name, else of the longest pattern that fits."""
+        if namespace in self.namespaces:
+            return self.namespaces[namespace]
+        fitting = [pattern for pattern in self.patterns if fnmatchcase(namespace, pattern)]
+        return self.namespaces[fitting[0]] if fitting else self
+
+    @property
+    def pauses(self) -> str:
+        """Return what is paused, as a person would say it; "" for nothing."""
+        if self.paused:
+            running = [name for name, entry in self.namespaces.items() if not entry.paused]
+            return f"every namespace{f' but {listed(running)}' if running else ''}"
+        return listed([name for name, entry in self.namespaces.items() if entry.paused])
+
+    def without_pause(self) -> "Settings":
+        """Return the same policy, with nothing paused."""
+        namespaces = {name: msgspec.structs.replace(each, paused=False) for name, each in self.namespaces.items()}
+        return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
+
+
+def overlaid(far: Object, near: Object, type_: Any) -> Object:
+    """Return plain settings of a type over others: each field alone, and each field of a struct inside."""
+    fields = parts_of(type_)[dict].fields.items()
+    structs = [(key, inner) for key, inner in fields if isinstance(inner, msgspec.StructMeta)]
+    return {**far, **near, **{key: overlaid(far.get(key, {}), near.get(key, {}), inner) for key, inner in structs}}

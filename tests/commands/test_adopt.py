@@ -20,8 +20,8 @@ from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
 from ingress_manager.core.annotations import PATH_TYPES, PROFILE, TABLE, begin_of, by_entrance
 from ingress_manager.core.copying import MANAGED_BY_LABEL, wrong_copied_key
 from ingress_manager.core.kubernetes import LAST_APPLIED
-from ingress_manager.core.policy import Limits, Policy
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings import Limits, Settings
+from ingress_manager.core.settings_parser import parse
 from tests import adoptions, dumps, golden, make_cases
 from tests.commands.commands import DEFAULTS, Cluster, Ended, event, listing, run
 
@@ -50,9 +50,9 @@ def test_the_annotations_that_are_written_are_those_whose_row_says_so() -> None:
     "case", [case for case in ADOPTIONS.values() if case.name.endswith("-accepted")], ids=lambda case: case.name
 )
 def test_each_field_that_may_change_has_to_be_accepted(case: golden.Case) -> None:
-    manifests, ingresses, policy, accepted = adoptions.adoptable(case)
+    manifests, ingresses, settings, accepted = adoptions.adoptable(case)
     for left_out in accepted:
-        [refused] = adoptions_of(manifests, ingresses, policy, {*accepted} - {left_out})
+        [refused] = adoptions_of(manifests, ingresses, settings, {*accepted} - {left_out})
         assert (refused.steps, refused.becomes) == ([], [])
         assert refused.messages[-1].sentence.startswith(f"{left_out}: ")
         assert f"--accept-changes {left_out} " in refused.messages[-1].sentence
@@ -61,11 +61,11 @@ def test_each_field_that_may_change_has_to_be_accepted(case: golden.Case) -> Non
 @pytest.mark.parametrize("name", ["several-services", "several-services-without-what-is-not-copied-accepted"])
 def test_a_plan_that_is_made_again_in_the_middle_gives_no_service_another_entrance(name: str) -> None:
     """Not even where something was given up, which the Ingresses that stand therefore lack."""
-    manifests, ingresses, policy, accepted = adoptions.adoptable(ADOPTIONS[name])
-    [first] = adoptions_of(manifests, ingresses, policy, accepted)
+    manifests, ingresses, settings, accepted = adoptions.adoptable(ADOPTIONS[name])
+    [first] = adoptions_of(manifests, ingresses, settings, accepted)
     changed = {part.service.name: part.changed for part in first.parts if part.annotations}
     assert len(changed) == len(first.becomes)
-    [again] = adoptions_of([*of_kind(manifests, INGRESS), *changed.values()], ingresses, policy, accepted)
+    [again] = adoptions_of([*of_kind(manifests, INGRESS), *changed.values()], ingresses, settings, accepted)
     assert again.becomes == first.becomes
     assert not any(part.annotations for part in again.parts)
 
@@ -76,7 +76,7 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
     ingresses = case.objects
     if not ingresses or {made["kind"] for made in ingresses} != {"Ingress"}:
         return
-    shop, policy = case.service, case.policy
+    shop, settings = case.service, case.settings
     stated = shop["metadata"].get("annotations") or {}
     asking = [begin_of(entrance) + key for entrance, own in by_entrance(stated).items() for key in own]
     yet = {key: value for key, value in stated.items() if key not in asking or key.endswith(PROFILE)}
@@ -85,7 +85,7 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
         ingress = Item(made)
         for annotations in (yet, stated):
             shop["metadata"]["annotations"] = annotations
-            [adoption] = adoptions_of([Item(shop), ingress], [ingress], policy)
+            [adoption] = adoptions_of([Item(shop), ingress], [ingress], settings)
             assert [part.ingress["spec"] for part in adoption.parts] == [made["spec"]], adoption.messages
         assert [step for step in adoption.steps if step.command] == [], "what the case says suffices"
 
@@ -101,7 +101,7 @@ def test_each_limit_is_proposed_or_keeps_no_ingress_out() -> None:
 
 def tightened(case: golden.Case) -> dict[str, Any]:
     """Return the settings of a case, whose limits keep nearly everything out."""
-    stated: dict[str, Any] = yaml.safe_load(case.settings or adoptions.SETTINGS)
+    stated: dict[str, Any] = yaml.safe_load(case.settings_text or adoptions.SETTINGS)
     default = parse(yaml.safe_dump(stated)).defaults.ingress_class
     classes = {"classes": [default]} if default else {}
     losses = {key: value for key, value in stated.get("limits", {}).items() if key == "acceptedLosses"}
@@ -117,10 +117,10 @@ def test_what_only_limits_keep_out_is_adopted_by_the_settings_that_it_asks_for_a
     copied = {key: value for key, value in values.items() if not wrong_copied_key(key)}
     every = {"hosts": "any", "classes": "any", "pathTypes": [*PATH_TYPES]}
 
-    def plan(policy: Policy) -> list[Adoption]:
-        return [*adoptions_of(manifests, ingresses, policy, accepted)]
+    def plan(settings: Settings) -> list[Adoption]:
+        return [*adoptions_of(manifests, ingresses, settings, accepted)]
 
-    def with_namespaces(entries: dict[str, Any]) -> Policy:
+    def with_namespaces(entries: dict[str, Any]) -> Settings:
         return parse(yaml.safe_dump(stated | {"namespaces": entries}))
 
     tight = with_namespaces({})
@@ -136,8 +136,8 @@ def test_what_only_limits_keep_out_is_adopted_by_the_settings_that_it_asks_for_a
         assert allowed[name] == value if value else name in allowed
         rest = [each for each in allowed if each != name]
         less = rest if isinstance(allowed, list) else {key: allowed[key] for key in rest}
-        policy = with_namespaces({"team-a": {"limits": pasted["team-a"]["limits"] | {limit: less}}})
-        assert plan(policy)[0].messages, f"{name} would have to be allowed"
+        settings = with_namespaces({"team-a": {"limits": pasted["team-a"]["limits"] | {limit: less}}})
+        assert plan(settings)[0].messages, f"{name} would have to be allowed"
 
 
 # The shell.

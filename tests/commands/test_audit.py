@@ -35,7 +35,7 @@ from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES
 from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.terminal import INDENT
 from ingress_manager.core.kubernetes import DECORATOR
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from ingress_manager.core.vocabulary import protects
 from tests import dumps, golden
 from tests import make_cases as cases
@@ -117,34 +117,34 @@ def test_no_advice_deletes_what_serves_unless_it_is_forbidden_or_off_or_goes_wit
             )
 
 
-def evidence(objects: Iterable[Object], policy: Policy) -> Evidence:
-    return Evidence(snapshot_of(map(Item, objects), policy.without_pause()), policy, Surroundings())
+def evidence(objects: Iterable[Object], settings: Settings) -> Evidence:
+    return Evidence(snapshot_of(map(Item, objects), settings.without_pause()), settings, Surroundings())
 
 
-def found_in(objects: Iterable[Object], policy: Policy) -> list[Finding]:
-    return findings_of(evidence(objects, policy))
+def found_in(objects: Iterable[Object], settings: Settings) -> list[Finding]:
+    return findings_of(evidence(objects, settings))
 
 
 def kinds(found: Iterable[Finding]) -> set[Kind]:
     return {finding.kind for finding in found}
 
 
-@given(made_up.services(), made_up.policy())
-def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Object, policy: Policy) -> None:
-    if made := [as_created(each, parent) for each in desired_for(parent, policy)]:
-        assert not [finding for finding in found_in([parent, *made], policy) if finding.kind.severity is Severity.ERROR]
-        assert preview(evidence([parent, *made], policy)) == []
+@given(made_up.services(), made_up.settings())
+def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Object, settings: Settings) -> None:
+    if made := [as_created(each, parent) for each in desired_for(parent, settings)]:
+        assert Severity.ERROR not in {finding.kind.severity for finding in found_in([parent, *made], settings)}
+        assert preview(evidence([parent, *made], settings)) == []
 
 
-@given(made_up.services(), made_up.policy())
-def test_no_command_takes_off_what_protects(parent: Object, policy: Policy) -> None:
-    for finding in found_in([parent], policy):
+@given(made_up.services(), made_up.settings())
+def test_no_command_takes_off_what_protects(parent: Object, settings: Settings) -> None:
+    for finding in found_in([parent], settings):
         assert not any(protects(word[:-1]) for word in finding.command if word.endswith("-"))
 
 
-@given(made_up.valid_services(), made_up.policy(), made_up.policy())
+@given(made_up.valid_services(), made_up.settings(), made_up.settings())
 def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that(
-    parent: Object, before: Policy, after: Policy
+    parent: Object, before: Settings, after: Settings
 ) -> None:
     made = {each["kind"] + each["metadata"]["name"]: as_created(each, parent) for each in desired_for(parent, before)}
     if not made:
@@ -167,7 +167,7 @@ GOOD, MADE, *BESIDE, BAD = dumps.objects([
     {"IngressClass": {}},
     {"Service": {"name": "bad", "annotations": {"ingress/http": "`a|b<c`"}}},
 ])  # fmt: skip
-Settings = Callable[[str], Path]
+WriteSettings = Callable[[str], Path]
 
 
 def audit_files(*objects: Object, options: tuple[str | Path, ...] = ("--current-settings", os.devnull)) -> Ended:
@@ -178,7 +178,7 @@ def test_a_dump_of_which_nothing_is_found_is_told_in_a_line_with_what_was_not_lo
     assert audit_files(GOOD, MADE) == (0, f"0 findings in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n", "")
 
 
-def test_what_would_be_moved_is_told_in_a_pause_too_and_is_a_reason_for_exit_status_1(settings: Settings) -> None:
+def test_what_would_be_moved_is_told_in_a_pause_too_and_is_a_reason_for_exit_status_1(settings: WriteSettings) -> None:
     options = ("--settings", settings("defaults: {class: internal}\npaused: true\n"))
     ended = audit_files(GOOD, MADE, options=options)
     assert (ended.status, ended.out.split()[0]) == (1, "moved")
@@ -192,7 +192,7 @@ def test_what_would_be_moved_is_told_in_a_pause_too_and_is_a_reason_for_exit_sta
     assert (ended.status, "created" in ended.out) == (0, True)
 
 
-def test_current_settings_are_for_an_audit_of_what_is(settings: Settings) -> None:
+def test_current_settings_are_for_an_audit_of_what_is(settings: WriteSettings) -> None:
     ended = audit_files(GOOD, options=("--settings", settings(""), "--current-settings", os.devnull))
     assert (ended.status, "is for an audit without --settings" in ended.err) == (2, True)
 
@@ -239,7 +239,7 @@ def test_a_cluster_is_read_kind_by_kind(cluster: Cluster) -> None:
     ]
 
 
-def test_a_cluster_that_does_not_know_httproutes_has_none(settings: Settings, cluster: Cluster) -> None:
+def test_a_cluster_that_does_not_know_httproutes_has_none(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says(INSTALLED | stored(GOOD, MADE, *BESIDE), f'{UNKNOWN_KIND} "httproutes"')
     del cluster.answers[HTTPROUTES]
     ended = run("audit")
@@ -254,7 +254,7 @@ def test_a_cluster_that_does_not_know_httproutes_has_none(settings: Settings, cl
 
 
 def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
-    settings: Settings, cluster: Cluster
+    settings: WriteSettings, cluster: Cluster
 ) -> None:
     cluster.says({"services": listing(BAD)}, NO)
     ended = run("audit")
@@ -292,11 +292,11 @@ SECRETS = [
 AROUND = stored(*OBJECTS) | {"secrets": "".join(SECRETS)}
 
 
-def in_team_a(settings: Settings, *options: str) -> Ended:
-    return run("audit", "--current-settings", settings(ANSWERING.settings), "-n", "team-a", *options)
+def in_team_a(settings: WriteSettings, *options: str) -> Ended:
+    return run("audit", "--current-settings", settings(ANSWERING.settings_text), "-n", "team-a", *options)
 
 
-def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: Settings, cluster: Cluster) -> None:
+def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says(AROUND)
     ended = in_team_a(settings)
     found = "".join(printed(dumps.looked(ANSWERING), "table"))
@@ -307,7 +307,7 @@ def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: Settin
     assert not re.search(r"index \. [^)]*tls\.key|json", call)
 
 
-def test_what_may_be_read_is_judged_though_other_kinds_may_not(settings: Settings, cluster: Cluster) -> None:
+def test_what_may_be_read_is_judged_though_other_kinds_may_not(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says({key: AROUND[key] for key in ("services", INGRESSES, SURROUNDING_RESOURCES["IngressClass"])}, NO)
     found = in_team_a(settings, "-o", "json").json
     assert found["kinds"] == {"no-class": 1}
@@ -315,7 +315,7 @@ def test_what_may_be_read_is_judged_though_other_kinds_may_not(settings: Setting
 
 
 def test_without_the_library_no_certificate_is_judged(
-    settings: Settings, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    settings: WriteSettings, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.says(AROUND)
     monkeypatch.setattr(certificates, "x509", None)

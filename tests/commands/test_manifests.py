@@ -16,7 +16,7 @@ from ingress_manager.commands.reading.manifests import Read, read
 from ingress_manager.commands.render import rendered
 from ingress_manager.commands.snapshot.items import Unreadable
 from ingress_manager.commands.snapshot.objects import as_spec
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from tests.core import made_up
 from tests.words import ours
 
@@ -139,7 +139,7 @@ def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
 def told(text: str) -> None:
     """Read the text, and do with it what `render` does; each finding is one line."""
     found = read(text, "f")
-    becomes = rendered(found.items, Policy())
+    becomes = rendered(found.items, Settings())
     for finding in [*found.unreadable, *becomes.messages]:
         assert str(finding).startswith("f:")
         assert str(finding).isprintable()

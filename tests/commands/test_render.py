@@ -27,7 +27,7 @@ def class_in(printed: str) -> str:
 
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda case: case.name)
 def test_a_service_becomes_what_the_hook_answers(case: Case) -> None:
-    becomes = rendered(read(as_yaml(case.service), "f").items, case.policy)
+    becomes = rendered(read(as_yaml(case.service), "f").items, case.settings)
     assert bool(becomes.messages) == ("refused 422" in case.becomes)
     assert becomes.objects == case.objects
 

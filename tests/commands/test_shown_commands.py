@@ -22,14 +22,14 @@ from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.commands.text import Command, is_seen, shown, with_options
 from ingress_manager.commands.uninstall import uninstall_steps
 from ingress_manager.core.copying import ANY
-from ingress_manager.core.policy import Limits, Policy
+from ingress_manager.core.settings import Limits, Settings
 
 HOSTILE = st.text(st.sampled_from("ab'\"$`\\;&|<>(){}[]*?#!~=-%^, \n\t\r\0\x1b\x7f\x9b\u200b\u202eé日😀"), max_size=12)
 NASTY = st.sampled_from(["'; touch PWNED #", "$(touch PWNED)", "`touch PWNED`", "\ntouch PWNED\n", "--all", "-"])
 TEXT = HOSTILE | st.builds("{}{}{}".format, HOSTILE, NASTY, HOSTILE)
 NAMES = st.sampled_from(["shop", "shop", "shop"]) | TEXT
 COPIED = "external-dns.alpha.kubernetes.io/ttl"
-LENIENT = Policy(limits=Limits(copy_annotations={COPIED: ANY}))
+LENIENT = Settings(limits=Limits(copy_annotations={COPIED: ANY}))
 
 
 @st.composite

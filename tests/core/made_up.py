@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import HTTPROUTES, INGRESSES, Object, service
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.kubernetes import LAST_APPLIED
-from ingress_manager.core.policy import Defaults, Limits, Policy, Profile, Tls
-from ingress_manager.core.settings import read
+from ingress_manager.core.settings import Defaults, Limits, Profile, Settings, Tls
+from ingress_manager.core.settings_parser import read
 from ingress_manager.core.shape import FieldError
 from ingress_manager.core.vocabulary import KNOWN, OLD_CLASS, protects
 
@@ -222,7 +222,7 @@ def plain_settings(draw: st.DrawFn) -> Object:
 
 
 @st.composite
-def policy(draw: st.DrawFn) -> Policy:
+def settings(draw: st.DrawFn) -> Settings:
     """Draw whole settings that the hook would start with."""
     try:
         return read(draw(plain_settings()))
@@ -237,7 +237,9 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-FIELDS = sorted({each for type_ in (Policy, Defaults, Limits, Profile, Tls) for each in type_.__struct_encode_fields__})
+FIELDS = sorted(
+    {field for type_ in (Settings, Defaults, Limits, Profile, Tls) for field in type_.__struct_encode_fields__}
+)
 YAML = st.lists(
     st.sampled_from(["\n", "\n  ", ": ", "- ", "[", "]", "{", "}", "# ", "&a ", "*a", "!!str ", "<<", "'", "~", "0x1"])
     | st.sampled_from(FIELDS)

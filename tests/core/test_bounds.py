@@ -10,11 +10,11 @@ import pytest
 from bench.core import COPIED, WORST_MEMORY, megabytes, worst_requests
 from hooks.sync import answer
 from ingress_manager.core.annotations import PATH_TYPES
-from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy, Tls
+from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, Limits, Settings, Tls
 
 pytestmark = pytest.mark.no_cover  # it would take more of the time than the answers
 
-LIMITED = Policy(
+LIMITED = Settings(
     limits=Limits(
         hosts=tuple(f"*.s{number}.example.com" for number in range(100)),
         path_types=PATH_TYPES,
@@ -24,22 +24,22 @@ LIMITED = Policy(
 """Settings under which every host is compared with many patterns, and many annotations are copied."""
 
 GATEWAY = Gateway(name="web", namespace="infrastructure")
-BOTH = Policy(Defaults(outputs=OUTPUT_NAMES, gateway=GATEWAY, tls=Tls(enabled=True, redirect=True)))
+BOTH = Settings(Defaults(outputs=OUTPUT_NAMES, gateway=GATEWAY, tls=Tls(enabled=True, redirect=True)))
 """Settings under which the most is made."""
 
 
-@pytest.mark.parametrize("policy", [Policy(), LIMITED, BOTH], ids=["default settings", "many patterns", "both outputs"])
-def test_the_worst_services_cost_little_memory(policy: Policy) -> None:
-    costs = {name: megabytes(body, policy) for name, body in worst_requests()}
+@pytest.mark.parametrize("settings", [Settings(), LIMITED, BOTH], ids=["defaults", "many patterns", "both outputs"])
+def test_the_worst_services_cost_little_memory(settings: Settings) -> None:
+    costs = {name: megabytes(body, settings) for name, body in worst_requests()}
     assert {name: cost for name, cost in costs.items() if cost > WORST_MEMORY} == {}
 
 
 def test_nothing_of_an_answered_request_is_left_to_the_garbage_collector() -> None:
     """It comes many requests later. Of 200 large Services that were refused, more was kept than the container has."""
-    policy = Policy()  # the settings: they stay
+    settings = Settings()  # the settings: they stay
 
     def answered(body: bytes) -> int:
-        return answer(body, policy).status
+        return answer(body, settings).status
 
     bodies = {**dict(worst_requests()), "no request": b"{"}
     for body in bodies.values():

@@ -18,7 +18,7 @@ from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.snapshot.drift import merge
 from ingress_manager.core.annotations import HTTP, KEYS, PORT, TABLE, Requested, parse
-from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy
+from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, Limits, Settings
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import KNOWN
 from tests import golden
@@ -35,7 +35,7 @@ FIELDS = ["why", "from", "example", "metadata", "annotations", "spec", "settings
 REFUSED: dict[str, dict[str, list[str]]] = yaml.safe_load(
     Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8")
 )
-ALL_COPIED = Policy(limits=Limits(copy_annotations=dict.fromkeys(KNOWN, "any")))
+ALL_COPIED = Settings(limits=Limits(copy_annotations=dict.fromkeys(KNOWN, "any")))
 """Settings that allow as much as an administrator can without writing a value down."""
 
 
@@ -85,10 +85,10 @@ def test_every_annotation_has_right_values_wrong_values_and_a_case(key: str, dat
 @pytest.mark.parametrize("key", KEYS)
 def test_no_annotation_is_ignored_silently(key: str, output: str) -> None:
     """One of its right values changes the answer, if only to a refusal."""
-    policy = Policy(Defaults(outputs=(output,), gateway=Gateway(name="web", namespace="infrastructure")))
+    settings = Settings(Defaults(outputs=(output,), gateway=Gateway(name="web", namespace="infrastructure")))
 
     def answered(annotations: dict[str, str]) -> bytes:
-        return answer(body(sync_request(service({HTTP: "true"} | annotations))), policy).body
+        return answer(body(sync_request(service({HTTP: "true"} | annotations))), settings).body
 
     find(made_up.WORDS[key], lambda value: answered({key: value}) != answered({}))
 
@@ -102,7 +102,7 @@ def test_an_annotation_adds_to_each_rule_what_its_row_says_over_what_the_profile
     for stated, request in (({}, "60s"), ({PORT: "80"}, "80s")):
         asking = case.service
         asking["metadata"]["annotations"] |= stated
-        routes = json.loads(answer(body(sync_request(asking)), case.policy).body)["attachments"]
+        routes = json.loads(answer(body(sync_request(asking)), case.settings).body)["attachments"]
         rules = [rule for route in routes for rule in route["spec"]["rules"]]
         timeouts = {"request": request, "backendRequest": "30s"}
         assert [(len(rule["filters"]), rule["timeouts"]) for rule in rules] == [(2, timeouts)] * 3

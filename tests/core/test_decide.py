@@ -16,22 +16,22 @@ from ingress_manager.core.decide import (
     spread,
 )
 from ingress_manager.core.kubernetes import NOTHING, Attachment, AttachmentMeta, Observed, Service, Spec
-from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, ListenerSets, Policy
+from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, ListenerSets, Settings
 
 ON = {"ingress/http": "true"}
 NONE = Observed()
 INGRESS, ROUTE = (Attachment(kind, AttachmentMeta(), Spec()) for kind in ("Ingress", "HTTPRoute"))
 GATEWAY = Gateway(name="web", namespace="infrastructure", listener_sets=ListenerSets(port=443))
-BOTH, ROUTES = (Policy(Defaults(outputs=outputs, gateway=GATEWAY)) for outputs in (OUTPUT_NAMES, ("httproute",)))
+BOTH, ROUTES = (Settings(Defaults(outputs=outputs, gateway=GATEWAY)) for outputs in (OUTPUT_NAMES, ("httproute",)))
 
 
 def decided(
     annotations: dict[str, str],
     observed: Observed = NONE,
-    policy: Policy = Policy(),  # noqa: B008 - frozen
+    settings: Settings = Settings(),  # noqa: B008 - frozen
 ) -> Decision:
     """Return the decision about the Service team-a/shop."""
-    return decide(msgspec.convert(service(annotations), Service), observed, policy)
+    return decide(msgspec.convert(service(annotations), Service), observed, settings)
 
 
 def refusal(*arguments: Any) -> str:
@@ -41,18 +41,18 @@ def refusal(*arguments: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("observed", "policy", "missing"),
+    ("observed", "settings", "missing"),
     [
-        (NONE, Policy(), ["Ingress"]),
-        (Observed({"team-a/another": INGRESS}), Policy(), ["Ingress"]),
+        (NONE, Settings(), ["Ingress"]),
+        (Observed({"team-a/another": INGRESS}), Settings(), ["Ingress"]),
         (Observed({"team-a/shop": INGRESS}, {}), BOTH, ["HTTPRoute"]),
         (Observed(httproutes={"team-a/shop": ROUTE}), BOTH, ["Ingress"]),
         (Observed({"team-a/shop": INGRESS}, {"team-a/shop": ROUTE}), BOTH, []),
     ],
 )
-def test_it_is_known_which_objects_are_not_there_yet(observed: Observed, policy: Policy, missing: list[str]) -> None:
+def test_objects_that_are_not_observed_are_missing(observed: Observed, settings: Settings, missing: list[str]) -> None:
     """Metacontroller doesn't say when its create met an object of the same name."""
-    decision = decided(ON, observed, policy)
+    decision = decided(ON, observed, settings)
     assert isinstance(decision, Desired)
     assert decision.missing == [(kind, "team-a/shop") for kind in missing]
 
@@ -72,18 +72,18 @@ def test_many_services_are_synced_again_in_each_second_of_some_minutes() -> None
 
 
 @pytest.mark.parametrize(
-    ("kind", "observed", "policy"),
+    ("kind", "observed", "settings"),
     [("HTTPRoute", Observed({"team-a/shop": INGRESS}), BOTH), ("ListenerSet", Observed(httproutes={}), ROUTES)],
 )
 def test_a_kind_that_metacontroller_does_not_look_after_is_refused(
-    kind: str, observed: Observed, policy: Policy
+    kind: str, observed: Observed, settings: Settings
 ) -> None:
     """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
-    assert refusal(ON | {"ingress/tls-secret": "shop-tls"}, observed, policy).startswith(
+    assert refusal(ON | {"ingress/tls-secret": "shop-tls"}, observed, settings).startswith(
         f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after {kind}s: "
         f"the administrator has to apply metacontroller/{kind.lower()}/ [not-watched]"
     )
-    assert refusal({}, observed, policy) == refusal(ON, Observed(httproutes={}), ROUTES) == ""
+    assert refusal({}, observed, settings) == refusal(ON, Observed(httproutes={}), ROUTES) == ""
 
 
 def test_the_objects_of_all_entrances_are_counted_and_each_may_have_three() -> None:

@@ -10,8 +10,8 @@ from devcluster.sync_requests import Object, as_created, body, service, sync_req
 from hooks.sync import REMOVED, THERE, Answer, answer
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import LAST_APPLIED
-from ingress_manager.core.policy import Limits
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings import Limits
+from ingress_manager.core.settings_parser import parse
 from tests.dumps import patched
 
 ON = {"ingress/http": "true"}

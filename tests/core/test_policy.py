@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from ingress_manager.core import policy as module
+from ingress_manager.core import settings as module
 from ingress_manager.core.effective import effective_settings
-from ingress_manager.core.policy import Limits, Policy
-from ingress_manager.core.settings import read
+from ingress_manager.core.settings import Limits, Settings
+from ingress_manager.core.settings_parser import read
 
 PAUSED, RUNNING, SILENT = {"paused": True}, {"paused": False}, dict[str, Any]()
 
@@ -26,20 +26,20 @@ PAUSED, RUNNING, SILENT = {"paused": True}, {"paused": False}, dict[str, Any]()
 def test_a_pause_is_that_of_the_namespace_or_the_general_one(
     paused: bool, namespaces: dict[str, Any], told: str, where: str
 ) -> None:
-    policy = read({"paused": paused, "namespaces": namespaces})
-    assert policy.pauses == told
-    assert [name for name in "abcd" if policy.entry_of(name).paused] == list(where)
-    assert policy.without_pause() == read({"namespaces": dict.fromkeys(namespaces, SILENT)})
+    settings = read({"paused": paused, "namespaces": namespaces})
+    assert settings.pauses == told
+    assert [name for name in "abcd" if settings.entry_of(name).paused] == list(where)
+    assert settings.without_pause() == read({"namespaces": dict.fromkeys(namespaces, SILENT)})
 
 
 def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_however_long_they_are() -> None:
     """Whoever reaches the hook's port can send them."""
-    policy = Policy(limits=Limits(hosts=("*.{namespace}.example.com",)))
+    settings = Settings(limits=Limits(hosts=("*.{namespace}.example.com",)))
     tracemalloc.start()
     try:
         for number in range(30):
-            effective_settings(policy, f"{number}{'n' * 100_000}", f"{number}{'p' * 100_000}")
-            effective_settings(policy, "team-a", f"{number}{'p' * 100_000}")
+            effective_settings(settings, f"{number}{'n' * 100_000}", f"{number}{'p' * 100_000}")
+            effective_settings(settings, "team-a", f"{number}{'p' * 100_000}")
         remembered, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -48,8 +48,8 @@ def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_howev
 
 def test_what_holds_in_the_namespaces_that_were_asked_for_last_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_REMEMBERED", 2)
-    policy = Policy()
-    first, second, _ = [effective_settings(policy, name) for name in "abc"]
-    assert effective_settings(policy, "b") is second
-    assert effective_settings(policy, "a") is not first
-    assert effective_settings(policy, "a") == first
+    settings = Settings()
+    first, second, _ = [effective_settings(settings, name) for name in "abc"]
+    assert effective_settings(settings, "b") is second
+    assert effective_settings(settings, "a") is not first
+    assert effective_settings(settings, "a") == first

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, body, sync_request
 from hooks.sync import REMOVED, Answer, answer
-from ingress_manager.core import settings
+from ingress_manager.core import settings_parser
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.kubernetes import API_VERSIONS
-from ingress_manager.core.policy import Limits, Policy
+from ingress_manager.core.settings import Limits, Settings
 from ingress_manager.core.shape import shown
 from ingress_manager.core.syntax import wrong_path
 from ingress_manager.core.vocabulary import protects
@@ -25,9 +25,9 @@ OF_AN_OBJECT = ("apiVersion", "kind", "metadata", "spec", "name", "namespace", "
 ALB_AUTH = "alb.ingress.kubernetes.io/auth-type"
 
 
-def desired_for(parent: Object, policy: Policy) -> list[Object]:
+def desired_for(parent: Object, settings: Settings) -> list[Object]:
     """Return the objects that should exist; none when the hook refuses."""
-    return attachments(answer(body(sync_request(parent)), policy))
+    return attachments(answer(body(sync_request(parent)), settings))
 
 
 def attachments(answered: Answer) -> list[Object]:
@@ -36,9 +36,9 @@ def attachments(answered: Answer) -> list[Object]:
     return made
 
 
-def answered_twice(request: bytes, policy: Policy) -> Answer:
+def answered_twice(request: bytes, settings: Settings) -> Answer:
     """Return the answer. Raises AssertionError unless it is always the same, and one line for people if it refuses."""
-    first, again = answer(request, policy), answer(request, policy)
+    first, again = answer(request, settings), answer(request, settings)
     assert (first.status, first.body) == (again.status, again.body)
     if first.status != 200:
         line = first.body.decode()
@@ -48,28 +48,28 @@ def answered_twice(request: bytes, policy: Policy) -> Answer:
     return first
 
 
-@given(made_up.ANY_SERVICES, made_up.policy())
+@given(made_up.ANY_SERVICES, made_up.settings())
 def test_without_the_annotation_or_with_false_there_is_nothing_and_what_stands_goes(
-    parent: Object, policy: Policy
+    parent: Object, settings: Settings
 ) -> None:
-    standing = [as_created(each, parent) for each in desired_for(parent, policy)]
+    standing = [as_created(each, parent) for each in desired_for(parent, settings)]
     annotations = parent["metadata"]["annotations"]
-    paused = msgspec.structs.replace(policy, paused=True, namespaces={})
+    paused = msgspec.structs.replace(settings, paused=True, namespaces={})
     for off in ({key: "false" for key in annotations if key.endswith("ingress/http")}, {}):
         others = {key: value for key, value in annotations.items() if not key.endswith("ingress/http")}
         asking = parent | {"metadata": parent["metadata"] | {"annotations": others | off}}
         for attached in (standing, []):
             sent = body(sync_request(asking, attached=attached))
-            assert json.loads(answer(sent, policy).body) == {"attachments": []}
+            assert json.loads(answer(sent, settings).body) == {"attachments": []}
             assert answer(sent, paused).status == (429 if attached else 200)
 
 
-@given(made_up.ANY_SERVICES, made_up.policy())
-def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent: Object, policy: Policy) -> None:
+@given(made_up.ANY_SERVICES, made_up.settings())
+def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent: Object, settings: Settings) -> None:
     """That the API server takes it is tried with one: tests/e2e/test_accepted.py."""
     name, ports = parent["metadata"]["name"], parent["spec"]["ports"]
     tcp = [port["port"] for port in ports if port.get("protocol", "TCP") == "TCP"]
-    made = desired_for(parent, policy)
+    made = desired_for(parent, settings)
     assert len(set(map(key_of, made))) == len(made)
     for each in made:
         assert each["metadata"]["namespace"] == parent["metadata"]["namespace"]
@@ -91,45 +91,45 @@ def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent
             assert sorted(of_tls) == sorted(of_rules)
 
 
-@given(made_up.PROTECTED, made_up.policy(), *[st.sets(made_up.PROTECTING_KEYS)] * 2)
+@given(made_up.PROTECTED, made_up.settings(), *[st.sets(made_up.PROTECTING_KEYS)] * 2)
 def test_what_protects_is_on_all_that_is_made_or_its_loss_is_accepted(
-    parent: Object, policy: Policy, copied: set[str], accepted: set[str]
+    parent: Object, settings: Settings, copied: set[str], accepted: set[str]
 ) -> None:
     stated_by_owner = parent["metadata"]["annotations"]
     limits = Limits(copy_annotations=dict.fromkeys(copied, "any"), accepted_losses=tuple(accepted))
-    policy = msgspec.structs.replace(policy, limits=limits, namespaces={})
-    for each in desired_for(parent, policy):
+    settings = msgspec.structs.replace(settings, limits=limits, namespaces={})
+    for each in desired_for(parent, settings):
         own = each["metadata"].get("annotations", {})
-        here = effective_settings(policy, parent["metadata"]["namespace"], own.get("ingress/profile"))
+        here = effective_settings(settings, parent["metadata"]["namespace"], own.get("ingress/profile"))
         for key in filter(protects, stated_by_owner):
             is_there = own.get(key) == stated_by_owner[key] and (each["kind"] == "Ingress" or key.startswith("konghq"))
             of_service = key == "konghq.com/plugins" or (key == ALB_AUTH and each["kind"] == "Ingress")
             assert is_there or of_service or key in here.accepted_losses, key
 
 
-def everywhere(policy: Policy, *outputs: str) -> Policy:
+def everywhere(settings: Settings, *outputs: str) -> Settings:
     """Return the settings with these outputs and without a limit of hosts, in every namespace and with each profile."""
     return msgspec.structs.replace(
-        policy,
-        defaults=msgspec.structs.replace(policy.defaults, outputs=outputs),
-        limits=msgspec.structs.replace(policy.limits, hosts="any"),
-        profiles={name: {**profile, "outputs": outputs} for name, profile in policy.profiles.items()},
+        settings,
+        defaults=msgspec.structs.replace(settings.defaults, outputs=outputs),
+        limits=msgspec.structs.replace(settings.limits, hosts="any"),
+        profiles={name: {**profile, "outputs": outputs} for name, profile in settings.profiles.items()},
         namespaces={},
     )
 
 
-@given(made_up.ANY_SERVICES, made_up.policy())
+@given(made_up.ANY_SERVICES, made_up.settings())
 def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_to_the_same_ports(
-    parent: Object, policy: Policy
+    parent: Object, settings: Settings
 ) -> None:
-    both = everywhere(policy, "ingress", "httproute")
+    both = everywhere(settings, "ingress", "httproute")
     made = desired_for(parent, both)
     of_ingress, of_routes = (
         sorted(place for each in made if each["kind"] == kind for place in places_of(each))
         for kind in ("Ingress", "HTTPRoute")
     )
     assert of_ingress == of_routes
-    alone = desired_for(parent, everywhere(policy, "httproute"))
+    alone = desired_for(parent, everywhere(settings, "httproute"))
     if alone:
         of_alone, beside = ([each["spec"] for each in some if each["kind"] == "HTTPRoute"] for some in (alone, made))
         assert of_alone == beside
@@ -137,15 +137,15 @@ def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_t
 
 @given(
     made_up.valid_services(),
-    made_up.policy(),
+    made_up.settings(),
     st.lists(made_up.HOSTS, min_size=2, max_size=40, unique=True),
     st.lists(st.sampled_from(["/", "/a"]), min_size=40, max_size=40),
 )
 def test_no_httproute_that_stands_is_made_anew_because_a_host_is_added_behind_the_others(
-    parent: Object, policy: Policy, hosts: list[str], paths: list[str]
+    parent: Object, settings: Settings, hosts: list[str], paths: list[str]
 ) -> None:
     """That would be: deleted first. Nor do its hosts lead elsewhere."""
-    only = everywhere(policy, "httproute")
+    only = everywhere(settings, "httproute")
     routes = [{"host": host, "path": path} for host, path in zip(hosts, paths, strict=False)]
     asking = ({"ingress/http": "true", "ingress/routes": json.dumps(each)} for each in (routes[:-1], routes))
     fewer, more = (parent | {"metadata": parent["metadata"] | {"annotations": each}} for each in asking)
@@ -169,16 +169,16 @@ def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
                 yield host, match["path"]["value"], path_type, backend["name"], backend["port"]
 
 
-@given(made_up.ANY_SERVICES, made_up.policy(), made_up.policy())
+@given(made_up.ANY_SERVICES, made_up.settings(), made_up.settings())
 def test_what_stands_is_what_the_settings_make_or_may_stand_beside_a_mistake(
-    parent: Object, earlier: Policy, policy: Policy
+    parent: Object, earlier: Settings, settings: Settings
 ) -> None:
     """Of a refused Service all stays, or all goes; what is forbidden is a table of cases, and nothing that is made."""
-    alone = answered_twice(body(sync_request(parent)), policy)
+    alone = answered_twice(body(sync_request(parent)), settings)
     desired = [without_class(each) for each in attachments(alone)]
-    for before in (earlier, policy):
+    for before in (earlier, settings):
         standing = [as_created(each, parent) for each in desired_for(parent, before)]
-        answered = answered_twice(body(sync_request(parent, attached=standing)), policy)
+        answered = answered_twice(body(sync_request(parent, attached=standing)), settings)
         kept = [without_class(each) for each in attachments(answered)]
         if alone.status == 422:
             assert (answered.status == 422) == (answered.word != REMOVED)
@@ -187,11 +187,11 @@ def test_what_stands_is_what_the_settings_make_or_may_stand_beside_a_mistake(
             assert kept == desired
         else:
             # What is forbidden isn't even changed in place: the update could be denied.
-            assert before is not policy
+            assert before is not settings
             assert all(each in desired for each in kept)
     stated = parent["metadata"]["annotations"]
     stated |= {key: "yes" for key, value in stated.items() if key.endswith("ingress/http") and value != "false"}
-    assert not standing or answer(body(sync_request(parent, attached=standing)), policy).status == 422
+    assert not standing or answer(body(sync_request(parent, attached=standing)), settings).status == 422
 
 
 def without_class(made: Object) -> Object:
@@ -204,19 +204,19 @@ def key_of(made: Object) -> tuple[str, str]:
     return made["kind"], made["metadata"]["name"]
 
 
-@given(made_up.ANY_SERVICES, made_up.policy(), st.data())
-def test_nothing_that_is_observed_becomes_an_answer(parent: Object, policy: Policy, data: st.DataObject) -> None:
+@given(made_up.ANY_SERVICES, made_up.settings(), st.data())
+def test_nothing_that_is_observed_becomes_an_answer(parent: Object, settings: Settings, data: st.DataObject) -> None:
     """Whatever somebody has written into it."""
-    made = [as_created(each, parent) for each in desired_for(parent, policy)]
+    made = [as_created(each, parent) for each in desired_for(parent, settings)]
     forged = data.draw(made_up.forged(made))
-    answered = answered_twice(body(sync_request(parent) | {"attachments": forged}), policy)
-    right = [without_class(each) for each in desired_for(parent, policy)]
+    answered = answered_twice(body(sync_request(parent) | {"attachments": forged}), settings)
+    right = [without_class(each) for each in desired_for(parent, settings)]
     assert all(without_class(each) in right for each in attachments(answered))
 
 
-@given(made_up.ANY_SERVICES, made_up.policy())
-def test_no_annotation_is_lost_without_a_word(parent: Object, policy: Policy) -> None:
-    for made in desired_for(parent, policy):
+@given(made_up.ANY_SERVICES, made_up.settings())
+def test_no_annotation_is_lost_without_a_word(parent: Object, settings: Settings) -> None:
+    for made in desired_for(parent, settings):
         annotations = made["metadata"].get("annotations", {})
         left = annotations.get("ingress/not-copied", "").split(", ")
         if made["kind"] == "ListenerSet" or left[-1].endswith(" more"):  # an HTTPRoute beside it tells
@@ -235,15 +235,15 @@ def test_a_path_that_we_accept_is_harmless(path: str) -> None:
     assert not set(path) & set("\n\r\0 \t\"'`{};$\\<>|^?#[]*")
 
 
-@given(made_up.spoiled(made_up.services().map(sync_request)), made_up.policy())
-def test_a_request_with_anything_in_it_is_answered_as_the_contract_says(request: Object, policy: Policy) -> None:
-    assert answered_twice(body(request), policy).status in {200, 400, 422}
+@given(made_up.spoiled(made_up.services().map(sync_request)), made_up.settings())
+def test_a_request_with_anything_in_it_is_answered_as_the_contract_says(request: Object, settings: Settings) -> None:
+    assert answered_twice(body(request), settings).status in {200, 400, 422}
 
 
 @given(made_up.spoiled(made_up.plain_settings()).map(json.dumps) | made_up.YAML)
 def test_any_text_of_settings_is_read_or_refused_with_a_reason(text: str) -> None:
     try:
-        settings.parse(text)
+        settings_parser.parse(text)
     except SettingsError as error:
         refused, path = error, shown(error.path)
     else:

@@ -12,8 +12,8 @@ from msgspec import inspect
 
 from hooks.settings_file import from_environment, load
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.policy import Defaults, Limits, Policy, Profile
-from ingress_manager.core.settings import FILE_VARIABLE, filled_in, parse
+from ingress_manager.core.settings import Defaults, Limits, Profile, Settings
+from ingress_manager.core.settings_parser import FILE_VARIABLE, filled_in, parse
 from ingress_manager.core.shape import FieldError, check_values
 from tests import golden
 from tests.core import made_up
@@ -25,7 +25,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encod
 @pytest.mark.parametrize("text", CASES["right"])
 def test_settings_state_what_stands_in_them(text: str) -> None:
     stated = yaml.load(text, golden.Loader)  # noqa: S506 - a safe one
-    assert parse(text) == msgspec.convert(filled_in(stated or {}), Policy)
+    assert parse(text) == msgspec.convert(filled_in(stated or {}), Settings)
 
 
 LONG_CLASSES = ", ".join([f"{number}{'a' * 250}" for number in range(10)])
@@ -81,7 +81,7 @@ def bogus(type_: inspect.Type) -> Iterator[tuple[str, Any]]:
 
 def test_every_text_and_every_key_has_a_check_beside_its_field() -> None:
     unchecked = set()
-    for type_ in (Policy, Profile):
+    for type_ in (Settings, Profile):
         for place, value in bogus(inspect.type_info(type_)):
             try:
                 check_values(value, type_)
@@ -129,8 +129,8 @@ def test_the_environment_names_the_file_else_the_defaults_hold(tmp_path: Path, m
     path.write_text(text)
     monkeypatch.setenv(FILE_VARIABLE, str(path))
     # As `sha256sum` prints it, so that an operator can compare.
-    expected = Policy(Defaults(ingress_class="traefik")), hashlib.sha256(text.encode()).hexdigest()
+    expected = Settings(Defaults(ingress_class="traefik")), hashlib.sha256(text.encode()).hexdigest()
     assert from_environment() == expected
     for environment in ({}, {FILE_VARIABLE: ""}):
         monkeypatch.setattr("os.environ", environment)
-        assert from_environment().policy == Policy()
+        assert from_environment().settings == Settings()

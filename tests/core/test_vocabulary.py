@@ -7,7 +7,7 @@ import yaml
 
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
-from ingress_manager.core.policy import OUTPUT_NAMES, Defaults, Gateway, Limits, Policy
+from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, Limits, Settings
 from ingress_manager.core.vocabulary import changes, is_read_from_services, protects
 
 KEYS = {
@@ -31,18 +31,18 @@ def test_what_protects_does_so_under_any_prefix() -> None:
 
 @pytest.mark.parametrize("key", KEYS["protects"])
 def test_a_service_whose_protection_would_be_lost_is_refused(key: str) -> None:
-    answered = answer(body(sync_request(service({"ingress/http": "true", key: "x"}))), Policy())
+    answered = answer(body(sync_request(service({"ingress/http": "true", key: "x"}))), Settings())
     assert (answered.status == 200) == is_read_from_services(key)
 
 
 @pytest.mark.parametrize("key", KEYS["changes"])
 def test_a_copied_annotation_whose_effect_httproutes_would_lack_is_refused(key: str) -> None:
-    policy = Policy(BOTH, Limits(copy_annotations={key: "any"}))
+    settings = Settings(BOTH, Limits(copy_annotations={key: "any"}))
     asking = service({"ingress/http": "true", "ingress/path": "/api", key: "x"})
-    assert answer(body(sync_request(asking)), policy).status == 422
+    assert answer(body(sync_request(asking)), settings).status == 422
 
 
 @pytest.mark.parametrize("defaults", [Defaults(), BOTH, Defaults(ingress_class="ingress-manager")])
 def test_what_services_carry_for_other_reasons_refuses_none(defaults: Defaults) -> None:
     asking = service({"ingress/http": "true"} | dict.fromkeys(KEYS["of_services"], "x"))
-    assert answer(body(sync_request(asking)), Policy(defaults)).body.decode().startswith("{")
+    assert answer(body(sync_request(asking)), Settings(defaults)).body.decode().startswith("{")

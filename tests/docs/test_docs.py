@@ -17,8 +17,8 @@ from hooks.app import create_app
 from hooks.sync import answer
 from ingress_manager.commands.check.provided import LEAST
 from ingress_manager.commands.main import commands
-from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings import Settings
+from ingress_manager.core.settings_parser import parse
 from ingress_manager.core.vocabulary import KNOWN, NGINX, changes
 from tests import golden
 from tools import docs, markdown
@@ -68,14 +68,14 @@ def test_every_example_of_annotations_is_accepted() -> None:
     examples = [yaml.safe_load(block)["metadata"]["annotations"] for page in pages for block in page]
     ports = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}, {"name": "admin", "port": 8080}]
     for annotations in examples:
-        assert answer(body(sync_request(service(annotations, ports=ports))), Policy()).status == 200
+        assert answer(body(sync_request(service(annotations, ports=ports))), Settings()).status == 200
 
 
 def test_the_example_of_a_refusal_is_what_is_said() -> None:
     shown = next(block for block in blocks("annotations.md", "") if block.startswith("ingress/hots"))
     annotations = {"ingress/http": "true", "ingress/hots": "x", "ingress/port": "grpc"}
     ports = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
-    assert answer(body(sync_request(service(annotations, ports=ports))), Policy()).body.decode() == shown
+    assert answer(body(sync_request(service(annotations, ports=ports))), Settings()).body.decode() == shown
 
 
 def test_every_example_of_settings_is_accepted() -> None:

@@ -9,8 +9,8 @@ from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.sync_requests import Object, service
 from ingress_manager.core.annotations import HTTP, KEYS, PROFILE, TLS
-from ingress_manager.core.policy import Policy
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings import Settings
+from ingress_manager.core.settings_parser import parse
 from tests.core import made_up
 from tests.core.test_cases import CASES
 from tests.core.test_properties import desired_for
@@ -35,9 +35,9 @@ def test_a_golden_object_comes_back_as_it_was_sent(sent: Object, empty_cluster: 
     assert {key: stored["metadata"][key] for key in sent["metadata"]} == sent["metadata"]
 
 
-@given(made_up.valid_services() | made_up.WITH_ENTRANCES, made_up.policy())
-def test_what_is_made_up_at_random_is_accepted(empty_cluster: ControlPlane, parent: Object, policy: Policy) -> None:
-    for made in desired_for(parent, policy) or desired_for(parent, Policy()):
+@given(made_up.valid_services() | made_up.WITH_ENTRANCES, made_up.settings())
+def test_what_is_made_up_at_random_is_accepted(empty_cluster: ControlPlane, parent: Object, settings: Settings) -> None:
+    for made in desired_for(parent, settings) or desired_for(parent, Settings()):
         accepted(empty_cluster.api, made)
 
 

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import Object, body, service, sync_request
 from hooks import sync
 from hooks.admission import LONGEST_WARNING, MOST_WARNINGS, answer
-from ingress_manager.core import settings
+from ingress_manager.core import settings_parser
 from ingress_manager.core.errors import Problems, Reason, SettingsError
-from ingress_manager.core.policy import Admission, NamespaceSettings, Policy
+from ingress_manager.core.settings import Admission, NamespaceSettings, Settings
 from ingress_manager.core.vocabulary import is_read_from_services
 from tests import golden
 from tests.core import made_up
 
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 DENY = Admission(deny=True)
-DENYING = Policy(admission=DENY)
+DENYING = Settings(admission=DENY)
 APP_ROOT = "nginx.ingress.kubernetes.io/app-root"
 WRONG = service({"ingress/http": "true", "ingress/host": "Shop", "ingress/path": "shop"})
 SENTENCES = [
@@ -54,9 +54,9 @@ def review(new: Any, old: Object | None = None) -> bytes:
     return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
 
 
-def response_to(sent: bytes, policy: Policy) -> Object:
+def response_to(sent: bytes, settings: Settings) -> Object:
     """Return the response to a review. Raises AssertionError unless it is as the API server's contract says."""
-    answered = answer(sent, policy)
+    answered = answer(sent, settings)
     assert answered.status == 200
     told = json.loads(answered.body)
     response: Object = told.pop("response")
@@ -77,9 +77,9 @@ def response_to(sent: bytes, policy: Policy) -> Object:
     return response
 
 
-def warnings_of(new: Object, policy: Policy) -> list[str]:
+def warnings_of(new: Object, settings: Settings) -> list[str]:
     """Return the warnings of a new Service."""
-    warnings: list[str] = response_to(review(new), policy).get("warnings", [])
+    warnings: list[str] = response_to(review(new), settings).get("warnings", [])
     return warnings
 
 
@@ -93,11 +93,11 @@ def check_not_copied(new: Object, made: list[Object], warnings: list[str]) -> No
     assert set.intersection(*keys) <= told <= set.union(*keys) if keys else not told, new["metadata"]
 
 
-def check_both_ways(new: Object, policy: Policy) -> None:
+def check_both_ways(new: Object, settings: Settings) -> None:
     """Raise AssertionError unless a new Service is warned of as it is refused, and denied in the Event's own line."""
-    synced = sync.answer(body(sync_request(new)), policy.without_pause())
-    warnings = [each for each in warnings_of(new, policy) if each != PAUSE]
-    response = response_to(review(new), msgspec.structs.replace(policy, admission=DENY))
+    synced = sync.answer(body(sync_request(new)), settings.without_pause())
+    warnings = [each for each in warnings_of(new, settings) if each != PAUSE]
+    response = response_to(review(new), msgspec.structs.replace(settings, admission=DENY))
     if synced.status == 200:
         check_not_copied(new, json.loads(synced.body)["attachments"], warnings)
         assert response["allowed"]
@@ -114,12 +114,12 @@ def check_both_ways(new: Object, policy: Policy) -> None:
 def test_a_case_is_warned_of_if_and_as_it_is_refused() -> None:
     for case in golden.cases_in(golden.CASES):
         with contextlib.suppress(SettingsError):
-            check_both_ways(case.service, case.policy)
+            check_both_ways(case.service, case.settings)
 
 
-@given(made_up.ANY_SERVICES, made_up.policy(), st.sampled_from([False, False, True]))
-def test_any_service_is_warned_of_if_and_as_it_is_refused(new: Object, policy: Policy, paused: bool) -> None:
-    check_both_ways(new, msgspec.structs.replace(policy, paused=paused))
+@given(made_up.ANY_SERVICES, made_up.settings(), st.sampled_from([False, False, True]))
+def test_any_service_is_warned_of_if_and_as_it_is_refused(new: Object, settings: Settings, paused: bool) -> None:
+    check_both_ways(new, msgspec.structs.replace(settings, paused=paused))
 
 
 def test_a_service_that_is_right_is_allowed_without_a_word() -> None:
@@ -136,7 +136,7 @@ def test_a_denial_has_the_line_of_the_event_and_each_problem_as_a_cause() -> Non
 
 
 def test_a_pause_is_told_to_who_asks_for_an_ingress_and_so_is_each_mistake() -> None:
-    paused = Policy(namespaces={"team-a": NamespaceSettings(paused=True)})
+    paused = Settings(namespaces={"team-a": NamespaceSettings(paused=True)})
     assert warnings_of(service({"ingress/http": "true"}), paused) == [PAUSE]
     assert warnings_of(WRONG, paused) == [PAUSE, *SENTENCES]
     assert warnings_of(service({"ingress/http": "false"}), paused) == []
@@ -162,11 +162,11 @@ def test_annotations_are_told_that_do_nothing_for_want_of_ingress_http_and_never
 def test_what_does_not_fit_into_what_the_api_server_passes_on_is_counted() -> None:
     for begin in (f"ingress/{'x' * 200}", "nginx.org/"):
         others = {f"{begin}{number}": "" for number in range(30)}
-        *shown, last = warnings_of(service({"ingress/http": "true"} | others), Policy())
+        *shown, last = warnings_of(service({"ingress/http": "true"} | others), Settings())
         assert (len(shown), last) == (MOST_WARNINGS, f"and {30 - MOST_WARNINGS} more")
 
 
-GETTING_WORSE = settings.parse("""
+GETTING_WORSE = settings_parser.parse("""
 admission: {deny: true}
 defaults: {host: "{service}.{namespace}.example.com"}
 limits:
@@ -215,8 +215,10 @@ def test_a_change_is_denied_if_and_only_if_it_brings_more_mistakes(
     old, new = (service(each, type=each.pop("type", "ClusterIP")) for each in stated)
     (before_count, before_kinds), (count, kinds) = mistakes(old), mistakes(new)
     assert response_to(review(old), GETTING_WORSE)["allowed"] == (not before_count)
-    for policy in (GETTING_WORSE, PAUSED):
-        assert response_to(review(new, old), policy)["allowed"] == (count <= before_count or not before_kinds <= kinds)
+    for settings in (GETTING_WORSE, PAUSED):
+        assert response_to(review(new, old), settings)["allowed"] == (
+            count <= before_count or not before_kinds <= kinds
+        )
     assert response_to(review(new, old), WARNING)["allowed"]
 
 
@@ -251,11 +253,11 @@ def test_a_body_that_is_no_review_is_answered_400_in_one_line(sent: bytes) -> No
     assert len(line) <= 501
 
 
-@given(made_up.spoiled(made_up.services().map(review).map(json.loads)), made_up.policy())
+@given(made_up.spoiled(made_up.services().map(review).map(json.loads)), made_up.settings())
 def test_a_review_with_anything_in_it_is_answered_and_denied_only_if_its_service_is_refused(
-    sent: Any, policy: Policy
+    sent: Any, settings: Settings
 ) -> None:
-    answered = answer(json.dumps(sent).encode(), msgspec.structs.replace(policy, admission=DENY))
+    answered = answer(json.dumps(sent).encode(), msgspec.structs.replace(settings, admission=DENY))
     assert answered.status in {200, 400}
     if answered.status == 200 and not json.loads(answered.body)["response"]["allowed"]:
-        assert sync.answer(body(sync_request(sent["request"]["object"])), policy).status == 422
+        assert sync.answer(body(sync_request(sent["request"]["object"])), settings).status == 422

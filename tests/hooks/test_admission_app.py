@@ -16,16 +16,16 @@ from hooks import admission_conf
 from hooks.admission import ANSWERS
 from hooks.app import create_webhook
 from hooks.settings_file import SettingsFile
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from tests.hooks.test_admission import DENYING, SENTENCES, WRONG, review
 from tests.hooks.test_app import A_BUG, SHOP, log_lines, samples
 
 TOTAL = "ingress_manager_admissions_total"
 
 
-def client_of(policy: Policy) -> Client:
+def client_of(settings: Settings) -> Client:
     """Return a client of a webhook with these settings."""
-    return Client(create_webhook(SettingsFile(policy, "0" * 64)))
+    return Client(create_webhook(SettingsFile(settings, "0" * 64)))
 
 
 def test_each_answer_is_json_and_is_counted_with_its_time() -> None:
@@ -56,7 +56,7 @@ def test_what_is_told_is_logged_with_its_service_and_not_with_who_was_told(capsy
 
 
 def test_a_body_that_is_no_review_is_refused_in_text_and_what_is_no_request_is_counted_too() -> None:
-    client = client_of(Policy())
+    client = client_of(Settings())
     answered = client.post("/admit", data=b"{}")
     assert (answered.status_code, answered.content_type) == (400, "text/plain; charset=utf-8")
     assert answered.text.startswith("not an AdmissionReview (admission.k8s.io/v1): ")
@@ -67,7 +67,7 @@ def test_a_body_that_is_no_review_is_refused_in_text_and_what_is_no_request_is_c
 
 @pytest.mark.parametrize("broken", ["hooks.app.admission.answer", "hooks.app.log_answer"])
 def test_a_bug_is_answered_500_so_that_the_api_server_writes(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = client_of(Policy())
+    client = client_of(Settings())
     monkeypatch.setattr(broken, lambda *_: 1 / 0)
     answered = client.post("/admit", data=review(WRONG))
     assert (answered.status_code, answered.text) == (A_BUG[0], A_BUG[2])

@@ -21,24 +21,24 @@ from hooks.app import LARGEST_BODY, create_app
 from hooks.metrics import Metrics
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
-from ingress_manager.core.policy import Limits, NamespaceSettings, Policy
+from ingress_manager.core.settings import Limits, NamespaceSettings, Settings
 
 ASKING = service({"ingress/http": "true"})
 OPTED_IN = body(sync_request(ASKING))
-INGRESS = as_created(json.loads(sync.answer(OPTED_IN, Policy()).body)["attachments"][0], ASKING)
+INGRESS = as_created(json.loads(sync.answer(OPTED_IN, Settings()).body)["attachments"][0], ASKING)
 OOPS = {"ingress/oops": "a mistake"}
-ONE_HOST = Policy(limits=Limits(hosts=("shop.example.org",)))
+ONE_HOST = Settings(limits=Limits(hosts=("shop.example.org",)))
 """Settings that forbid the host of that Ingress."""
 
 
-def client_of(policy: Policy) -> FlaskClient:
+def client_of(settings: Settings) -> FlaskClient:
     """Return a client of a hook with these settings."""
-    return create_app(SettingsFile(policy, "0" * 64)).test_client()
+    return create_app(SettingsFile(settings, "0" * 64)).test_client()
 
 
 @pytest.fixture
 def client() -> FlaskClient:
-    return client_of(Policy())
+    return client_of(Settings())
 
 
 def log_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def test_sync_answers_with_the_desired_attachments_as_json_whatever_the_type_of_
 def test_the_log_begins_with_version_and_settings_and_tells_no_answer_of_200(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    client_of(Policy()).post("/sync", data=OPTED_IN)
+    client_of(Settings()).post("/sync", data=OPTED_IN)
     told = {"version": version("ingress-manager"), "settings_sha256": "0" * 64}
     assert log_lines(capsys) == [told | {"event": "started", "level": "info"}]
 
@@ -86,18 +86,18 @@ SHOP, NOBODY = {"namespace": "team-a", "service": "shop"}, {"namespace": None, "
 
 
 @pytest.mark.parametrize(
-    ("policy", "sent", "status", "level", "logged"),
+    ("settings", "sent", "status", "level", "logged"),
     [
-        (Policy(), body(sync_request(WRONG)), 422, "warning", SHOP | {"reasons": ["invalid-value", "unknown-port"]}),
-        (Policy(), b"{}", 400, "warning", NOBODY | {"reasons": ["invalid-request"]}),
-        (Policy(paused=True), OPTED_IN, 429, "info", SHOP | {"reasons": ["paused"]}),
+        (Settings(), body(sync_request(WRONG)), 422, "warning", SHOP | {"reasons": ["invalid-value", "unknown-port"]}),
+        (Settings(), b"{}", 400, "warning", NOBODY | {"reasons": ["invalid-request"]}),
+        (Settings(paused=True), OPTED_IN, 429, "info", SHOP | {"reasons": ["paused"]}),
     ],
     ids=["a Service that is refused", "a body that is no request", "a pause"],
 )
 def test_a_refusal_is_logged_with_who_is_refused_and_why(  # noqa: PLR0917 - a row of the table
-    policy: Policy, sent: bytes, status: int, level: str, logged: Any, capsys: pytest.CaptureFixture[str]
+    settings: Settings, sent: bytes, status: int, level: str, logged: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answered = client_of(policy).post("/sync", data=sent)
+    answered = client_of(settings).post("/sync", data=sent)
     told = {"event": "refused", "level": level, "status": status, "sentence": answered.text.removesuffix("\n")}
     assert log_lines(capsys)[-1] == told | logged
 
@@ -128,7 +128,7 @@ def test_a_bug_anywhere_is_answered_500_without_details_logged_with_its_tracebac
     def fails(*_arguments: Any, **_named: Any) -> None:
         raise ZeroDivisionError("the secret of the bug")
 
-    client = client_of(Policy())
+    client = client_of(Settings())
     monkeypatch.setattr(f"hooks.app.{broken}", fails)
     is_sync = broken != "generate_latest"
     asked = client.post("/sync", data=changed_at(0, **OOPS)) if is_sync else client.get("/metrics")
@@ -143,7 +143,7 @@ def test_a_bug_anywhere_is_answered_500_without_details_logged_with_its_tracebac
 
 def test_a_request_is_answered_where_nothing_can_be_logged_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard error may be closed, and the disk behind it full."""
-    client = client_of(Policy())
+    client = client_of(Settings())
 
     def fails(*_arguments: object) -> None:
         raise OSError("No space left on device")
@@ -157,7 +157,7 @@ def test_a_request_is_answered_where_nothing_can_be_logged_or_counted(monkeypatc
 def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_control_characters(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    client_of(Policy()).get("/%C2%9B31m%1B%0A" + "x" * 1000)
+    client_of(Settings()).get("/%C2%9B31m%1B%0A" + "x" * 1000)
     line = capsys.readouterr().err.splitlines()[-1]
     assert line.isascii()
     assert line.isprintable()
@@ -196,7 +196,7 @@ def test_a_refusal_that_is_not_told_now_says_when_to_ask_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("time.time", lambda: PHASE + 1800)
-    client = client_of(Policy())
+    client = client_of(Settings())
     old, fresh = (client.post("/sync", data=changed_at(PHASE + since, **OOPS)) for since in (0, 1795))
     assert shown(old) == (429, *shown(fresh)[1:])
     assert (fresh.status_code, int(old.headers["Retry-After"]) in RESYNC_SECONDS) == (422, True)
@@ -204,7 +204,7 @@ def test_a_refusal_that_is_not_told_now_says_when_to_ask_again(
 
 
 def test_what_is_not_there_is_told_and_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    client, phase = client_of(Policy()), PHASE + 1800
+    client, phase = client_of(Settings()), PHASE + 1800
 
     def answered(since: float, http: str = "true", **more: Any) -> TestResponse:
         monkeypatch.setattr("time.time", lambda: phase + since)
@@ -225,11 +225,11 @@ def test_what_is_not_there_is_told_and_asked_for_again(monkeypatch: pytest.Monke
 
 
 def test_paused_is_answered_429_with_when_to_come_back_and_the_metrics_say_so(client: FlaskClient) -> None:
-    paused = client_of(Policy(paused=True))
+    paused = client_of(Settings(paused=True))
     response = paused.post("/sync", data=OPTED_IN)
     assert shown(response) == (429, "text/plain; charset=utf-8", "ingress-manager is paused by its settings [paused]\n")
     assert 60 <= int(response.headers["Retry-After"]) <= 90
-    in_one = client_of(Policy(namespaces={"team-b": NamespaceSettings(paused=True)}))
+    in_one = client_of(Settings(namespaces={"team-b": NamespaceSettings(paused=True)}))
     assert [samples(each)["ingress_manager_paused", ""] for each in (paused, in_one, client)] == [True, True, False]
 
 

@@ -14,7 +14,7 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
 from hooks import gunicorn_conf, logs
-from ingress_manager.core.settings import FILE_VARIABLE
+from ingress_manager.core.settings_parser import FILE_VARIABLE
 
 
 def test_it_listens_on_ipv6_and_ipv4_as_the_machine_has_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from devcluster.sync_requests import Object, body, service, sync_request
 from hooks.sync import answer
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 OPTED_IN = service({"ingress/http": "true"})
 REQUEST = body(sync_request(OPTED_IN))
@@ -23,21 +23,21 @@ WRONG: list[tuple[Object, bytes]] = [
 
 @pytest.mark.parametrize(("request_", "says"), WRONG)
 def test_a_field_that_is_wrong_or_missing_is_answered_400_and_named(request_: Object, says: bytes) -> None:
-    answered = answer(body(request_), Policy())
+    answered = answer(body(request_), Settings())
     assert (answered.status, says in answered.body, answered.body.count(b"\n")) == (400, True, 1), answered.body
 
 
 def test_a_field_that_is_not_in_the_contract_changes_nothing() -> None:
     grown = json.loads(REQUEST)
     grown["new"] = grown["object"]["new"] = grown["object"]["spec"]["new"] = {"of": ["a", "later", "Kubernetes"]}
-    assert answer(body(grown), Policy()) == answer(REQUEST, Policy())
+    assert answer(body(grown), Settings()) == answer(REQUEST, Settings())
 
 
 @pytest.mark.parametrize("absent", [{}, {"annotations": None}, {"annotations": {}}])
 def test_no_annotations_may_be_written_in_any_way(absent: dict[str, Any]) -> None:
     parent = service()
     parent["metadata"] |= absent
-    assert json.loads(answer(body(sync_request(parent)), Policy()).body) == {"attachments": []}
+    assert json.loads(answer(body(sync_request(parent)), Settings()).body) == {"attachments": []}
 
 
 NOT_REQUESTS = {
@@ -54,7 +54,7 @@ NOT_REQUESTS = {
 
 @pytest.mark.parametrize("text", NOT_REQUESTS.values(), ids=NOT_REQUESTS.keys())
 def test_a_body_that_is_no_request_is_answered_400_in_one_line(text: bytes) -> None:
-    answered = answer(text, Policy())
+    answered = answer(text, Settings())
     assert answered.status == 400
     assert answered.body.startswith(b"not a request of Metacontroller's contract v2: ")
     assert answered.body.count(b"\n") == 1
@@ -64,9 +64,11 @@ def test_a_body_that_is_no_request_is_answered_400_in_one_line(text: bytes) -> N
 def test_of_a_key_that_is_stated_twice_the_last_counts() -> None:
     """As in Go, so that nobody reads another Service than the API server does."""
     off, on = b'"ingress/http": "false"', b'"ingress/http": "true"'
-    assert json.loads(answer(REQUEST.replace(on, off + b", " + on), Policy()).body)["attachments"]
-    assert not json.loads(answer(REQUEST.replace(on, on + b", " + off), Policy()).body)["attachments"]
-    assert not json.loads(answer(REQUEST[:-1] + b', "object": ' + body(service()) + b"}", Policy()).body)["attachments"]
+    assert json.loads(answer(REQUEST.replace(on, off + b", " + on), Settings()).body)["attachments"]
+    assert not json.loads(answer(REQUEST.replace(on, on + b", " + off), Settings()).body)["attachments"]
+    assert not json.loads(answer(REQUEST[:-1] + b', "object": ' + body(service()) + b"}", Settings()).body)[
+        "attachments"
+    ]
 
 
 CREATED, LATER = (datetime(2026, 11, 21, hour, tzinfo=UTC).timestamp() for hour in (10, 11))
@@ -94,5 +96,5 @@ def test_the_next_look_waits_the_longer_the_longer_ago_the_service_was_changed(
     parent = service({"ingress/http": "true"})
     if managed is not None:
         parent["metadata"] |= {"creationTimestamp": "2026-11-21T10:00:00Z", "managedFields": managed}
-    answered = answer(body(sync_request(parent)), Policy(), now)
+    answered = answer(body(sync_request(parent)), Settings(), now)
     assert least <= json.loads(answered.body)["resyncAfterSeconds"] <= most

@@ -10,7 +10,7 @@ from hooks import telling
 from hooks.sync import HOUR, answer
 from hooks.telling import LATER_SECONDS, Buckets
 from ingress_manager.core.decide import RESYNC_SECONDS
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 HALF = crc32(b"uid-0") + HOUR * 1000 + HOUR / 2
 """A time half an hour before and after the first Service is told what is wrong, as every hour."""
@@ -25,7 +25,7 @@ def ask(buckets: Buckets, http: str, age: float, now: float, number: int = 0) ->
     parent = service({"ingress/http": http})
     changed = datetime.fromtimestamp(now - age, UTC).isoformat()
     parent["metadata"] |= {"resourceVersion": "1", "uid": f"uid-{number}", "creationTimestamp": changed}
-    told = buckets.told(answer(body(sync_request(parent)), Policy(), now), now)
+    told = buckets.told(answer(body(sync_request(parent)), Settings(), now), now)
     return told.status, told.later
 
 
@@ -68,7 +68,7 @@ def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace()
 
 @pytest.mark.parametrize(("http", "status"), [("yes", 422), ("true", 200)])
 def test_to_a_person_the_answer_is_always_the_same(http: str, status: int) -> None:
-    answered = answer(body(sync_request(service({"ingress/http": http}))), Policy(), HALF)
+    answered = answer(body(sync_request(service({"ingress/http": http}))), Settings(), HALF)
     buckets = Buckets()
     assert [buckets.told(answered, HALF + each).status for each in (0, 0, 6)] == [status] * 3
 

@@ -14,7 +14,7 @@ import yaml
 
 from devcluster.build import REPOSITORY, built, folder
 from devcluster.errors import CommandFailed
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings_parser import parse
 from tests import golden
 from tests.golden import Case
 from tests.manifests.objects import build

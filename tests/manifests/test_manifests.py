@@ -18,8 +18,8 @@ from hooks import admission_conf, gunicorn_conf
 from hooks.app import create_webhook
 from hooks.settings_file import SettingsFile
 from ingress_manager.commands.reading.rights import rights_of
-from ingress_manager.core.policy import Defaults, Limits, Policy, Tls
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings import Defaults, Limits, Settings, Tls
+from ingress_manager.core.settings_parser import parse
 from tests.manifests.objects import FOLDERS, build, container, find, kustomizations, one, ports, rendered, template
 from tools.install import with_domain
 
@@ -115,7 +115,7 @@ def test_the_webhook_listens_where_it_is_asked_and_answers_the_probes() -> None:
     assert {str(Path(each).parent) for each in (admission_conf.certfile, admission_conf.keyfile)} == {tls["mountPath"]}
     [variable] = hook["env"]
     assert str(Path(variable["value"]).parent) == settings["mountPath"]
-    served = create_webhook(SettingsFile(Policy(), "")).test_client()
+    served = create_webhook(SettingsFile(Settings(), "")).test_client()
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert hook[probe]["httpGet"]["port"] == port
         assert served.get(hook[probe]["httpGet"]["path"]).status_code == 200
@@ -154,7 +154,7 @@ def settings_of(values: str) -> str:
 
 def test_the_settings_file_states_every_setting_or_says_beside_it_what_is_built_in() -> None:
     stated = yaml.safe_load(uncommented(SETTINGS))
-    assert stated.keys() == {*Policy.__struct_encode_fields__}
+    assert stated.keys() == {*Settings.__struct_encode_fields__}
     assert tuple(stated["defaults"]) == Defaults.__struct_encode_fields__
     assert tuple(stated["defaults"]["tls"]) == Tls.__struct_encode_fields__
     assert tuple(stated["limits"]) == Limits.__struct_encode_fields__
@@ -170,7 +170,7 @@ def test_the_settings_file_states_every_setting_or_says_beside_it_what_is_built_
 def test_the_settings_are_what_is_built_in_and_without_the_comment_signs_each_namespace_has_its_own_hosts(
     shipped: str, shared: str
 ) -> None:
-    built_in = Policy()
+    built_in = Settings()
     assert parse(shipped) == built_in
     defaults = replace(built_in.defaults, host="{service}.{namespace}.apps.example.com")
     limits = replace(built_in.limits, hosts=("*.{namespace}.apps.example.com",), classes=("nginx",))

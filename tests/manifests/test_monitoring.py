@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from devcluster.build import REPOSITORY
 from hooks.app import create_app, create_webhook
 from hooks.settings_file import SettingsFile
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from tests.manifests.objects import find, ports, template
 
 FOLDER = REPOSITORY / "monitoring"
@@ -46,7 +46,7 @@ def test_each_podmonitor_selects_the_pods_of_its_deployment_and_names_a_port_of_
 
 def shown() -> dict[str, set[str]]:
     """Return the metrics of both, by the names of their samples: the label of each, if it has one."""
-    made = (create(SettingsFile(Policy(), "0" * 64)) for create in (create_app, create_webhook))
+    made = (create(SettingsFile(Settings(), "0" * 64)) for create in (create_app, create_webhook))
     hook, webhook = (each.test_client().get("/metrics").text for each in made)
     return {
         sample.name: sample.labels.keys() - {"le"}

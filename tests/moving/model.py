@@ -22,7 +22,7 @@ from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.decide import not_made
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.kubernetes import key_of as named
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from tests.commands.commands import by_name, event, listing
 from tests.dumps import patched
 
@@ -38,8 +38,8 @@ def key_of(obj: Object) -> Key:
 class Model:
     """The cluster. `lags` draws what Metacontroller sees late; None: nothing."""
 
-    def __init__(self, policy: Policy, lags: Random | None) -> None:
-        self._policy, self._lags = policy, lags
+    def __init__(self, settings: Settings, lags: Random | None) -> None:
+        self._policy, self._lags = settings, lags
         self.store: dict[Key, Object] = {}
         self.time, self._count, self._reports, self._reacting = 0.0, 1000, count(1), False
         # What Metacontroller has seen of the store, and the versions with which it synced each Service last.

@@ -17,7 +17,7 @@ from devcluster.api import INGRESSES, SERVICES, ApiError, Object
 from devcluster.standin.children import controller_of
 from ingress_manager.commands.plans import plan
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
-from ingress_manager.core.settings import parse
+from ingress_manager.core.settings_parser import parse
 from tests.commands.commands import run
 from tests.dumps import patched
 from tests.e2e.objects import new

@@ -22,7 +22,7 @@ from ingress_manager.commands.snapshot.items import Item, about, at
 from ingress_manager.commands.snapshot.managed import is_made_for, patch_to_own
 from ingress_manager.commands.snapshot.objects import as_spec, spec_for
 from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, read_entrances
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 Need = tuple[str, ...]
 """A field of `limits`, as in the settings; what it would have to allow; and the value of an annotation."""
@@ -56,13 +56,13 @@ class Adoption(Plan):
 
 
 def adoptions_of(
-    items: Sequence[Item], ingresses: Iterable[Item], policy: Policy, accepted: Container[str] = ()
+    items: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
     """Yield the plan for each of these Ingresses, one after the other; `accepted` fields may change.
 
     Raises Unreadable.
     """
-    around = Around(items, policy, accepted)
+    around = Around(items, settings, accepted)
     for item in ingresses:
         plan = adoption_of(item, around)
         for part in plan.parts:
@@ -91,7 +91,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
             continue
         is_namesake = service is not None and name == service.name
         its_spec = spec_for(spec, name) if names[1:] else spec
-        part = Asked(item, its_spec, backend, entrance if is_namesake else "", around.policy)
+        part = Asked(item, its_spec, backend, entrance if is_namesake else "", around.settings)
         parts.append(asked_for(part) if is_namesake else asked_beside(part, around))
         wrong += why_not(parts[-1], around)
     kept = next((part for part in parts if part.stays), None)

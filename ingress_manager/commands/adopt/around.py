@@ -12,15 +12,15 @@ from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_k
 from ingress_manager.commands.snapshot.managed import is_managed
 from ingress_manager.commands.snapshot.objects import Place, as_spec, class_of, places_of
 from ingress_manager.core.annotations import LONGEST_ENTRANCE, ingress_of, is_entrance_name, read_entrances
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 
 class Around:
     """The Services and Ingresses that exist, or that the plans so far will create."""
 
-    def __init__(self, items: Sequence[Item], policy: Policy, accepted: Container[str]) -> None:
+    def __init__(self, items: Sequence[Item], settings: Settings, accepted: Container[str]) -> None:
         """Read the items. `accepted` fields, such as spec.defaultBackend, may change. Raise Unreadable."""
-        self.policy, self.accepted = policy, accepted
+        self.settings, self.accepted = settings, accepted
         self.services = {item.full_name: item for item in of_kind(items, SERVICE)}
         # Whether each Ingress is managed; and the Ingresses that answer a place, each with its class.
         self.ingresses: dict[str, bool] = {}

@@ -24,7 +24,7 @@ from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide
 from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.vocabulary import NGINX, OLD_CLASS, is_read_from_services, protects
 
@@ -55,7 +55,7 @@ class Asked:
 
     service: Item
     entrance: str
-    policy: Policy
+    settings: Settings
     asking: Mapping[str, str | None] = field(default_factory=dict)
     """Annotations that the Service is to have; None takes one off."""
 
@@ -81,12 +81,12 @@ class Asked:
     def here(self) -> EffectiveSettings:
         """Return what holds for it."""
         profile = self.changed.annotations.get(f"{begin_of(self.entrance)}{PROFILE}")
-        return effective_settings(self.policy, self.service.namespace, profile)
+        return effective_settings(self.settings, self.service.namespace, profile)
 
     @cached_property
     def decision(self) -> Decision:
         """Return what becomes of it."""
-        return decide(self.typed, NOTHING, self.policy)
+        return decide(self.typed, NOTHING, self.settings)
 
     @property
     def full_name(self) -> str:

@@ -14,7 +14,7 @@ from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
 from ingress_manager.commands.snapshot.managed import is_managed
 from ingress_manager.commands.terminal import note
 from ingress_manager.commands.text import comment
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import cut, quoted
 
 LONGEST_CELL = 120
@@ -80,20 +80,20 @@ def adopt(  # noqa: PLR0913 - each is an option
     else:
         items, named = read_named(source, INGRESS, names)
         ingresses = [*{ingress.full_name: ingress for ingress in named}.values()]
-    policy = source.policy()
+    settings = source.read_settings()
 
-    def plan(policy: Policy) -> list[Adoption]:
-        return list(adoptions_of(items, ingresses, policy, accepted))
+    def plan(settings: Settings) -> list[Adoption]:
+        return list(adoptions_of(items, ingresses, settings, accepted))
 
-    adoptions = plan(policy)
+    adoptions = plan(settings)
     if any(adoption.replaces for adoption in adoptions):
         items += elsewhere(source, items)
-        adoptions = plan(policy)
+        adoptions = plan(settings)
     if everything:
-        find_needs(adoptions, policy, plan, accepted)
+        find_needs(adoptions, settings, plan, accepted)
         click.echo("\n".join(table(adoptions)))
     wrong = perform(source.kubectl, adoptions, apply=apply)
-    if needed := entries(policy, adoptions):
+    if needed := entries(settings, adoptions):
         click.echo(f"{comment(NEEDED)}\n{as_yaml({'namespaces': needed})}", nl=False)
     context.exit(1 if wrong else 0)
 

@@ -16,15 +16,15 @@ from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key
 from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.policy import Limits, Policy
+from ingress_manager.core.settings import Limits, Settings
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.vocabulary import protects
 
 
 def find_needs(
     adoptions: Sequence[Adoption],
-    policy: Policy,
-    plan: Callable[[Policy], Sequence[Adoption]],
+    settings: Settings,
+    plan: Callable[[Settings], Sequence[Adoption]],
     accepted: Container[str],
 ) -> None:
     """Add to each refused adoption the limits that prevent it.
@@ -35,14 +35,14 @@ def find_needs(
     refused = [adoption for adoption in adoptions if adoption.messages]
     keys = {key for adoption in refused for key in adoption.item.annotations if not wrong_copied_key(key)}
     dropped = {key for key in keys if key.startswith(BOOKKEEPING) or f"metadata.annotations.{key}" in accepted}
-    for adoption, free in zip(adoptions, plan(lifted(policy, sorted(keys - dropped))), strict=True):
+    for adoption, free in zip(adoptions, plan(lifted(settings, sorted(keys - dropped))), strict=True):
         if adoption.messages:
-            adoption.needs = tuple(dict.fromkeys(needs_of(free, effective_settings(policy, adoption.item.namespace))))
+            adoption.needs = tuple(dict.fromkeys(needs_of(free, effective_settings(settings, adoption.item.namespace))))
             hidden = (message for message in free.messages if message not in adoption.messages)
             adoption.messages = [*adoption.messages, *hidden]
 
 
-def lifted(policy: Policy, copied: Iterable[str]) -> Policy:
+def lifted(settings: Settings, copied: Iterable[str]) -> Settings:
     """Return the settings without limits, under which the keys `copied` are copied, too."""
     replace = msgspec.structs.replace
 
@@ -50,8 +50,8 @@ def lifted(policy: Policy, copied: Iterable[str]) -> Policy:
         copies = {**limits.copy_annotations, **dict.fromkeys(copied, ANY)}
         return replace(limits, hosts=ANY, classes=ANY, path_types=PATH_TYPES, copy_annotations=copies)
 
-    entries = {name: replace(entry, limits=without(entry.limits)) for name, entry in policy.namespaces.items()}
-    return replace(policy, limits=without(policy.limits), namespaces=entries)
+    entries = {name: replace(entry, limits=without(entry.limits)) for name, entry in settings.namespaces.items()}
+    return replace(settings, limits=without(settings.limits), namespaces=entries)
 
 
 def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]:
@@ -74,15 +74,15 @@ def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]
                 yield "copyAnnotations", key, annotations[key]
 
 
-def entries(policy: Policy, adoptions: Iterable[Adoption]) -> dict[str, Any]:
+def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]:
     """Return the entries of `namespaces`, as in the settings file, that allow what the Ingresses need.
 
     Each also has what its namespace's entry or pattern states.
     """
     needed: dict[str, Any] = {}
-    general = msgspec.to_builtins(policy)
+    general = msgspec.to_builtins(settings)
     for adoption in sorted(adoptions, key=lambda adoption: adoption.item.namespace):
-        entry = msgspec.to_builtins(policy.entry_of(adoption.item.namespace))
+        entry = msgspec.to_builtins(settings.entry_of(adoption.item.namespace))
         for limit, name, *value in adoption.needs:
             limits = needed.setdefault(adoption.item.namespace, beyond(entry, general)).setdefault("limits", {})
             allowed = limits.get(limit, entry["limits"][limit])

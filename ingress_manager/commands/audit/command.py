@@ -10,12 +10,12 @@ from ingress_manager.commands.audit.preview import preview
 from ingress_manager.commands.findings.finding import Finding, Severity
 from ingress_manager.commands.inspection import Inspection, inspect
 from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
-from ingress_manager.commands.reading.cluster import read_policy, scope_of
+from ingress_manager.commands.reading.cluster import read_settings, scope_of
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source
 from ingress_manager.commands.reading.settings import policy_of, settings_of_file
 from ingress_manager.commands.terminal import INDENT, note, width, wrapped
 from ingress_manager.commands.text import counted, shown
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import one_line
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
@@ -56,10 +56,10 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     """  # noqa: D301 - \b keeps click from joining lines
     if new is not None and source.settings is not None:
         raise click.UsageError("--current-settings is for an audit without --settings")
-    policy = read_policy(source, "--current-settings") if new is None else policy_of(settings_of_file(new))
-    inspection = inspect(source, policy) if new is None else inspect(source, policy, preview, surroundings=False)
-    if isinstance(policy, Policy) and policy.pauses:
-        note(f"The settings pause {policy.pauses}: nothing changes there until `paused` is false.")
+    settings = read_settings(source, "--current-settings") if new is None else policy_of(settings_of_file(new))
+    inspection = inspect(source, settings) if new is None else inspect(source, settings, preview, surroundings=False)
+    if isinstance(settings, Settings) and settings.pauses:
+        note(f"The settings pause {settings.pauses}: nothing changes there until `paused` is false.")
     if not source.all_namespaces:
         limit = NOT_IN_FILES if source.files else f"Only {scope_of(source)} was looked at"
         inspection = inspection._replace(unseen=[limit, *inspection.unseen])

@@ -23,7 +23,7 @@ EFFECTS = (REMOVED, MOVED, REFUSED, CHANGED, CREATED)
 def preview(evidence: Evidence) -> list[Finding]:
     """Return what the settings of the evidence would do once nothing is paused, the gravest effects first."""
     snapshot = evidence.snapshot
-    evidence = Evidence(snapshot, snapshot.policy, Surroundings())
+    evidence = Evidence(snapshot, snapshot.settings, Surroundings())
     changes = [
         *_removals(snapshot),
         *(_as(REFUSED, finding) for finding in refused(evidence)),

@@ -20,7 +20,7 @@ from ingress_manager.commands.reading.settings import (
 )
 from ingress_manager.commands.snapshot.items import Item, at, mappings
 from ingress_manager.commands.snapshot.managed import CONTROLLER
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 ALL = "--all-namespaces"
 DEPLOYMENTS = "deployments.apps"
@@ -94,7 +94,7 @@ class Cluster:
         return self.one(DEPLOYMENTS, self.installation.name, self.installation.namespace)
 
     @property
-    def settings(self) -> SettingsText | None:
+    def settings_text(self) -> SettingsText | None:
         """Return the text of the settings, None if it doesn't exist."""
         namespace, name = self.installation.namespace, configmap_of(self.hook) if self.hook else None
         configmaps = self.all(f"configmaps/{name}", f"--namespace={namespace}", IGNORE_NOT_FOUND) if name else ()
@@ -102,12 +102,12 @@ class Cluster:
         return None if text is None else SettingsText(text, f"ConfigMap {namespace}/{name}")
 
     @property
-    def policy(self) -> Policy:
+    def settings(self) -> Settings:
         """Return the settings."""
-        policy = self.settings.policy() if self.settings else None
-        if not isinstance(policy, Policy):
+        settings = self.settings_text.parse() if self.settings_text else None
+        if not isinstance(settings, Settings):
             raise KubectlFailed("the settings aren't there, or can't be used")
-        return policy
+        return settings
 
     def metric_label(self, metric: str, label: str) -> str:
         """Return a label of one of the hook's info metrics; empty if they can't be read."""

@@ -64,17 +64,17 @@ def image_of(item: Item) -> str:
 
 def settings(cluster: Cluster) -> Iterator[Result]:
     """Yield why the settings don't exist, can't be used or aren't in effect, and what they pause."""
-    deployment, text = cluster.hook, cluster.settings
+    deployment, text = cluster.hook, cluster.settings_text
     if deployment is None:
         raise KubectlFailed(f"there is no Deployment {cluster.installation}")
     if text is None:
         yield wrong(f"the settings aren't there: {deployment} mounts no ConfigMap with a settings.yaml")
         return
-    policy, sha256 = text.policy(), cluster.metric_label("ingress_manager_settings", "sha256")
-    if isinstance(policy, Message):
-        yield wrong(f"the settings can't be used: {policy}", "Correct them: a Pod that starts now won't run.")
-    elif policy.pauses:
-        yield warning(f"the settings pause {policy.pauses}", "Set paused: false when it may go on.")
+    settings, sha256 = text.parse(), cluster.metric_label("ingress_manager_settings", "sha256")
+    if isinstance(settings, Message):
+        yield wrong(f"the settings can't be used: {settings}", "Correct them: a Pod that starts now won't run.")
+    elif settings.pauses:
+        yield warning(f"the settings pause {settings.pauses}", "Set paused: false when it may go on.")
     if sha256 and sha256 != hashlib.sha256(text.text.encode()).hexdigest():
         sentence = f"the hook runs with other settings than those in the {text.file}: their SHA-256 is another one"
         again = f"kubectl rollout restart deployment --namespace={deployment.namespace} {deployment.name}"
@@ -111,7 +111,7 @@ def webhook(cluster: Cluster) -> Iterator[Result]:
     webhooks = (one for item in cluster.all(WEBHOOKS) for one in mappings(item.object.get("webhooks")))
     services = mappings([at(one, "clientConfig", "service") for one in webhooks if one.get("name") == WEBHOOK])
     hook = cluster.hook
-    if not services and cluster.policy.admission.deny:
+    if not services and cluster.settings.admission.deny:
         sentence = "admission.deny of the settings is true, and the webhook isn't installed: nothing is denied"
         yield warning(sentence, f"Install it: {SAY}")
     for service in services:

@@ -17,7 +17,7 @@ from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES
 from ingress_manager.commands.reading.settings import DECORATORS
 from ingress_manager.commands.snapshot.items import Item, at, mappings
 from ingress_manager.commands.snapshot.managed import CONTROLLER
-from ingress_manager.core.policy import HTTPROUTE
+from ingress_manager.core.settings import HTTPROUTE
 
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
@@ -162,9 +162,9 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
         if not any((one.get("type"), one.get("status")) == ("Established", "True") for one in conditions):
             sentence = f"the CRD {name} isn't established: Metacontroller makes nothing at all until then"
             yield wrong(sentence, f"Install the CRDs of the Gateway API: {PAGES[kind]} says how.")
-    policy = cluster.policy
-    defaults = [msgspec.to_builtins(entry.defaults) for entry in (policy, *policy.namespaces.values())]
-    defaults += policy.profiles.values()
+    settings = cluster.settings
+    defaults = [msgspec.to_builtins(entry.defaults) for entry in (settings, *settings.namespaces.values())]
+    defaults += settings.profiles.values()
     kinds = ["HTTPRoute"] if any(HTTPROUTE in entry.get("outputs", ()) for entry in defaults) else []
     if kinds and any(at(entry, "gateway", "listenerSets") for entry in defaults):
         kinds.append("ListenerSet")

@@ -4,7 +4,7 @@ from ingress_manager.commands.snapshot.objects import ObjectSnapshot
 from ingress_manager.commands.snapshot.services import ServiceSnapshot, Snapshot
 from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.core.annotations import entrance_of
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 
 class Evidence:
@@ -13,7 +13,7 @@ class Evidence:
     What could not be read is no evidence: no list below holds something because an object is unknown.
     """
 
-    def __init__(self, snapshot: Snapshot, settings: Policy | None, around: Surroundings) -> None:
+    def __init__(self, snapshot: Snapshot, settings: Settings | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around
         # Without the settings, nobody knows what a Service should have.
         decided = [service for service in snapshot.services.values() if service.decision]
@@ -46,7 +46,7 @@ class Evidence:
         ours = [(obj, snapshot.owner_of(obj)) for obj in snapshot.objects.values() if obj.looks_managed]
         ours = [(obj, owner) for obj, owner in ours if not obj.item.is_being_deleted]
         self.managed = [(obj, owner) for obj, owner in ours if owner and obj.is_decorated]
-        self.unmanaged = [(obj, owner) for obj, owner in ours if snapshot.policy and not (owner and obj.is_decorated)]
+        self.unmanaged = [(obj, owner) for obj, owner in ours if snapshot.settings and not (owner and obj.is_decorated)]
         """Objects labelled or marked as ours that Metacontroller doesn't manage, with the Service that owns them."""
 
     def service_requesting(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:

@@ -15,7 +15,7 @@ from ingress_manager.commands.snapshot.services import Known, Snapshot
 from ingress_manager.commands.snapshot.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings, attached_to
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.commands.text import plural
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import listed
 
 
@@ -58,7 +58,7 @@ def scope_of(source: Source) -> str:
     return "kubectl's current namespace" if source.namespace is None else f"the namespace {source.namespace}"
 
 
-def read_policy(source: Source, option: str) -> Policy | str:
+def read_settings(source: Source, option: str) -> Settings | str:
     """Return the settings that `option` names, else those of the cluster's hook; or why they can't be read.
 
     Raises click.UsageError if they can't be used.
@@ -66,7 +66,7 @@ def read_policy(source: Source, option: str) -> Policy | str:
     if source.files and source.settings is None:
         return f"The settings could not be looked at: they are not in the files; {option} FILE names them"
     try:
-        return source.policy(option)
+        return source.read_settings(option)
     except KubectlFailed as failed:
         return failed.message
 

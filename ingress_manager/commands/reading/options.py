@@ -12,7 +12,7 @@ from ingress_manager.commands.reading.manifests import read_files
 from ingress_manager.commands.reading.settings import policy_of, settings_of_cluster, settings_of_file
 from ingress_manager.commands.snapshot.items import Item, of_kind
 from ingress_manager.commands.terminal import note
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 Options = tuple[Callable[[Any], Any], ...]
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -62,7 +62,7 @@ class Source:
             return ["--all-namespaces"]
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]
 
-    def policy(self, option: str = "--settings") -> Policy:
+    def read_settings(self, option: str = "--settings") -> Settings:
         """Return the settings that `option` names, else the defaults for files, else those of the cluster's hook.
 
         Prints on standard error which they are, unless the option names them. Raises KubectlFailed if the cluster's
@@ -72,7 +72,7 @@ class Source:
             return policy_of(settings_of_file(self.settings))
         if self.files:
             note(f"With the default settings; {option} FILE takes others.")
-            return Policy()
+            return Settings()
         try:
             settings = settings_of_cluster(self.kubectl)
         except KubectlFailed as failed:

@@ -13,9 +13,9 @@ from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read, text_of_file
 from ingress_manager.commands.snapshot.items import Item, Message, at, mappings, of_kind
 from ingress_manager.commands.snapshot.managed import CONTROLLER
-from ingress_manager.core import settings
+from ingress_manager.core import settings_parser
 from ingress_manager.core.errors import SettingsError
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 from ingress_manager.core.syntax import wrong_name
 
 VOLUME = "settings"
@@ -50,20 +50,20 @@ class SettingsText(NamedTuple):
     line: int = 0
     """In the manifest of a ConfigMap: the line of the file on which the text begins; else 0."""
 
-    def policy(self) -> Policy | Message:
+    def parse(self) -> Settings | Message:
         """Return the settings, or what is wrong with the text."""
         try:
-            return settings.parse(self.text)
+            return settings_parser.parse(self.text)
         except SettingsError as error:
             return Message(error.sentence, self.file, self.line or error.line or 1)
 
 
-def policy_of(text: SettingsText) -> Policy:
+def policy_of(text: SettingsText) -> Settings:
     """Return the settings in a text. Raises click.UsageError with what is wrong with it."""
-    policy = text.policy()
-    if isinstance(policy, Message):
-        raise click.UsageError(f"the settings can't be used:\n{policy}")
-    return policy
+    settings = text.parse()
+    if isinstance(settings, Message):
+        raise click.UsageError(f"the settings can't be used:\n{settings}")
+    return settings
 
 
 def settings_of_file(path: str) -> SettingsText:

@@ -13,7 +13,7 @@ from ingress_manager.core.annotations import Requested, read_entrances
 from ingress_manager.core.decide import Decision, Desired, Refused, RemovedFirst, decide, refusal_of
 from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service
-from ingress_manager.core.policy import Policy
+from ingress_manager.core.settings import Settings
 
 UNREAD_SETTINGS = "settings"
 """The key of the settings in `Known.unread`."""
@@ -80,7 +80,7 @@ class ServiceSnapshot:
 class Snapshot:
     """All Services and their objects. Of an object that was read twice, the last counts."""
 
-    policy: Policy | None
+    settings: Settings | None
     """None if the settings could not be read."""
 
     known: Known
@@ -101,14 +101,14 @@ class Snapshot:
 
     def decided(self, service: Service, observed: Mapping[Key, ObjectSnapshot]) -> Decision | None:
         """Return what the hook answers for a Service with these objects; None if the settings are unknown."""
-        if self.policy is None:
+        if self.settings is None:
             return None
         by_kind: dict[str, dict[str, Attachment]] = {kind: {} for kind in TYPES}
         for (kind, name), obj in observed.items():
             by_kind[kind][name] = obj.typed
         # Metacontroller doesn't manage the kinds that the cluster doesn't know.
         ingresses, *others = (None if kind in self.known.lacking else objects for kind, objects in by_kind.items())
-        return decide(service, Observed(ingresses or {}, *others), self.policy)
+        return decide(service, Observed(ingresses or {}, *others), self.settings)
 
     def desired_once_allowed(self, service: ServiceSnapshot) -> Mapping[Key, Object]:
         """Return the desired objects of a Service once its forbidden ones are removed."""
@@ -119,12 +119,12 @@ class Snapshot:
         return decision.objects if isinstance(decision, Desired) else {}
 
 
-def snapshot_of(items: Iterable[Item], policy: Policy | None, known: Known | None = None) -> Snapshot:
-    """Return the Services and objects among the items, and the decision on each Service by the settings `policy`.
+def snapshot_of(items: Iterable[Item], settings: Settings | None, known: Known | None = None) -> Snapshot:
+    """Return the Services and objects among the items, and the decision on each Service by the settings `settings`.
 
     Raises Unreadable for an object that no API server accepts.
     """
-    snapshot = Snapshot(policy, known or Known())
+    snapshot = Snapshot(settings, known or Known())
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:
         if item.kind == SERVICE:

@@ -11,7 +11,7 @@ from ingress_manager.commands.findings.finding import Finding
 from ingress_manager.commands.findings.registry import KINDS, findings_of
 from ingress_manager.commands.inspection import Inspection, inspect
 from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
-from ingress_manager.commands.reading.cluster import read_policy
+from ingress_manager.commands.reading.cluster import read_settings
 from ingress_manager.commands.reading.options import OF_CLUSTER, SETTINGS, Source, named, timeout_option, with_source
 from ingress_manager.commands.reasons import REASONS
 from ingress_manager.commands.snapshot.events import report_of, uid_of_subject
@@ -87,11 +87,11 @@ def wait_for(
     Return the last inspection, its Services (or the one named), their rows, and the rows that are late. The settings
     are read once.
     """
-    policy, end = read_policy(source, "--settings"), monotonic() + seconds
+    settings, end = read_settings(source, "--settings"), monotonic() + seconds
     # The details of a Service show all its findings, and its Events.
     kinds = KINDS if name else [kind for kind in KINDS if kind.blocks]
     while True:
-        inspection = inspect(source, policy, lambda evidence: findings_of(evidence, kinds), events=bool(name))
+        inspection = inspect(source, settings, lambda evidence: findings_of(evidence, kinds), events=bool(name))
         services = [*inspection.snapshot.services.values()]
         if name:
             item = named([service.item for service in services], SERVICE, name, source.namespace)

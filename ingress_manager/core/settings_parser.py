@@ -1,0 +1,138 @@
+"""The settings: the policy, read from the text of one YAML file. Of several mistakes, one is told.
+
+First comes a value of the wrong type, then a value or a key that the check beside its field rejects (policy.py), then
+what is checked here: values that are right by themselves and contradict each other.
+"""
+
+from typing import Any
+
+import msgspec
+
+from ingress_manager.core.copying import wrong_value
+from ingress_manager.core.effective import EffectiveSettings, resolve
+from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.settings import (
+    BUILT_IN_CLASSES,
+    HTTPROUTE,
+    INGRESS,
+    Defaults,
+    NamespaceSettings,
+    Profile,
+    Settings,
+    overlaid,
+)
+from ingress_manager.core.shape import FieldError, check_values, converted
+from ingress_manager.core.strict_yaml import FieldPath, YamlError, load
+from ingress_manager.core.text import listed, one_line, quoted
+from ingress_manager.core.vocabulary import OLD_CLASS
+
+FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
+"""The environment variable that holds the path of the settings file; without it, the defaults hold."""
+
+MOST_VALUES = 200_000
+"""Keys, values, lists and mappings: more than 10,000 namespaces need, and what can be read in two seconds."""
+
+
+def parse(text: str) -> Settings:
+    """Return the policy that a YAML text states, whole; an empty one states what is built in. Raises SettingsError."""
+    last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
+    try:
+        stated, places = load(text, MOST_VALUES)
+    except YamlError as error:
+        raise SettingsError(one_line(error.what), line=min(error.line, last)) from error
+    try:
+        return read({} if stated is None else stated)
+    except FieldError as error:
+        around = [error.path[:length] for length in range(len(error.path), 0, -1)]
+        line = next((places[path] for path in around if path in places), 0)
+        raise SettingsError(error.sentence, error.path, min(line, last)) from error
+
+
+def read(stated: Any) -> Settings:
+    """Return the policy that plain values state, whole. Raises FieldError."""
+    profiles = converted(stated, Settings).profiles
+    for name, profile in profiles.items():
+        converted(profile, Profile, ("profiles", name))
+    check_values(stated, Settings)
+    for name, profile in profiles.items():
+        check_values(profile, Profile, ("profiles", name))
+    settings = msgspec.convert(filled_in(stated), Settings)
+    _check_entry((), "", msgspec.structs.replace(settings, namespaces={}))
+    for namespace in settings.namespaces:
+        _check_entry(("namespaces", namespace), namespace, settings)
+    unlimited = Settings(settings.defaults, profiles=settings.profiles)
+    for name in settings.profiles:
+        _check_profile(("profiles", name), resolve(unlimited, "", name))
+    return settings
+
+
+def filled_in(stated: Object) -> Object:
+    """Return plain settings with what holds in general wherever a namespace leaves something out."""
+    general = {key: stated[key] for key in NamespaceSettings.__struct_encode_fields__ if key in stated}
+    entries = stated.get("namespaces", {}).items()
+    namespaces = {name: overlaid(general, entry, NamespaceSettings) for name, entry in entries}
+    classes = {**msgspec.to_builtins(BUILT_IN_CLASSES), **stated.get("ingressClasses", {})}
+    return {**stated, "namespaces": namespaces, "ingressClasses": classes}
+
+
+def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
+    """Raise FieldError for what is wrong with an entry of a namespace, or for "" with what holds in general."""
+    here = resolve(settings, namespace, None)
+    defaults, limits = settings.entry_of(namespace).defaults, here.limits
+    _check_given((*at, "defaults"), defaults)
+    for key, limit in limits.copy_annotations.items():
+        for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
+            if end := wrong_value(key, value):
+                raise FieldError((*at, "limits", "copyAnnotations", key, number), f": {quoted(value)} {end}")
+    allowed = limits.profiles if isinstance(limits.profiles, tuple) else ()
+    named: list[tuple[FieldPath, Any]] = [(("limits", "profiles", number), name) for number, name in enumerate(allowed)]
+    for path, name in [(("defaults", "profile"), defaults.profile), *named]:
+        if name and name not in settings.profiles:
+            among = listed([*settings.profiles]) or "there is none"
+            raise FieldError((*at, *path), f": {quoted(name)} must be the name of a profile: {among}")
+    if defaults.profile and here.profile is None:
+        usable = listed(here.usable_profiles)
+        end = f": {quoted(defaults.profile)} must be one of the profiles that are allowed: {usable}"
+        raise FieldError((*at, "defaults", "profile"), end)
+    if here.not_allowed(here.default_class, limits.classes):
+        of = f" of the profile {here.profile}," if here.profile else ""
+        shown = "null, the cluster's default," if here.default_class is None else quoted(here.default_class)
+        end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(limits.classes)}"
+        raise FieldError((*at, "defaults", "class"), end)
+
+
+def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
+    """Raise FieldError for what is wrong with defaults, or with a profile, wherever they hold."""
+    if given.ingress_class is not None and OLD_CLASS in given.annotations:
+        end = (
+            f": {quoted(given.ingress_class)} can't stand beside the annotation that names the class "
+            f"{quoted(given.annotations[OLD_CLASS])}; state class: null here, or annotations without it"
+        )
+        raise FieldError((*at, "class"), end)
+    if HTTPROUTE not in given.outputs:
+        if given.tls.redirect:
+            end = f": must be false where outputs don't hold {HTTPROUTE}; an Ingress can't say it"
+            raise FieldError((*at, "tls", "redirect"), end)
+    elif not given.gateway:
+        end = f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
+        raise FieldError((*at, "gateway"), end)
+    elif given.tls.redirect and not given.gateway.redirects:
+        end = ": must name a listener of its own where tls.redirect is true: it answers with the redirect"
+        raise FieldError((*at, "gateway", "http"), end)
+
+
+def _check_profile(at: FieldPath, here: EffectiveSettings) -> None:
+    """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `here` holds with it."""
+    own, outputs = here.own, here.own.get("outputs", ())
+    says_redirect = own.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
+    fields: dict[FieldPath, Any] = {("filters",): here.filters, ("timeouts",): here.timeouts}
+    fields["tls", "redirect"] = says_redirect
+    for field in filter(fields.get, fields):
+        if HTTPROUTE not in outputs:
+            end = f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"
+            raise FieldError((*at, *field), end)
+        if INGRESS in outputs and "annotations" not in own:
+            end = ": an Ingress can't say it; state annotations that do the same, or take ingress out of outputs"
+            raise FieldError((*at, *field), end)
+    _check_given(at, here)
