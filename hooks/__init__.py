@@ -2,7 +2,7 @@
 
     sync            bytes of a request → Service → decision of the core → bytes of the answer
     admission       the same for the API server, before a Service is written
-    telling         whether a problem is reported now or held back
+    reporting       whether a problem is reported now or held back
     settings_file   the settings, from the file that the environment names
     app             HTTP in, HTTP out
     logs, metrics   what is logged and counted

@@ -53,7 +53,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
         request = decode(body).request
     except UNREADABLE as error:
         problem = Problem(f"not an AdmissionReview (admission.k8s.io/v1): {error}", Reason.INVALID_REQUEST)
-        return Answer(400, f"{problem.told()}\n".encode(), UNREAD)
+        return Answer(400, f"{problem.line()}\n".encode(), UNREAD)
     problems, decision = Problems(), decide(request.object, NOTHING, settings)
     if isinstance(decision, Refused) and decision.is_paused:
         problems, settings = decision.problems, settings.without_pause()
@@ -86,7 +86,7 @@ def reviewed(request: Request, word: str, problems: Problems | None = None, **re
 
 def warnings(problems: Problems) -> list[str]:
     """Return as many warnings as the API server passes on, and how many more problems there are."""
-    shown = [problem.told(LONGEST_WARNING) for problem in problems.kept[:MOST_WARNINGS]]
+    shown = [problem.line(LONGEST_WARNING) for problem in problems.kept[:MOST_WARNINGS]]
     more = problems.more + len(problems.kept) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
 
@@ -98,7 +98,7 @@ def denial(service: Service, refusal: Problems) -> dict[str, object]:
 
     Source: the Kubernetes API reference, Status.
     """
-    causes = [{"field": "metadata.annotations", "message": problem.told()} for problem in refusal.kept]
+    causes = [{"field": "metadata.annotations", "message": problem.line()} for problem in refusal.kept]
     details = {"kind": "Service", "name": service.metadata.name, "causes": causes}
     return {"code": 422, "reason": "Invalid", "message": refusal.line(), "details": details}
 

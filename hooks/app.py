@@ -22,9 +22,9 @@ from werkzeug.exceptions import HTTPException, InternalServerError, NotFound, Re
 from hooks import admission, sync
 from hooks.logs import make_logger
 from hooks.metrics import Metrics
+from hooks.reporting import Buckets
 from hooks.settings_file import SettingsFile, from_environment
 from hooks.sync import Answer
-from hooks.telling import Buckets
 from ingress_manager import __version__
 from ingress_manager.core.text import one_line
 
@@ -59,7 +59,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
     def reply(body: bytes) -> Answer:
         now = time.time()
-        return buckets.told(sync.answer(body, settings_file.settings, now), now)
+        return buckets.report(sync.answer(body, settings_file.settings, now), now)
 
     return make_app("/sync", reply, settings_file, Metrics(settings_file))
 

@@ -1,4 +1,4 @@
-"""The policy of a namespace: what of the administrator's policy holds for one Service.
+"""The effective settings: what holds for one Service, after its namespace and profile.
 
 There is one rule for all of it: what is nearest to the Service holds. That is its profile, then its namespace, then the
 general settings, then what is built in; each field by itself.

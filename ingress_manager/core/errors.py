@@ -59,7 +59,7 @@ class Problem(msgspec.Struct, frozen=True):
     annotation: str = ""
     """The key of the wrong annotation, as the Service has it; "" if something else is wrong."""
 
-    def told(self, longest: int = LONGEST_REFUSAL) -> str:
+    def line(self, longest: int = LONGEST_REFUSAL) -> str:
         """Return the sentence and the reason's tag, in one line of at most `longest` characters. The tag isn't cut."""
         # Cut twice: before escaping, because a sentence can be very long, and after it, because escapes are longer.
         sentence, tag = one_line(self.sentence[: longest + 1]), f" [{self.reason}]"
@@ -90,12 +90,12 @@ class Problems(msgspec.Struct):
 
     def line(self) -> str:
         """Return as many problems as fit into one line of LONGEST_REFUSAL characters, and how many more there are."""
-        shown = [problem.told() for problem in self.kept]
+        shown = [problem.line() for problem in self.kept]
         count = len(shown) + self.more
         while len(line := joined(shown, count)) > LONGEST_REFUSAL and len(shown) > 1:
             shown.pop()
         if len(line) > LONGEST_REFUSAL:
-            shown = [self.kept[0].told(LONGEST_REFUSAL - (len(line) - len(shown[0])))]
+            shown = [self.kept[0].line(LONGEST_REFUSAL - (len(line) - len(shown[0])))]
         return joined(shown, count)
 
 

@@ -1,4 +1,4 @@
-"""The policy: what the administrator decides. `settings` reads it; what of it holds where, `effective` says.
+"""The types of the settings. `settings_parser` reads them; `effective` resolves them for a namespace and profile.
 
 `Settings` and the types in it are the settings. The type of a field holds the check of its value, and the text below a
 field is its meaning: docs/settings.md and the chart's schema are generated from both.
@@ -265,7 +265,7 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
         return listed([name for name, entry in self.namespaces.items() if entry.paused])
 
     def without_pause(self) -> "Settings":
-        """Return the same policy, with nothing paused."""
+        """Return the same settings, with nothing paused."""
         namespaces = {name: msgspec.structs.replace(each, paused=False) for name, each in self.namespaces.items()}
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 

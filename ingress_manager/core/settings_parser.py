@@ -1,6 +1,6 @@
-"""The settings: the policy, read from the text of one YAML file. Of several mistakes, one is told.
+"""Parses the settings file, and reports the first of several mistakes.
 
-First comes a value of the wrong type, then a value or a key that the check beside its field rejects (policy.py), then
+First comes a value of the wrong type, then a value or a key that the check beside its field rejects (settings.py), then
 what is checked here: values that are right by themselves and contradict each other.
 """
 
@@ -35,7 +35,7 @@ MOST_VALUES = 200_000
 
 
 def parse(text: str) -> Settings:
-    """Return the policy that a YAML text states, whole; an empty one states what is built in. Raises SettingsError."""
+    """Return the settings in a YAML text, with defaults filled in. Raises SettingsError."""
     last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
     try:
         stated, places = load(text, MOST_VALUES)
@@ -50,7 +50,7 @@ def parse(text: str) -> Settings:
 
 
 def read(stated: Any) -> Settings:
-    """Return the policy that plain values state, whole. Raises FieldError."""
+    """Return the settings in plain values, with defaults filled in. Raises FieldError."""
     profiles = converted(stated, Settings).profiles
     for name, profile in profiles.items():
         converted(profile, Profile, ("profiles", name))

@@ -135,7 +135,7 @@ def services() -> st.SearchStrategy[Object]:
 
 
 def valid_services() -> st.SearchStrategy[Object]:
-    """Return Services that are given an Ingress, where the policy allows it."""
+    """Return Services that are given an Ingress, where the settings allow it."""
     return placed(ON, st.fixed_dictionaries({}, optional=VALID), RIGHT)
 
 

@@ -103,6 +103,6 @@ def test_hosts_times_routes_may_be_1000_paths() -> None:
 
 
 def test_of_many_missing_objects_those_that_fit_are_named() -> None:
-    line = not_made("team-a/shop", [("HTTPRoute", f"team-a/shop.{number:064}") for number in range(18)]).told()
+    line = not_made("team-a/shop", [("HTTPRoute", f"team-a/shop.{number:064}") for number in range(18)]).line()
     assert "0001 isn't there yet and 16 more: one that" in line
     assert len(line) < 500

@@ -51,7 +51,7 @@ def test_of_wrong_settings_a_mistake_is_told_with_its_field(text: str, says: str
 
 BOGUS = "bogus; }"
 UNCHECKED = (".annotations.*", ".copyAnnotations.*[]", ".timeouts key", ".profiles.* key")
-"""Values of annotations; what the Gateway API checks; and a profile as a part of Policy: it is checked as a Profile."""
+"""Values of annotations, what the Gateway API checks, and profiles inside Settings, which are checked as Profile."""
 
 
 def bogus(type_: inspect.Type) -> Iterator[tuple[str, Any]]:

@@ -105,7 +105,7 @@ def check_both_ways(new: Object, settings: Settings) -> None:
     assert (refusal := synced.problems)
     more = MORE.fullmatch(warnings[-1])
     shown = warnings[:-1] if more else warnings
-    assert shown == [problem.told(LONGEST_WARNING) for problem in refusal.kept[: len(shown)]]
+    assert shown == [problem.line(LONGEST_WARNING) for problem in refusal.kept[: len(shown)]]
     assert len(shown) + int(more[1] if more else 0) == len(refusal.kept) + refusal.more
     assert not response["allowed"]
     assert response["status"]["message"] == synced.body.decode().removesuffix("\n")

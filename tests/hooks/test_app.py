@@ -121,7 +121,7 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
 A_BUG = (500, "text/plain; charset=utf-8", f"500 Internal Server Error: {app.A_BUG}\n")
 
 
-@pytest.mark.parametrize("broken", ["sync.answer", "Buckets.told", "Metrics.count", "log_answer", "generate_latest"])
+@pytest.mark.parametrize("broken", ["sync.answer", "Buckets.report", "Metrics.count", "log_answer", "generate_latest"])
 def test_a_bug_anywhere_is_answered_500_without_details_logged_with_its_traceback_and_counted_as_an_answer_to_sync(
     broken: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -126,7 +126,7 @@ class Model:
             try:
                 observed, desired = ({group_key(INGRESSES): each} for each in (before, after))
                 manage(self, [INGRESSES], parent, observed, desired)  # type: ignore[arg-type]
-                refused = not_made("{namespace}/{name}".format_map(parent["metadata"]), absent).told() if absent else ""
+                refused = not_made("{namespace}/{name}".format_map(parent["metadata"]), absent).line() if absent else ""
             except SyncError as error:
                 refused = str(error)
         if refused:

@@ -49,7 +49,7 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
             if key in service.desired or obj.item.is_being_deleted:
                 continue
             problem = service.forbidden.get(key, fallback)
-            sentence = problem.told() if problem else f"Service {service.item.full_name} doesn't ask for it"
+            sentence = problem.line() if problem else f"Service {service.item.full_name} doesn't ask for it"
             if key in snapshot.desired_once_allowed(service):
                 sentence += "; it is then made anew"
                 yield Finding(service.item, f"its {' '.join(key)} is made anew", kind=CREATED)

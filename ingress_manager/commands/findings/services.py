@@ -73,7 +73,7 @@ def forbidden(evidence: Evidence) -> Iterator[Finding]:
     """The object breaks the limits of the settings."""
     for service, obj, problem in evidence.observed:
         if problem:
-            yield Finding(obj.item, problem.told(), kubectl("delete", obj.item), service.item, [problem.reason])
+            yield Finding(obj.item, problem.line(), kubectl("delete", obj.item), service.item, [problem.reason])
 
 
 @finding(

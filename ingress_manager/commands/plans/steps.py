@@ -92,7 +92,7 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
     command = kubectl("annotate", service, options=["--overwrite"], changes=[f"{MOVING}={value}"])
     undo = kubectl("annotate", service, changes=[f"{MOVING}-"])
     keys = [(item.kind, item.full_name) for item in items]
-    if not events or missing_by(not_made(service.full_name, keys).told()) != {*keys}:
+    if not events or missing_by(not_made(service.full_name, keys).line()) != {*keys}:
         return Step(command, undo, pause=PAUSE)
     these = f"--field-selector=involvedObject.uid={service.metadata.get('uid')},reason={SYNC_ERROR}"
     reported = Seen(

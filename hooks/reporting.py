@@ -40,7 +40,7 @@ class Buckets:
             del self._left[next(iter(self._left))]
         return left >= 1
 
-    def told(self, answer: Answer, now: float) -> Answer:
+    def report(self, answer: Answer, now: float) -> Answer:
         """Return the answer, or hold back its problem."""
         service, problems, is_asked = answer.service, answer.problems, answer.word == ASKED
         if service is None or not service.metadata.resource_version:

@@ -1,4 +1,4 @@
-"""The policy: what is paused, by a word or in some namespaces alone; and what is remembered of it."""
+"""The settings: what is paused, by a word or in some namespaces alone; and what is remembered of it."""
 
 import tracemalloc
 from typing import Any

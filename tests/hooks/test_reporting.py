@@ -6,9 +6,9 @@ from zlib import crc32
 import pytest
 
 from devcluster.sync_requests import body, service, sync_request
-from hooks import telling
+from hooks import reporting
+from hooks.reporting import LATER_SECONDS, Buckets
 from hooks.sync import HOUR, answer
-from hooks.telling import LATER_SECONDS, Buckets
 from ingress_manager.core.decide import RESYNC_SECONDS
 from ingress_manager.core.settings import Settings
 
@@ -25,12 +25,12 @@ def ask(buckets: Buckets, http: str, age: float, now: float, number: int = 0) ->
     parent = service({"ingress/http": http})
     changed = datetime.fromtimestamp(now - age, UTC).isoformat()
     parent["metadata"] |= {"resourceVersion": "1", "uid": f"uid-{number}", "creationTimestamp": changed}
-    told = buckets.told(answer(body(sync_request(parent)), Settings(), now), now)
+    told = buckets.report(answer(body(sync_request(parent)), Settings(), now), now)
     return told.status, told.later
 
 
 def test_a_bucket_fills_again_and_the_one_of_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "MOST_BUCKETS", 2)
+    monkeypatch.setattr(reporting, "MOST_BUCKETS", 2)
     made = Buckets()
     assert [made.take("a", at, 2, 2) for at in (0, 0, 0, 1, 2, 2, 100, 100, 100)] == [1, 1, 0, 0, 1, 0, 1, 1, 0]
     assert not made.take("a", 50, 2, 2), "a clock that goes back fills nothing"
@@ -70,7 +70,7 @@ def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace()
 def test_to_a_person_the_answer_is_always_the_same(http: str, status: int) -> None:
     answered = answer(body(sync_request(service({"ingress/http": http}))), Settings(), HALF)
     buckets = Buckets()
-    assert [buckets.told(answered, HALF + each).status for each in (0, 0, 6)] == [status] * 3
+    assert [buckets.report(answered, HALF + each).status for each in (0, 0, 6)] == [status] * 3
 
 
 def test_what_is_not_there_is_told_once_it_was_asked_for_and_is_asked_for_in_between() -> None:
