@@ -1,6 +1,7 @@
 """The attacks of attacks.yaml, which are sequences of steps, played on a real API server. Each step is one of these:
 
 settings: SETTINGS            the administrator changes the settings: the hook restarts with them
+label the namespace: LABELS    the administrator adds labels to the namespace
 others deny: HOST             somebody else's admission policy denies an Ingress of this host
 create: {annotations, labels, spec, finalizers}   the tenant creates the Service shop; without a spec, it has a port
 patch: PATCH                  the tenant patches it (RFC 7396)
@@ -25,7 +26,7 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster.api import INGRESSES, SERVICES, Api, Object, path_of, wait_for
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, path_of, wait_for
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests import golden
@@ -64,6 +65,9 @@ class Attack:
     def settings(self, settings: Object) -> None:
         if yaml.safe_load(self.cluster.settings_file.read_text()) != settings:
             self.cluster.restart_hook(settings)
+
+    def label_the_namespace(self, labels: Object) -> None:
+        self.stage.api.patch(NAMESPACES, self.stage.namespace, {"metadata": {"labels": labels}})
 
     def others_deny(self, host: str) -> None:
         api, name = self.stage.api, self.stage.namespace

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from devcluster.api import HTTPROUTES, INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, path_of, wait_for
+from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Api, Object, Resource, path_of, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from tests.e2e.objects import GATEWAYS, ON, create, service
@@ -20,7 +20,6 @@ NAMESPACE = "guarded"
 POLICIES = (
     "metacontroller/controller/guards",
     "metacontroller/controller/size",
-    "metacontroller/httproute/external-name",
     "gateway/gateway-api/depth",
 )
 SPECS: dict[Resource, Object] = {
@@ -37,20 +36,12 @@ def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
     for policy in POLICIES:
         plane.kubectl("apply", "--filename", str(REPOSITORY / f"{policy}.yaml"))
     create(plane.api, NAMESPACES, NAMESPACE)
-    ours = {"labels": {"app.kubernetes.io/managed-by": "ingress-manager"}}
-    for kind, name, metadata in (
-        (INGRESSES, "stands", ours),
-        (INGRESSES, "entrance.internal", ours),
-        (HTTPROUTES, "routed.0123", ours),
-        (INGRESSES, "strangers", {}),
-    ):
-        create(plane.api, kind, name, NAMESPACE, metadata, spec=SPECS[kind])
-    rights = [*SPECS, SERVICES._replace(plural="services/status")]
+    rights = [*SPECS, *(kind._replace(plural=f"{kind.plural}/status") for kind in (SERVICES, INGRESSES))]
     with contextlib.closing(tenant_of(plane, NAMESPACE, rights=rights)) as api:
         for resource, spec in SPECS.items():
             create(api, resource, "shop", NAMESPACE, spec=spec)
         probes = [partial(dry_patch, api, resource, with_fields(resource, 9)) for resource in SPECS]
-        probes += [partial(dry_create, api, name, spec=EXTERNAL) for name in ("stands", "routed")]
+        probes.append(partial(dry_patch, api, SERVICES, {"spec": EXTERNAL}))
         probes.append(partial(dry_create, api, "probe", annotations=ON, finalizers=["orphan"]))
         for probe in probes:
             wait_for(partial(said, probe), 30, what="the policies")
@@ -145,23 +136,24 @@ def test_what_a_tenant_can_do_to_a_service(tenant: Api, step: Step) -> None:
 
 @pytest.mark.gate
 @pytest.mark.parametrize(
-    ("name", "leads"),
+    ("label", "creating", "changing"),
     [
-        ("stands", "Ingress stands"),
-        ("entrance", "Ingress entrance.internal"),
-        ("routed", "HTTPRoute routed.0123"),
-        ("strangers", None),
-        ("stand", None),
+        (None, None, "can't become an ExternalName"),
+        ("deny", "can't be an ExternalName", "can't become an ExternalName"),
+        ("allow", None, None),
+        ("Deny", None, "can't become an ExternalName"),
     ],
 )
-def test_a_name_to_which_an_ingress_of_ours_leads_is_no_external_names(
-    tenant: Api, name: str, leads: str | None
+@pytest.mark.usefixtures("tenant")  # it installs the policies, which are for administrators, too
+def test_who_may_make_an_external_name(
+    empty_cluster: ControlPlane, label: str | None, creating: str | None, changing: str | None
 ) -> None:
-    """The Service may be gone, or opted out: what it had still stands."""
-    says = leads and f"Service {name} can't become an ExternalName while {leads} leads to it"
-    judge(says, dry_create, tenant, name, spec=EXTERNAL)
-    tenant.create(SERVICES, service(NAMESPACE, name))
-    judge(says, patched(metadata=ASKS, spec=EXTERNAL), tenant, name)
+    api, namespace = empty_cluster.api, f"names-{[None, 'deny', 'allow', 'Deny'].index(label)}"
+    create(api, NAMESPACES, namespace, metadata={"labels": {"ingress-manager/external-names": label}} if label else {})
+    judge(creating, api.create, SERVICES, service(namespace, "made", spec=EXTERNAL))
+    for name, annotations in (("asks", ON), ("plain", {})):
+        api.create(SERVICES, service(namespace, name, annotations=annotations))
+        judge(changing, api.patch, SERVICES, name, {"metadata": {"annotations": None}, "spec": EXTERNAL}, namespace)
 
 
 # What is too large, or too deep, for all that list it.

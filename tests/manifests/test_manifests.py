@@ -49,6 +49,14 @@ ADMISSION = ["../manifests/admission", "../manifests/admission/cert-manager"]
 """The components of the webhook."""
 
 
+def test_the_cost_of_no_policy_depends_on_what_a_namespace_has() -> None:
+    """A policy is evaluated once for each of its parameters. Only administrators make namespaces."""
+    files = [file for folder in ("metacontroller", "gateway") for file in (REPOSITORY / folder).rglob("*.yaml")]
+    objects = [item for file in files for item in yaml.safe_load_all(file.read_text(encoding="utf-8"))]
+    policies = [item["spec"] for item in objects if item.get("kind") == "ValidatingAdmissionPolicy"]
+    assert [spec["paramKind"]["kind"] for spec in policies if "paramKind" in spec] == ["Namespace"]
+
+
 def test_every_policy_is_enforced_and_one_line_of_the_readme_leaves_one_out() -> None:
     objects = rendered("metacontroller/listenerset")
     policies = [item["metadata"]["name"] for item in objects if item["kind"] == "ValidatingAdmissionPolicy"]
