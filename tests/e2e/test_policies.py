@@ -174,8 +174,8 @@ def with_fields(resource: Resource, levels: int, level: int = 6, leaves: int = 0
     return {"metadata": {"managedFields": managed, "labels": {"written": "again"}}}
 
 
-def dry_patch(api: Api, resource: Resource, patch: Object) -> Any:
-    return api.request("PATCH", path_of(resource, NAMESPACE, "shop"), params=DRY, body=patch)
+def dry_patch(api: Api, resource: Resource, patch: Object, subresource: str = "") -> Any:
+    return api.request("PATCH", path_of(resource, NAMESPACE, "shop") + subresource, params=DRY, body=patch)
 
 
 @pytest.mark.parametrize(
@@ -221,3 +221,12 @@ def test_what_fills_the_memory_of_all_that_watch_services_is_denied(
     judge(None, dry_patch, tenant, SERVICES, patch(most))
     for count in (most + 100, 20_000):
         judge(TOO_LARGE, dry_patch, tenant, SERVICES, patch(count))
+
+
+@pytest.mark.parametrize("resource", [SERVICES, INGRESSES], ids=lambda resource: resource.plural)
+@pytest.mark.parametrize(("field", "most"), [("labels", 199), ("annotations", 1000)])
+def test_what_fills_the_memory_is_denied_by_the_status_too(
+    tenant: Api, resource: Resource, field: str, most: int
+) -> None:
+    judge(None, dry_patch, tenant, resource, with_entries("metadata", field, most), "/status")
+    judge(TOO_LARGE, dry_patch, tenant, resource, with_entries("metadata", field, most + 100), "/status")
