@@ -17,18 +17,22 @@ EDIT_IN_PLACE = "acme.cert-manager.io/http01-edit-in-place"
 # The names of annotations are held against parts of names, in lower case, as `/-name-`: so `-` in front of a part, or
 # behind it, is where a word of the name begins, or ends, and `/-` is where the name begins.
 # fmt: off
+CODE = ("snippet", "-lua-", "skipper-", "config-backend", "config-frontend")
+"""Name fragments of annotations whose values are code, or raw configuration of the controller."""
+
 PROTECTING = (
     # Who asks.
     "auth", "oidc", "jwt", "mtls", "client-ca", "client-cert", "csrf", "tls.options", "ssl-profile",
+    "clientssl",
     # From where, and how.
     "whitelist", "white-list", "allowlist", "allow-list", "denylist", "deny-list", "blacklist", "black-list",
     "blocklist", "block-list", "allowed", "source-range", "cidr", "security-group", "-acl", "methods", "entrypoints",
-    "private-ip", "load-balancer-scheme", "/-conditions.", "/-headers.",
+    "private-ip", "load-balancer-scheme", "allow-http-", "/-protocols-", "/-conditions.", "/-headers.",
     # How often.
     "rate-limit", "ratelimit", "limit-req", "limit-rp", "limit-conn",
     # What looks at requests, or may do anything with them.
-    "waf-", "waf.", "wafv2", "modsecurity", "owasp", "shield", "appprotect", "app-protect", "skipper-", "snippet",
-    "middleware-", "middlewares-", "plugins-", "plugin-config", "config-backend", "backend-config",
+    *CODE, "waf-", "waf.", "wafv2", "wallarm-mode", "modsecurity", "owasp", "shield", "appprotect", "app-protect",
+    "middleware-", "middlewares-", "plugins-", "plugin-config", "backend-config",
     "/-polic", *(f"-{of}-polic" for of in ("access", "client", "network", "protect", "security", "traffic", "waf")),
 )
 """What is in the name of an annotation that keeps requests out, or may: who comes from elsewhere, has no password, asks
@@ -133,8 +137,8 @@ SAID: dict[tuple[str, str], bool | None] = {
 with TLS, or only for one without it; None: for both."""
 
 
-_PROTECTING, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
-    re.compile("|".join(map(re.escape, parts))) for parts in (PROTECTING, SOUNDS_SO, BESIDE, TUNING, CONTROLLERS)
+_CODE, _PROTECTING, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
+    re.compile("|".join(map(re.escape, parts))) for parts in (CODE, PROTECTING, SOUNDS_SO, BESIDE, TUNING, CONTROLLERS)
 )
 _OF_SERVICES = tuple([f".{domain}" for domain in OF_SERVICES])
 
@@ -155,6 +159,11 @@ def protects(key: str) -> bool:
     if _is_of_services(domain) or not _PROTECTING.search(_SOUNDS_SO.sub("-", name.replace("_", "-"))):
         return False
     return not _BESIDE.search(name)
+
+
+def holds_code(key: str) -> bool:
+    """Return whether the value of an annotation is code, or raw configuration of the controller."""
+    return _CODE.search(_split(key)[1]) is not None
 
 
 def is_for_controllers(key: str) -> bool:

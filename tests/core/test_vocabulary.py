@@ -8,7 +8,7 @@ import yaml
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, Limits, Settings
-from ingress_manager.core.vocabulary import changes, is_read_from_services, protects
+from ingress_manager.core.vocabulary import changes, holds_code, is_read_from_services, protects
 
 KEYS = {
     what: [f"{prefix}{name}" for prefix, names in controllers.items() for name in names.split()]
@@ -23,6 +23,10 @@ BOTH = Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="inf
 def test_what_an_annotation_does_is_known_by_its_name(what: str) -> None:
     does = {key: "protects" if protects(key) else "changes" if changes(key) else "tunes" for key in KEYS[what]}
     assert {key: found for key, found in does.items() if found != what} == {}
+
+
+def test_code_is_known_by_its_name() -> None:
+    assert [key for keys in KEYS.values() for key in keys if holds_code(key) != (key in KEYS["code"])] == []
 
 
 def test_what_protects_does_so_under_any_prefix() -> None:
