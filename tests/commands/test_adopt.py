@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from ingress_manager.commands.adopt.adoption import Adoption, adoptions_of
-from ingress_manager.commands.adopt.command import NEEDED
+from ingress_manager.commands.adopt.command import CODE, NEEDED
 from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
@@ -181,6 +181,19 @@ def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
     assert "comes back without metadata.annotations.cert-manager.io/cluster-issuer, " in again.err
     assert "\n# 2 of 3 Ingresses can be adopted.\n" in again.out
     assert NEEDED not in again.out
+
+
+@pytest.mark.parametrize(("name", "is_code"), [("configuration-snippet", True), ("auth-url", False)])
+def test_a_comment_warns_of_code_among_the_settings_to_paste(
+    settings: Callable[[str], Path], name: str, is_code: bool
+) -> None:
+    key = f"nginx.ingress.kubernetes.io/{name}"
+    dump = json.dumps(objects(ADOPTIONS["annotation-that-protects-refused"]))
+    dump = dump.replace("nginx.ingress.kubernetes.io/whitelist-source-range", key)
+    ended = run("adopt", "--all", "-f", "-", "--settings", settings(""), stdin=dump)
+    _, _, pasted = ended.out.partition(f"# {NEEDED}\n")
+    assert key in yaml.safe_load(pasted)["namespaces"]["team-a"]["limits"]["copyAnnotations"]
+    assert (f"# {CODE.format(key)}\n" in pasted) == is_code
 
 
 def test_what_no_limit_can_let_in_is_told_beside_the_limit_that_hides_it(settings: Callable[[str], Path]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from ingress_manager.commands.adopt.adoption import Adoption, adoptions_of
-from ingress_manager.commands.adopt.needed import entries, find_needs
+from ingress_manager.commands.adopt.needed import entries, find_needs, needed_code
 from ingress_manager.commands.plans.plan import apply_option, perform
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
@@ -24,6 +24,8 @@ NEEDED = (
     "The settings that these Ingresses need: put each entry in the place of the one of its name. "
     "`ingress-manager audit --settings FILE` tells what else changes."
 )
+
+CODE = "The values of {} are code, which the ingress controller runs with its own rights: read them first."
 
 
 @click.command(short_help="Make hand-written Ingresses ingress-manager's.")
@@ -94,7 +96,8 @@ def adopt(  # noqa: PLR0913 - each is an option
         click.echo("\n".join(table(adoptions)))
     wrong = perform(source.kubectl, adoptions, apply=apply)
     if needed := entries(settings, adoptions):
-        click.echo(f"{comment(NEEDED)}\n{as_yaml({'namespaces': needed})}", nl=False)
+        sentences = [NEEDED, *(CODE.format(key) for key in needed_code(adoptions))]
+        click.echo("\n".join(map(comment, sentences)) + f"\n{as_yaml({'namespaces': needed})}", nl=False)
     context.exit(1 if wrong else 0)
 
 

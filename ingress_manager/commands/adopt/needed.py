@@ -18,7 +18,7 @@ from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.settings import Limits, Settings
 from ingress_manager.core.syntax import EVERY_HOST
-from ingress_manager.core.vocabulary import protects
+from ingress_manager.core.vocabulary import holds_code, protects
 
 
 def find_needs(
@@ -91,6 +91,12 @@ def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]
             else:
                 limits[limit] = [*dict.fromkeys([*allowed, name])]
     return needed
+
+
+def needed_code(adoptions: Iterable[Adoption]) -> list[str]:
+    """Return the needed annotations whose values are code."""
+    copied = {need[1] for adoption in adoptions for need in adoption.needs if need[0] == "copyAnnotations"}
+    return sorted(filter(holds_code, copied))
 
 
 def beyond(entry: Object, general: Object) -> Object:
