@@ -57,14 +57,14 @@ class Loader(yaml.CSafeLoader):
     """Reads cases."""
 
 
-def each(loader: Loader, node: yaml.SequenceNode) -> str:
+def repeat(loader: Loader, node: yaml.SequenceNode) -> str:
     """Return what `!each [FIRST, LAST, TEXT]` says, perhaps with what is before and behind all of it."""
     first, last, text, *around = loader.construct_sequence(node)
     before, behind = around or ("", "")
     return before + "".join([text.replace("#", str(number)) for number in range(first, last + 1)]) + behind
 
 
-Loader.add_constructor("!each", each)
+Loader.add_constructor("!each", repeat)
 # A time is text, as it is to Kubernetes.
 Loader.yaml_implicit_resolvers = {
     first: [resolver for resolver in resolvers if resolver[0] != "tag:yaml.org,2002:timestamp"]
@@ -110,7 +110,7 @@ class Case:
     def objects(self) -> list[Object]:
         """What the Service becomes, as the case says it, whole; nothing where it is refused, or the settings are."""
         becomes, of = self.stated["becomes"], self.service["metadata"]
-        stated = [each for made in becomes for each in made.items()] if isinstance(becomes, list) else []
+        stated = [pair for made in becomes for pair in made.items()] if isinstance(becomes, list) else []
         return [whole(kind, short, of) for kind, short in stated]
 
     @property
@@ -124,7 +124,7 @@ class Case:
         if answered.status != 200:
             return {f"refused {answered.status}": answered.body.decode().removesuffix("\n").split(" · ")}
         made = json.loads(answered.body)["attachments"]
-        return [{each["kind"]: short(each, asking["metadata"])} for each in made] or "nothing"
+        return [{item["kind"]: short(item, asking["metadata"])} for item in made] or "nothing"
 
 
 @cache
@@ -233,16 +233,16 @@ def httproute(short: Object) -> Object:
         kind = {"kind": "Gateway", "sectionName": section[0]} if section else {"kind": "ListenerSet"}
         return {"group": GATEWAY_API, "namespace": namespace, "name": name, **kind}
 
-    spec: Object = {"parentRefs": [parent(each) for each in short["to"].split(", ")]}
+    spec: Object = {"parentRefs": [parent(listener) for listener in short["to"].split(", ")]}
     spec |= {"hostnames": short["hosts"]} if short["hosts"] else {}
-    return spec | {"rules": [rule(**each) for each in short["rules"]]}
+    return spec | {"rules": [rule(**fields) for fields in short["rules"]]}
 
 
 def short_httproute(spec: Object) -> Object:
     """Return what a case says of an HTTPRoute."""
     parents = [
-        "/".join([each[key] for key in ("namespace", "name", "sectionName") if key in each])
-        for each in spec["parentRefs"]
+        "/".join([parent[key] for key in ("namespace", "name", "sectionName") if key in parent])
+        for parent in spec["parentRefs"]
     ]
     rules = []
     for rule in spec["rules"]:

@@ -53,13 +53,13 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
     @cached_property
     def own_annotations(self) -> Sequence[Mapping[str, str]]:
         """Return the annotations that the profile states itself, and those that it states of Ingresses with TLS."""
-        return [each.get("annotations", {}) for each in (self.own, self.own.get("tls", {}))]
+        return [part.get("annotations", {}) for part in (self.own, self.own.get("tls", {}))]
 
     @cached_property
     def patterns(self) -> tuple[str, ...] | None:
         """Return the patterns of the hosts that may be claimed here; None: all hosts may."""
         hosts = self.limits.hosts
-        return None if hosts == ANY else tuple([fill_in(each, "", self.namespace) for each in hosts])
+        return None if hosts == ANY else tuple([fill_in(pattern, "", self.namespace) for pattern in hosts])
 
     @cached_property
     def makes_ingresses(self) -> bool:
@@ -116,7 +116,9 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         if self.patterns is None or host in self.patterns:
             return True
         # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends as such a pattern does.
-        return host.removeprefix("*").endswith(tuple([each[1:] for each in self.patterns if each.startswith("*.")]))
+        return host.removeprefix("*").endswith(
+            tuple([pattern[1:] for pattern in self.patterns if pattern.startswith("*.")])
+        )
 
     def not_allowed(self, value: str | None, limit: Limit[str]) -> str:
         """Return why a class, a path type or a profile may not be chosen; the class None is the cluster's default."""

@@ -266,7 +266,7 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
 
     def without_pause(self) -> "Settings":
         """Return the same settings, with nothing paused."""
-        namespaces = {name: msgspec.structs.replace(each, paused=False) for name, each in self.namespaces.items()}
+        namespaces = {name: msgspec.structs.replace(entry, paused=False) for name, entry in self.namespaces.items()}
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 
 

@@ -119,7 +119,7 @@ def of_entrances(names: list[str], annotations: Annotations) -> Annotations:
 @st.composite
 def placed(draw: st.DrawFn, /, *annotations: Annotations, **spec: st.SearchStrategy[Any]) -> Object:
     """Draw a Service with all these annotations, a name, a namespace and labels."""
-    drawn = {key: value for each in annotations for key, value in draw(each).items()}
+    drawn = {key: value for strategy in annotations for key, value in draw(strategy).items()}
     fields = {"ports": [{"port": 80}]} | {field: draw(values) for field, values in spec.items()}
     made = service(drawn, **fields)
     namespace = draw(st.sampled_from(["team-a", "team-a", "team-b", "team-c"]))
@@ -193,7 +193,7 @@ def defaults(names: list[str], **needed: st.SearchStrategy[Any]) -> st.SearchStr
     optional = STATED | {"profile": st.sampled_from([None, *names])}
     made = st.fixed_dictionaries(needed, optional={key: optional[key] for key in optional if key not in needed})
     classed = st.builds(
-        lambda each, name: each | {"class": None, "annotations": each.get("annotations", {}) | {OLD_CLASS: name}},
+        lambda plain, name: plain | {"class": None, "annotations": plain.get("annotations", {}) | {OLD_CLASS: name}},
         made,
         CLASSES,
     )
@@ -272,12 +272,12 @@ EVIL = {
 def forged(draw: st.DrawFn, observed: list[Object]) -> Object:
     """Draw the `attachments` of a request with these objects, when somebody has written whatever into them."""
     found: Object = {INGRESSES: {}, HTTPROUTES: {}}
-    for each in observed:
-        metadata = each["metadata"]
+    for item in observed:
+        metadata = item["metadata"]
         record = json.loads(metadata["annotations"][LAST_APPLIED])
-        written = draw(st.sampled_from([json.dumps(each) for each in (EVIL, record, record | EVIL)]) | NASTY)
+        written = draw(st.sampled_from([json.dumps(value) for value in (EVIL, record, record | EVIL)]) | NASTY)
         annotations = metadata["annotations"] | {LAST_APPLIED: written}
-        made = draw(st.just(each) | spoiled(st.just(each)).filter(lambda made: isinstance(made, dict)))
+        made = draw(st.just(item) | spoiled(st.just(item)).filter(lambda made: isinstance(made, dict)))
         key = f"{metadata['namespace']}/{metadata['name']}"
         keys = st.sampled_from([*[key] * 5, "team-b/private", f"team-b/{key}", f"{key}.private", "private", "", "/"])
         kind = draw(st.sampled_from([INGRESSES, HTTPROUTES]))

@@ -59,7 +59,7 @@ def test_every_case_says_why_it_exists_and_an_attack_where_it_comes_from() -> No
     attacks = golden.read(golden.CASES / "attacks.yaml") + golden.read(golden.TESTS / "e2e/attacks.yaml")
     for attack in attacks:
         assert attack.stated["from"], attack.name
-        assert all(re.fullmatch(r"finding S\d+|CVE-20\d\d-\d+|what held", each) for each in attack.stated["from"])
+        assert all(re.fullmatch(r"finding S\d+|CVE-20\d\d-\d+|what held", source) for source in attack.stated["from"])
 
 
 @pytest.mark.parametrize("key", REFUSED)
