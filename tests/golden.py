@@ -145,12 +145,12 @@ def read(file: Path) -> list[Case]:
 def whole(kind: str, short: Object, of: Object) -> Object:
     """Return the object of which a case says this; `of` is the Service's metadata. Its name is that, unless stated."""
     specs = {"Ingress": ingress, "HTTPRoute": httproute, "ListenerSet": listenerset}
-    own = {"name": short.get("name", of["name"]), "namespace": of["namespace"]}
-    own |= {"labels": MANAGED | short.get("labels", {})}
-    own |= {"annotations": short["annotations"]} if "annotations" in short else {}
+    metadata = {"name": short.get("name", of["name"]), "namespace": of["namespace"]}
+    metadata |= {"labels": MANAGED | short.get("labels", {})}
+    metadata |= {"annotations": short["annotations"]} if "annotations" in short else {}
     spec = specs[kind](USUAL[kind] | short | {"service": of["name"]})
     group = "networking.k8s.io" if kind == "Ingress" else GATEWAY_API
-    return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": own, "spec": spec}
+    return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def short(made: Object, of: Object) -> Object:
@@ -158,10 +158,11 @@ def short(made: Object, of: Object) -> Object:
 
     Raises ValueError for what no case can say.
     """
-    kind, own = made["kind"], made["metadata"]
+    kind, metadata = made["kind"], made["metadata"]
     shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute, "ListenerSet": short_listenerset}
-    labels = {key: value for key, value in own["labels"].items() if key not in MANAGED}
-    found = {"name": own["name"], "labels": labels, "annotations": own.get("annotations")} | shorts[kind](made["spec"])
+    labels = {key: value for key, value in metadata["labels"].items() if key not in MANAGED}
+    found = {"name": metadata["name"], "labels": labels, "annotations": metadata.get("annotations")}
+    found |= shorts[kind](made["spec"])
     usual = USUAL[kind] | {"name": of["name"], "labels": {}, "annotations": None}
     found = {key: value for key, value in found.items() if key not in usual or usual[key] != value}
     if whole(kind, found, of) != made:

@@ -122,13 +122,14 @@ def desired_objects(
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
     for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):  # one too many has a problem that says so
-        effective, own = effective_settings(settings, service.metadata.namespace, entrance.profile), Problems()
-        exposure = expose(Basis(service, observed, name, entrance, effective, own), for_controllers)
+        effective = effective_settings(settings, service.metadata.namespace, entrance.profile)
+        basis = Basis(service, observed, name, entrance, effective, Problems())
+        exposure = expose(basis, for_controllers)
         if exposure and can_clash:
             check_claims(exposure, claims)
-        if exposure and not own.kept:
+        if exposure and not basis.problems.kept:
             objects += make_objects(exposure)
-        problems.extend(own.kept, own.more)
+        problems.extend(basis.problems.kept, basis.problems.more)
     if not problems.kept:
         check_bounds(objects, problems)
     return {key_of(item): item for item in objects}

@@ -42,8 +42,8 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
     profile: str | None
     """The name of the profile that holds; None: none does."""
 
-    own: Object
-    """What the profile states itself."""
+    overrides: Object
+    """The fields that the profile states, as plain values; {} without a profile."""
 
     @cached_property
     def added_with_tls(self) -> Mapping[str, str]:
@@ -51,9 +51,9 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return {**self.annotations, **self.tls.annotations}
 
     @cached_property
-    def own_annotations(self) -> Sequence[Mapping[str, str]]:
-        """Return the annotations that the profile states itself, and those that it states of Ingresses with TLS."""
-        return [part.get("annotations", {}) for part in (self.own, self.own.get("tls", {}))]
+    def profile_annotations(self) -> Sequence[Mapping[str, str]]:
+        """Return the annotations that the profile itself has, and those that it has for Ingresses with TLS."""
+        return [part.get("annotations", {}) for part in (self.overrides, self.overrides.get("tls", {}))]
 
     @cached_property
     def patterns(self) -> tuple[str, ...] | None:
@@ -74,14 +74,14 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
     @cached_property
     def said_by_filters(self) -> Container[str]:
         """Return the keys of annotations beside which the profile states filters: they say the same of HTTPRoutes."""
-        return {key for own in self.own_annotations for key in own} if self.filters else ()
+        return {key for annotations in self.profile_annotations for key in annotations} if self.filters else ()
 
     @cached_property
     def fingerprint(self) -> str:
         """Return 16 digits that tell what the profile does to a request, as an earlier one need not; "": nothing."""
-        if not (self.filters or any(self.own_annotations)):
+        if not (self.filters or any(self.profile_annotations)):
             return ""
-        return sha256(msgspec.json.encode([self.filters, *self.own_annotations], order="sorted")).hexdigest()[:16]
+        return sha256(msgspec.json.encode([self.filters, *self.profile_annotations], order="sorted")).hexdigest()[:16]
 
     def default_host(self, service: str) -> str:
         """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
@@ -148,11 +148,12 @@ def resolve(settings: Settings, namespace: str, asked_for: str | None) -> Effect
     entry = settings.entry_of(namespace)
     defaults, limits = entry.defaults, entry.limits
     name = defaults.profile if asked_for is None else asked_for
-    stated = settings.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
+    overrides = settings.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
     far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
-    here = {"namespace": namespace, "settings": settings, "limits": limits, "default": defaults.profile}
-    own = {"profile": None if stated is None else name, "own": stated or {}}
-    return msgspec.convert({**overlaid(far, stated or {}, Profile), **here, **own}, EffectiveSettings)
+    of_namespace = {"namespace": namespace, "settings": settings, "limits": limits, "default": defaults.profile}
+    of_profile = {"profile": None if overrides is None else name, "overrides": overrides or {}}
+    merged = overlaid(far, overrides or {}, Profile)
+    return msgspec.convert({**merged, **of_namespace, **of_profile}, EffectiveSettings)
 
 
 def is_within(value: str | None, limit: Limit[str]) -> bool:

@@ -50,12 +50,12 @@ def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
     Removing such an object would loop forever if a mutating webhook rewrites each new one.
     """
     metadata = desired["metadata"]
-    own = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
+    expected = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
     try:
         record = msgspec.json.decode(annotations[LAST_APPLIED])
     except (msgspec.DecodeError, RecursionError):
         return False
-    return bool(record == {**desired, "metadata": {**metadata, "annotations": own}})
+    return bool(record == {**desired, "metadata": {**metadata, "annotations": expected}})
 
 
 def _beyond_limits(

@@ -124,15 +124,15 @@ def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
 
 def _check_profile(at: FieldPath, here: EffectiveSettings) -> None:
     """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `here` holds with it."""
-    own, outputs = here.own, here.own.get("outputs", ())
-    says_redirect = own.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
+    overrides, outputs = here.overrides, here.overrides.get("outputs", ())
+    says_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
     fields: dict[FieldPath, Any] = {("filters",): here.filters, ("timeouts",): here.timeouts}
     fields["tls", "redirect"] = says_redirect
     for field in filter(fields.get, fields):
         if HTTPROUTE not in outputs:
             end = f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"
             raise FieldError((*at, *field), end)
-        if INGRESS in outputs and "annotations" not in own:
+        if INGRESS in outputs and "annotations" not in overrides:
             end = ": an Ingress can't say it; state annotations that do the same, or take ingress out of outputs"
             raise FieldError((*at, *field), end)
     _check_given(at, here)

@@ -112,7 +112,7 @@ WRONG_ENTRANCE_NAMES = ["redirect", "A", "a.b", "a" * 31, "internal.internal"]
 def of_entrances(names: list[str], annotations: Annotations) -> Annotations:
     """Return the annotations of up to two entrances."""
     return st.dictionaries(st.sampled_from(names), annotations, max_size=2).map(
-        lambda drawn: {f"{name}.{key}": value for name, own in drawn.items() for key, value in own.items()}
+        lambda drawn: {f"{name}.{key}": value for name, values in drawn.items() for key, value in values.items()}
     )
 
 
@@ -212,12 +212,12 @@ def plain_settings(draw: st.DrawFn) -> Object:
             profile.setdefault("annotations", {})
     names = sorted(profiles)
     limits = st.fixed_dictionaries({}, optional=LIMITS | ({"profiles": limit(st.sampled_from(names))} if names else {}))
-    own = st.fixed_dictionaries({}, optional={"defaults": defaults(names), "limits": limits})
+    entries = st.fixed_dictionaries({}, optional={"defaults": defaults(names), "limits": limits})
     return {
         "defaults": draw(defaults(names, gateway=GATEWAYS)),
         "limits": draw(limits),
         "profiles": profiles,
-        "namespaces": draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "team-*"]), own, max_size=2)),
+        "namespaces": draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "team-*"]), entries, max_size=2)),
     }
 
 

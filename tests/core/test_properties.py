@@ -99,10 +99,12 @@ def test_what_protects_is_on_all_that_is_made_or_its_loss_is_accepted(
     limits = Limits(copy_annotations=dict.fromkeys(copied, "any"), accepted_losses=tuple(accepted))
     settings = msgspec.structs.replace(settings, limits=limits, namespaces={})
     for item in desired_for(parent, settings):
-        own = item["metadata"].get("annotations", {})
-        here = effective_settings(settings, parent["metadata"]["namespace"], own.get("ingress/profile"))
+        annotations = item["metadata"].get("annotations", {})
+        here = effective_settings(settings, parent["metadata"]["namespace"], annotations.get("ingress/profile"))
         for key in filter(protects, stated_by_owner):
-            is_there = own.get(key) == stated_by_owner[key] and (item["kind"] == "Ingress" or key.startswith("konghq"))
+            is_there = annotations.get(key) == stated_by_owner[key] and (
+                item["kind"] == "Ingress" or key.startswith("konghq")
+            )
             of_service = key == "konghq.com/plugins" or (key == ALB_AUTH and item["kind"] == "Ingress")
             assert is_there or of_service or key in here.accepted_losses, key
 
