@@ -82,23 +82,23 @@ class Case:
     """A case, as its table states it."""
 
     name: str
-    stated: Object = field(repr=False)
+    fields: Object = field(repr=False)
 
     @property
     def service(self) -> Object:
         """The whole Service."""
-        annotations = parsed(self.stated.get("annotations", {}))
+        annotations = parsed(self.fields.get("annotations", {}))
         if annotations is not None:
             annotations = {"ingress/http": "true"} | annotations
             annotations = {key: value for key, value in annotations.items() if value is not None}
-        made = service(annotations, **{key: parsed(value) for key, value in self.stated.get("spec", {}).items()})
-        made["metadata"] |= self.stated.get("metadata", {})
+        made = service(annotations, **{key: parsed(value) for key, value in self.fields.get("spec", {}).items()})
+        made["metadata"] |= self.fields.get("metadata", {})
         return copy.deepcopy(made)
 
     @property
     def settings_text(self) -> str:
         """The text of the settings; without any, the defaults hold."""
-        settings = self.stated.get("settings", "")
+        settings = self.fields.get("settings", "")
         return settings if isinstance(settings, str) else as_yaml(settings)
 
     @property
@@ -109,9 +109,9 @@ class Case:
     @property
     def objects(self) -> list[Object]:
         """What the Service becomes, as the case says it, whole; nothing where it is refused, or the settings are."""
-        becomes, of = self.stated["becomes"], self.service["metadata"]
-        stated = [pair for made in becomes for pair in made.items()] if isinstance(becomes, list) else []
-        return [whole(kind, short, of) for kind, short in stated]
+        becomes, of = self.fields["becomes"], self.service["metadata"]
+        pairs = [pair for made in becomes for pair in made.items()] if isinstance(becomes, list) else []
+        return [whole(kind, short, of) for kind, short in pairs]
 
     @property
     def becomes(self) -> Any:
@@ -178,12 +178,12 @@ def ingress(short: Object) -> Object:
     """
 
     def backend(port: int | str) -> Object:
-        name, _, stated = str(port).rpartition(":")
-        number_or_name = {"number": int(stated)} if stated.isdecimal() else {"name": stated}
+        name, _, port_name = str(port).rpartition(":")
+        number_or_name = {"number": int(port_name)} if port_name.isdecimal() else {"name": port_name}
         return {"service": {"name": name or short["service"], "port": number_or_name}}
 
-    def path(stated: str, port: int | str) -> Object:
-        path_type, path = stated.split(" ", 1)
+    def path(typed_path: str, port: int | str) -> Object:
+        path_type, path = typed_path.split(" ", 1)
         return {"path": path, "pathType": path_type, "backend": backend(port)}
 
     spec: Object = {"ingressClassName": short["class"]}
@@ -225,9 +225,9 @@ def httproute(short: Object) -> Object:
         path_type, value = path.split(" ", 1)
         return {"path": {"type": path_type, "value": value}}
 
-    def rule(paths: list[str], port: int | None = None, **stated: Any) -> Object:
+    def rule(paths: list[str], port: int | None = None, **fields: Any) -> Object:
         target = {"group": "", "kind": "Service", "name": short["service"], "port": port, "weight": 1}
-        return {"matches": [match(path) for path in paths]} | ({"backendRefs": [target]} if port else {}) | stated
+        return {"matches": [match(path) for path in paths]} | ({"backendRefs": [target]} if port else {}) | fields
 
     def parent(listener: str) -> Object:
         namespace, name, *section = listener.split("/")
@@ -247,10 +247,10 @@ def short_httproute(spec: Object) -> Object:
     ]
     rules = []
     for rule in spec["rules"]:
-        stated: Object = {"paths": [f"{match['path']['type']} {match['path']['value']}" for match in rule["matches"]]}
+        fields: Object = {"paths": [f"{match['path']['type']} {match['path']['value']}" for match in rule["matches"]]}
         for target in rule.get("backendRefs", []):
-            stated["port"] = target["port"]
-        rules.append(stated | {key: rule[key] for key in rule if key not in {"matches", "backendRefs"}})
+            fields["port"] = target["port"]
+        rules.append(fields | {key: rule[key] for key in rule if key not in {"matches", "backendRefs"}})
     return {"to": ", ".join(parents), "hosts": spec.get("hostnames", []), "rules": rules}
 
 

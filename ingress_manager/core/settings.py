@@ -139,12 +139,12 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"Gateway {self.namespace}/{self.name}"
 
 
-AsStated = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
-"""A profile as it is stated, in plain values: what it leaves out is that of a namespace."""
+PlainProfile = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
+"""A profile in plain values: the fields that it leaves out come from the namespace."""
 
 
-class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What can be stated in general, for a namespace and in a profile."""
+class _Common(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields that defaults and profiles have in common."""
 
     host: Host = "example.com"
     """The host; {service} and {namespace} are replaced."""
@@ -163,14 +163,14 @@ class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The Gateway of HTTPRoutes; needed where `outputs` hold httproute."""
 
 
-class Defaults(_Stated, frozen=True, forbid_unknown_fields=True):
+class Defaults(_Common, frozen=True, forbid_unknown_fields=True):
     """What holds where a Service says nothing."""
 
     profile: ProfileName | None = None
     """The profile of a Service that names none."""
 
 
-class Profile(_Stated, rename="camel", frozen=True, forbid_unknown_fields=True):
+class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
     """What one word on a Service stands for."""
 
     filters: tuple[Filter, ...] = ()
@@ -230,7 +230,7 @@ BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kube
 class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
     """The settings of ingress-manager. What they leave out is built in."""
 
-    profiles: dict[Name, AsStated] = {}
+    profiles: dict[Name, PlainProfile] = {}
     """The meaning of each value of `ingress/profile`."""
     namespaces: dict[NamespacePattern, NamespaceSettings] = {}
     """Defaults, limits and a pause of a namespace, by its name or a pattern with one *."""

@@ -38,26 +38,26 @@ def parse(text: str) -> Settings:
     """Return the settings in a YAML text, with defaults filled in. Raises SettingsError."""
     last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
     try:
-        stated, places = load(text, MOST_VALUES)
+        plain, places = load(text, MOST_VALUES)
     except YamlError as error:
         raise SettingsError(one_line(error.what), line=min(error.line, last)) from error
     try:
-        return read({} if stated is None else stated)
+        return read({} if plain is None else plain)
     except FieldError as error:
         around = [error.path[:length] for length in range(len(error.path), 0, -1)]
         line = next((places[path] for path in around if path in places), 0)
         raise SettingsError(error.sentence, error.path, min(line, last)) from error
 
 
-def read(stated: Any) -> Settings:
+def read(plain: Any) -> Settings:
     """Return the settings in plain values, with defaults filled in. Raises FieldError."""
-    profiles = converted(stated, Settings).profiles
+    profiles = converted(plain, Settings).profiles
     for name, profile in profiles.items():
         converted(profile, Profile, ("profiles", name))
-    check_values(stated, Settings)
+    check_values(plain, Settings)
     for name, profile in profiles.items():
         check_values(profile, Profile, ("profiles", name))
-    settings = msgspec.convert(filled_in(stated), Settings)
+    settings = msgspec.convert(filled_in(plain), Settings)
     _check_entry((), "", msgspec.structs.replace(settings, namespaces={}))
     for namespace in settings.namespaces:
         _check_entry(("namespaces", namespace), namespace, settings)
@@ -67,13 +67,13 @@ def read(stated: Any) -> Settings:
     return settings
 
 
-def filled_in(stated: Object) -> Object:
+def filled_in(plain: Object) -> Object:
     """Return plain settings with what holds in general wherever a namespace leaves something out."""
-    general = {key: stated[key] for key in NamespaceSettings.__struct_encode_fields__ if key in stated}
-    entries = stated.get("namespaces", {}).items()
+    general = {key: plain[key] for key in NamespaceSettings.__struct_encode_fields__ if key in plain}
+    entries = plain.get("namespaces", {}).items()
     namespaces = {name: overlaid(general, entry, NamespaceSettings) for name, entry in entries}
-    classes = {**msgspec.to_builtins(BUILT_IN_CLASSES), **stated.get("ingressClasses", {})}
-    return {**stated, "namespaces": namespaces, "ingressClasses": classes}
+    classes = {**msgspec.to_builtins(BUILT_IN_CLASSES), **plain.get("ingressClasses", {})}
+    return {**plain, "namespaces": namespaces, "ingressClasses": classes}
 
 
 def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:

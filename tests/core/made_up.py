@@ -97,7 +97,7 @@ del MOSTLY_RIGHT["ingress/http"]
 ANNOTATIONS = st.fixed_dictionaries({"ingress/http": HTTP | st.just("yes")}, optional=MOSTLY_RIGHT)
 ON = st.fixed_dictionaries({"ingress/http": st.just("true")})
 LITTLE = {key: WORDS[key] for key in ("ingress/host", "ingress/profile", "ingress/tls-secret")}
-LITTLE_STATED = st.fixed_dictionaries({"ingress/http": HTTP}, optional=LITTLE)
+LITTLE_REQUESTED = st.fixed_dictionaries({"ingress/http": HTTP}, optional=LITTLE)
 VALID = {key: WORDS[key] for key in ("ingress/host", "ingress/class", "ingress/tls-secret")} | {
     "ingress/path": PATHS,
     "ingress/path-type": st.sampled_from(["Prefix", "Exact"]),
@@ -139,7 +139,7 @@ def valid_services() -> st.SearchStrategy[Object]:
     return placed(ON, st.fixed_dictionaries({}, optional=VALID), RIGHT)
 
 
-WITH_ENTRANCES = placed(LITTLE_STATED, of_entrances(ENTRANCE_NAMES, LITTLE_STATED))
+WITH_ENTRANCES = placed(LITTLE_REQUESTED, of_entrances(ENTRANCE_NAMES, LITTLE_REQUESTED))
 """Services with other entrances. Each states little, so that settings often allow them all."""
 
 PROFILES = st.fixed_dictionaries({"ingress/profile": PROFILE_NAMES})
@@ -166,7 +166,7 @@ LISTENERS = st.sampled_from(["http", "https", "web", None])
 GATEWAY = {"name": NAMES, "namespace": LABELS, "http": LISTENERS, "https": LISTENERS}
 GATEWAYS = st.fixed_dictionaries(GATEWAY, optional={"listenerSets": st.just({"port": 443})})
 TLS = {"enabled": st.booleans(), "secret": st.none() | NAMES | st.just("{service}-tls"), "annotations": ADDED}
-STATED: dict[str, st.SearchStrategy[Any]] = {
+COMMON: dict[str, st.SearchStrategy[Any]] = {
     "host": TEMPLATES,
     "class": st.none() | CLASSES,
     "tls": st.fixed_dictionaries({}, optional=TLS),
@@ -185,12 +185,12 @@ LIMITS = {
     "copyAnnotations": st.fixed_dictionaries({}, optional={key: limit(values) for key, values in COPIED.items()}),
     "acceptedLosses": LOSSES,
 }
-PROFILE = st.fixed_dictionaries({}, optional=STATED | ONLY_HTTPROUTES | {"acceptedLosses": LOSSES})
+PROFILE = st.fixed_dictionaries({}, optional=COMMON | ONLY_HTTPROUTES | {"acceptedLosses": LOSSES})
 
 
 def defaults(names: list[str], **needed: st.SearchStrategy[Any]) -> st.SearchStrategy[Object]:
     """Return defaults, where there are profiles of these names; one in three has a class that an annotation names."""
-    optional = STATED | {"profile": st.sampled_from([None, *names])}
+    optional = COMMON | {"profile": st.sampled_from([None, *names])}
     made = st.fixed_dictionaries(needed, optional={key: optional[key] for key in optional if key not in needed})
     classed = st.builds(
         lambda plain, name: plain | {"class": None, "annotations": plain.get("annotations", {}) | {OLD_CLASS: name}},

@@ -58,8 +58,8 @@ def test_every_limit_is_judged_but_what_may_be_lost_which_is_in_no_object() -> N
     tried: set[str] = set()
     for case in CASES:
         now = case.get("now", {}) if "forbidden" in case else {}
-        for stated in (now, *now.get("namespaces", {}).values()):
-            tried |= stated.get("limits", {}).keys()
+        for entry in (now, *now.get("namespaces", {}).values()):
+            tried |= entry.get("limits", {}).keys()
     assert {*Limits.__struct_encode_fields__} - tried == {"acceptedLosses"}
 
 

@@ -95,14 +95,14 @@ def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent
 def test_what_protects_is_on_all_that_is_made_or_its_loss_is_accepted(
     parent: Object, settings: Settings, copied: set[str], accepted: set[str]
 ) -> None:
-    stated_by_owner = parent["metadata"]["annotations"]
+    requested = parent["metadata"]["annotations"]
     limits = Limits(copy_annotations=dict.fromkeys(copied, "any"), accepted_losses=tuple(accepted))
     settings = msgspec.structs.replace(settings, limits=limits, namespaces={})
     for item in desired_for(parent, settings):
         annotations = item["metadata"].get("annotations", {})
         here = effective_settings(settings, parent["metadata"]["namespace"], annotations.get("ingress/profile"))
-        for key in filter(protects, stated_by_owner):
-            is_there = annotations.get(key) == stated_by_owner[key] and (
+        for key in filter(protects, requested):
+            is_there = annotations.get(key) == requested[key] and (
                 item["kind"] == "Ingress" or key.startswith("konghq")
             )
             of_service = key == "konghq.com/plugins" or (key == ALB_AUTH and item["kind"] == "Ingress")
@@ -191,8 +191,10 @@ def test_what_stands_is_what_the_settings_make_or_may_stand_beside_a_mistake(
             # What is forbidden isn't even changed in place: the update could be denied.
             assert before is not settings
             assert all(item in desired for item in kept)
-    stated = parent["metadata"]["annotations"]
-    stated |= {key: "yes" for key, value in stated.items() if key.endswith("ingress/http") and value != "false"}
+    annotations = parent["metadata"]["annotations"]
+    annotations |= {
+        key: "yes" for key, value in annotations.items() if key.endswith("ingress/http") and value != "false"
+    }
     assert not standing or answer(body(sync_request(parent, attached=standing)), settings).status == 422
 
 
