@@ -161,13 +161,13 @@ def short(made: Object, of: Object) -> Object:
     kind, metadata = made["kind"], made["metadata"]
     shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute, "ListenerSet": short_listenerset}
     labels = {key: value for key, value in metadata["labels"].items() if key not in MANAGED}
-    found = {"name": metadata["name"], "labels": labels, "annotations": metadata.get("annotations")}
-    found |= shorts[kind](made["spec"])
+    fields = {"name": metadata["name"], "labels": labels, "annotations": metadata.get("annotations")}
+    fields |= shorts[kind](made["spec"])
     usual = USUAL[kind] | {"name": of["name"], "labels": {}, "annotations": None}
-    found = {key: value for key, value in found.items() if key not in usual or usual[key] != value}
-    if whole(kind, found, of) != made:
+    fields = {key: value for key, value in fields.items() if key not in usual or usual[key] != value}
+    if whole(kind, fields, of) != made:
         raise ValueError(f"tests/golden.py has no words for this: {made}")
-    return found
+    return fields
 
 
 def ingress(short: Object) -> Object:
@@ -202,17 +202,17 @@ def ingress(short: Object) -> Object:
 
 def short_ingress(spec: Object) -> Object:
     """Return what a case says of an Ingress that is made for a Service: the ports are its own, by number."""
-    found: Object = {"class": spec.get("ingressClassName")}
+    fields: Object = {"class": spec.get("ingressClassName")}
     if "tls" in spec:
-        found["tls"] = [{entry.get("secretName", OWN_CERTIFICATE): entry.get("hosts", [])} for entry in spec["tls"]]
-    found["rules"] = {
+        fields["tls"] = [{entry.get("secretName", OWN_CERTIFICATE): entry.get("hosts", [])} for entry in spec["tls"]]
+    fields["rules"] = {
         rule.get("host", "*"): {
             f"{path['pathType']} {path['path']}": path["backend"]["service"]["port"]["number"]
             for path in rule["http"]["paths"]
         }
         for rule in spec["rules"]
     }
-    return found
+    return fields
 
 
 def httproute(short: Object) -> Object:

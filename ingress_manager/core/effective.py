@@ -139,8 +139,8 @@ def effective_settings(settings: Settings, namespace: str, profile: str | None =
     """
     asked_for = profile if profile is None or profile in settings.profiles else NO_NAME
     # Whoever reaches the hook's port can send a longer name than a namespace has: all of it isn't kept.
-    found: EffectiveSettings = settings.remember(resolve, namespace[: LONGEST_LABEL + 1], asked_for)
-    return found
+    effective: EffectiveSettings = settings.remember(resolve, namespace[: LONGEST_LABEL + 1], asked_for)
+    return effective
 
 
 def resolve(settings: Settings, namespace: str, asked_for: str | None) -> EffectiveSettings:

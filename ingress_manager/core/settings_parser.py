@@ -78,8 +78,8 @@ def filled_in(plain: Object) -> Object:
 
 def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
     """Raise FieldError for what is wrong with an entry of a namespace, or for "" with what holds in general."""
-    here = resolve(settings, namespace, None)
-    defaults, limits = settings.entry_of(namespace).defaults, here.limits
+    effective = resolve(settings, namespace, None)
+    defaults, limits = settings.entry_of(namespace).defaults, effective.limits
     _check_given((*at, "defaults"), defaults)
     for key, limit in limits.copy_annotations.items():
         for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
@@ -91,13 +91,13 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
         if name and name not in settings.profiles:
             among = listed([*settings.profiles]) or "there is none"
             raise FieldError((*at, *path), f": {quoted(name)} must be the name of a profile: {among}")
-    if defaults.profile and here.profile is None:
-        usable = listed(here.usable_profiles)
+    if defaults.profile and effective.profile is None:
+        usable = listed(effective.usable_profiles)
         end = f": {quoted(defaults.profile)} must be one of the profiles that are allowed: {usable}"
         raise FieldError((*at, "defaults", "profile"), end)
-    if here.not_allowed(here.default_class, limits.classes):
-        of = f" of the profile {here.profile}," if here.profile else ""
-        shown = "null, the cluster's default," if here.default_class is None else quoted(here.default_class)
+    if effective.not_allowed(effective.default_class, limits.classes):
+        of = f" of the profile {effective.profile}," if effective.profile else ""
+        shown = "null, the cluster's default," if effective.default_class is None else quoted(effective.default_class)
         end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(limits.classes)}"
         raise FieldError((*at, "defaults", "class"), end)
 
@@ -122,11 +122,11 @@ def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
         raise FieldError((*at, "gateway", "http"), end)
 
 
-def _check_profile(at: FieldPath, here: EffectiveSettings) -> None:
-    """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `here` holds with it."""
-    overrides, outputs = here.overrides, here.overrides.get("outputs", ())
+def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
+    """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `effective` holds with it."""
+    overrides, outputs = effective.overrides, effective.overrides.get("outputs", ())
     says_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
-    fields: dict[FieldPath, Any] = {("filters",): here.filters, ("timeouts",): here.timeouts}
+    fields: dict[FieldPath, Any] = {("filters",): effective.filters, ("timeouts",): effective.timeouts}
     fields["tls", "redirect"] = says_redirect
     for field in filter(fields.get, fields):
         if HTTPROUTE not in outputs:
@@ -135,4 +135,4 @@ def _check_profile(at: FieldPath, here: EffectiveSettings) -> None:
         if INGRESS in outputs and "annotations" not in overrides:
             end = ": an Ingress can't say it; state annotations that do the same, or take ingress out of outputs"
             raise FieldError((*at, *field), end)
-    _check_given(at, here)
+    _check_given(at, effective)

@@ -110,18 +110,18 @@ def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
             yield key, inner, expected
 
 
-def mistake(said: str, type_: Any, path: FieldPath) -> FieldError:
+def mistake(message: str, type_: Any, path: FieldPath) -> FieldError:
     """Return what msgspec has said of a value, but not of one in it, in words for people."""
-    if found := re.match(r"Object contains unknown field `(.*)`", said, re.DOTALL):
-        return FieldError((*path, found[1]), f" is not a setting{meant(found[1], type_, path)}")
-    if found := re.match(r"Object missing required field `(.*)`", said):
-        return FieldError(path, f": must state {found[1]}")
-    if said.startswith("Expected `array` of length"):
+    if match := re.match(r"Object contains unknown field `(.*)`", message, re.DOTALL):
+        return FieldError((*path, match[1]), f" is not a setting{meant(match[1], type_, path)}")
+    if match := re.match(r"Object missing required field `(.*)`", message):
+        return FieldError(path, f": must state {match[1]}")
+    if message.startswith("Expected `array` of length"):
         return FieldError(path, ": must list at least one value, and the list is empty")
-    if "`str | array`" in said or said.startswith("Invalid enum"):
+    if "`str | array`" in message or message.startswith("Invalid enum"):
         return FieldError(path, f": must be {LIMIT}")
     expected, got = (
-        [WORDS[word] for word in re.findall("|".join(WORDS), part)] for part in said.partition(", got ")[::2]
+        [WORDS[word] for word in re.findall("|".join(WORDS), part)] for part in message.partition(", got ")[::2]
     )
     is_unquoted = "text" in expected and got and got[0] in {WORDS["int"], WORDS["float"], WORDS["bool"]}
     end = f", not {got[0]}{'; put it in quotes' if is_unquoted else ''}" if got else ""

@@ -271,7 +271,7 @@ EVIL = {
 @st.composite
 def forged(draw: st.DrawFn, observed: list[Object]) -> Object:
     """Draw the `attachments` of a request with these objects, when somebody has written whatever into them."""
-    found: Object = {INGRESSES: {}, HTTPROUTES: {}}
+    attached: Object = {INGRESSES: {}, HTTPROUTES: {}}
     for item in observed:
         metadata = item["metadata"]
         record = json.loads(metadata["annotations"][LAST_APPLIED])
@@ -281,5 +281,5 @@ def forged(draw: st.DrawFn, observed: list[Object]) -> Object:
         key = f"{metadata['namespace']}/{metadata['name']}"
         keys = st.sampled_from([*[key] * 5, "team-b/private", f"team-b/{key}", f"{key}.private", "private", "", "/"])
         kind = draw(st.sampled_from([INGRESSES, HTTPROUTES]))
-        found[kind][draw(keys)] = made | {"metadata": metadata | {"annotations": annotations}}
-    return found
+        attached[kind][draw(keys)] = made | {"metadata": metadata | {"annotations": annotations}}
+    return attached

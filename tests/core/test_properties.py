@@ -100,13 +100,13 @@ def test_what_protects_is_on_all_that_is_made_or_its_loss_is_accepted(
     settings = msgspec.structs.replace(settings, limits=limits, namespaces={})
     for item in desired_for(parent, settings):
         annotations = item["metadata"].get("annotations", {})
-        here = effective_settings(settings, parent["metadata"]["namespace"], annotations.get("ingress/profile"))
+        effective = effective_settings(settings, parent["metadata"]["namespace"], annotations.get("ingress/profile"))
         for key in filter(protects, requested):
             is_there = annotations.get(key) == requested[key] and (
                 item["kind"] == "Ingress" or key.startswith("konghq")
             )
             of_service = key == "konghq.com/plugins" or (key == ALB_AUTH and item["kind"] == "Ingress")
-            assert is_there or of_service or key in here.accepted_losses, key
+            assert is_there or of_service or key in effective.accepted_losses, key
 
 
 def everywhere(settings: Settings, *outputs: str) -> Settings:
@@ -222,12 +222,12 @@ def test_nothing_that_is_observed_becomes_an_answer(parent: Object, settings: Se
 def test_no_annotation_is_lost_without_a_word(parent: Object, settings: Settings) -> None:
     for made in desired_for(parent, settings):
         annotations = made["metadata"].get("annotations", {})
-        left = annotations.get("ingress/not-copied", "").split(", ")
-        if made["kind"] == "ListenerSet" or left[-1].endswith(" more"):  # an HTTPRoute beside it tells
+        not_copied = annotations.get("ingress/not-copied", "").split(", ")
+        if made["kind"] == "ListenerSet" or not_copied[-1].endswith(" more"):  # an HTTPRoute beside it tells
             continue
         for key, value in parent["metadata"]["annotations"].items():
             if key.startswith(("nginx.ingress.kubernetes.io/", "cert-manager.io/")):
-                assert (annotations.get(key) == value) != (key in left)
+                assert (annotations.get(key) == value) != (key in not_copied)
 
 
 @given(made_up.NASTY.map("/".__add__) | made_up.PATHS)

@@ -22,7 +22,7 @@ BOTH = Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="inf
 @pytest.mark.parametrize("what", ["protects", "changes", "tunes"])
 def test_what_an_annotation_does_is_known_by_its_name(what: str) -> None:
     does = {key: "protects" if protects(key) else "changes" if changes(key) else "tunes" for key in KEYS[what]}
-    assert {key: found for key, found in does.items() if found != what} == {}
+    assert {key: effect for key, effect in does.items() if effect != what} == {}
 
 
 def test_what_protects_does_so_under_any_prefix() -> None:
