@@ -21,7 +21,7 @@ from ingress_manager.core.vocabulary import (
     KNOWN,
     OLD_CLASS,
     OTHERS_PREFIXES,
-    changes,
+    changes_answer,
     is_for_controllers,
     is_read_from_services,
     protects,
@@ -89,7 +89,11 @@ def wrong_loss(key: str) -> str:
     """Return what is wrong with an annotation for whose loss no Service is to be refused."""
     if end := wrong_own_key(key):
         return end
-    return "" if protects(key) or changes(key) else "is no annotation for whose loss a Service is refused: take it out"
+    return (
+        ""
+        if protects(key) or changes_answer(key)
+        else "is no annotation for whose loss a Service is refused: take it out"
+    )
 
 
 def wrong_copied_key(key: str) -> str:

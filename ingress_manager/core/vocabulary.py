@@ -172,7 +172,7 @@ def is_read_from(kind: str, key: str) -> bool:
     return kind == "Ingress" or key.lower().startswith(READ_FROM[kind]) or not is_for_controllers(key)
 
 
-def changes(key: str) -> bool:
+def changes_answer(key: str) -> bool:
     """Return whether the annotation may change the answer of an Ingress, and keeps nobody out."""
     domain, name = _split(key)
     tunes = _TUNING.search(name) or _is_of_services(domain)
