@@ -56,7 +56,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return [part.get("annotations", {}) for part in (self.overrides, self.overrides.get("tls", {}))]
 
     @cached_property
-    def patterns(self) -> tuple[str, ...] | None:
+    def host_patterns(self) -> tuple[str, ...] | None:
         """Return the patterns of the hosts that may be claimed here; None: all hosts may."""
         hosts = self.limits.hosts
         return None if hosts == ANY else tuple([fill_in(pattern, "", self.namespace) for pattern in hosts])
@@ -105,19 +105,19 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     def hosts_not_allowed(self, hosts: Sequence[str]) -> str:
         """Return why some of the hosts may not be claimed."""
-        refused = [host for host in hosts if not self.allows_host(host)] if self.patterns else ()
+        refused = [host for host in hosts if not self.allows_host(host)] if self.host_patterns else ()
         if not refused:
             return ""
-        shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.patterns or ()]
+        shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.host_patterns or ()]
         return f"{listed(refused, quoted)} may not be claimed; {self.allowed(shown)}"
 
     def allows_host(self, host: str) -> bool:
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""
-        if self.patterns is None or host in self.patterns:
+        if self.host_patterns is None or host in self.host_patterns:
             return True
         # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends as such a pattern does.
         return host.removeprefix("*").endswith(
-            tuple([pattern[1:] for pattern in self.patterns if pattern.startswith("*.")])
+            tuple([pattern[1:] for pattern in self.host_patterns if pattern.startswith("*.")])
         )
 
     def not_allowed(self, value: str | None, limit: Limit[str]) -> str:

@@ -245,7 +245,7 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
         return lru_cache(MOST_REMEMBERED)(lambda make, *arguments: make(self, *arguments))
 
     @cached_property
-    def patterns(self) -> list[str]:
+    def namespace_patterns(self) -> list[str]:
         """Return the patterns of namespaces: the longest first, and of equal ones the first in alphabetical order."""
         return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
 
@@ -253,7 +253,7 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
         """Return what holds in a namespace: the entry of its name, else of the longest pattern that fits."""
         if namespace in self.namespaces:
             return self.namespaces[namespace]
-        fitting = [pattern for pattern in self.patterns if fnmatchcase(namespace, pattern)]
+        fitting = [pattern for pattern in self.namespace_patterns if fnmatchcase(namespace, pattern)]
         return self.namespaces[fitting[0]] if fitting else self
 
     @property
