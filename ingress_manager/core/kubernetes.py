@@ -73,7 +73,7 @@ class RouteMatch(msgspec.Struct, frozen=True):
     path: RoutePath = RoutePath()
 
 
-class Rule(msgspec.Struct, frozen=True):
+class ObservedRule(msgspec.Struct, frozen=True):
     """A rule of an Ingress has `host` and `http`; one of an HTTPRoute has `matches`, or matches every path."""
 
     host: str = ""
@@ -81,11 +81,11 @@ class Rule(msgspec.Struct, frozen=True):
     matches: tuple[RouteMatch, ...] | None = None
 
 
-class Tls(msgspec.Struct, frozen=True):
+class IngressTls(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] | None = None
 
 
-class Listener(msgspec.Struct, frozen=True):
+class ListenerEntry(msgspec.Struct, frozen=True):
     hostname: str | None = None
 
 
@@ -101,12 +101,12 @@ class Spec(msgspec.Struct, rename="camel", frozen=True):
 
     ingress_class_name: str | None = None
     default_backend: Any = None
-    tls: tuple[Tls, ...] | None = None
-    rules: tuple[Rule, ...] | None = None
+    tls: tuple[IngressTls, ...] | None = None
+    rules: tuple[ObservedRule, ...] | None = None
     hostnames: tuple[str, ...] | None = None
     parent_refs: tuple[ParentRef, ...] | None = None
     parent_ref: ParentRef | None = None
-    listeners: tuple[Listener, ...] | None = None
+    listeners: tuple[ListenerEntry, ...] | None = None
 
 
 class Attachment(msgspec.Struct, frozen=True):
@@ -128,7 +128,7 @@ class Attachment(msgspec.Struct, frozen=True):
     @property
     def paths(self) -> list[tuple[str, str]]:
         """Each path and its type, by an Ingress's name for the type."""
-        rules = self.spec.rules or (Rule(),)
+        rules = self.spec.rules or (ObservedRule(),)
         if self.kind == "HTTPRoute":
             matched = [match.path for rule in rules for match in rule.matches or (RouteMatch(),)]
             return [(path.value, path.type.removeprefix("Path")) for path in matched]
