@@ -68,7 +68,7 @@ class Wrong(str):
     """A parser's result for a wrong value: the end of a sentence that begins with the annotation."""
 
 
-def text(check: Callable[[str], str]) -> Callable[[str], str]:
+def checked(check: Callable[[str], str]) -> Callable[[str], str]:
     """Return a parser that returns the value itself if `check` finds nothing wrong with it."""
     return lambda value: Wrong(end) if (end := check(value)) else value
 
@@ -132,7 +132,7 @@ class Annotation(msgspec.Struct, frozen=True):
     """A row of the table."""
 
     field: str
-    """The field of Stated that holds its parsed value."""
+    """The field of Requested that holds its parsed value."""
     parse: Callable[[str], Any]
     """Parses its value; returns Wrong for one that is wrong."""
     meaning: str
@@ -152,18 +152,18 @@ TABLE = {
     # key: field, parser,
     #     meaning of its value, what applies without it, and where it differs from most
     HTTP: Annotation("http", parse_boolean, '`"true"`: the Service gets an Ingress.', "off"),
-    PROFILE: Annotation("profile", text(wrong_name),
+    PROFILE: Annotation("profile", checked(wrong_name),
         "The profile, which fills in what the annotations leave out.", "`defaults.profile`", adopted=False),
     HOST: Annotation("hosts", parse_hosts,
         "The hosts, with commas between; `*.` is a wildcard; `*`: all other hosts.", "`defaults.host`"),
-    PATH: Annotation("path", text(wrong_absolute_path), "The path.", "`/`"),
-    PATH_TYPE: Annotation("path_type", text(wrong_path_type),
+    PATH: Annotation("path", checked(wrong_absolute_path), "The path.", "`/`"),
+    PATH_TYPE: Annotation("path_type", checked(wrong_path_type),
         "`Prefix`, `Exact`, or `ImplementationSpecific`, if it is allowed.", "`Prefix`"),
-    PORT: Annotation("port", text(wrong_port),
+    PORT: Annotation("port", checked(wrong_port),
         "The name or number of the port that serves HTTP.", "[inferred](#ports)"),
-    CLASS: Annotation("ingress_class", text(wrong_name), "The IngressClass.", "`defaults.class`", only="Ingress"),
+    CLASS: Annotation("ingress_class", checked(wrong_name), "The IngressClass.", "`defaults.class`", only="Ingress"),
     TLS: Annotation("tls", parse_boolean, '`"true"`: TLS for all its hosts.', "`defaults.tls.enabled`"),
-    SECRET: Annotation("tls_secret", text(wrong_name),
+    SECRET: Annotation("tls_secret", checked(wrong_name),
         "The Secret with its certificate; turns TLS on.", "`defaults.tls.secret`"),
     REDIRECT: Annotation("tls_redirect", parse_boolean,
         '`"true"`: http redirects to https; HTTPRoutes only.', "`defaults.tls.redirect`",

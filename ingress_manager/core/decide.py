@@ -44,7 +44,7 @@ LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 LONGEST_IN_GO = 6
 """The most characters of JSON that Go writes for one byte: it escapes <, >, & and the line separators."""
 
-LONGEST_LIST = 280
+LONGEST_MISSING = 280
 """How many of a line's 500 characters may name missing objects."""
 
 
@@ -158,7 +158,7 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
     """Return the problem of a Service, as namespace/name, whose `missing` objects Metacontroller was asked to make."""
     shown = [f"{kind} {name} isn't there yet" for kind, name in missing]
-    while len(", ".join(shown)) > LONGEST_LIST and len(shown) > 1:
+    while len(", ".join(shown)) > LONGEST_MISSING and len(shown) > 1:
         shown.pop()
     more = f" and {len(missing) - len(shown)} more" if len(shown) < len(missing) else ""
     sentence = (

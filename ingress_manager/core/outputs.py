@@ -29,13 +29,13 @@ MOST_RULES = 16
 MOST_MATCHES = 8
 """In one rule, up to CRDs v1.1; later ones allow 64. All rules hold 128: more than the 100 routes of a Service."""
 
-PATH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
+MATCH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 """The path types of an Ingress, and their names in an HTTPRoute."""
 
 ISSUERS = frozenset(["cert-manager.io/issuer", "cert-manager.io/cluster-issuer"])
 """The annotations that make cert-manager issue certificates."""
 
-REDIRECT = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
+REDIRECT_FILTER = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
 """The filter that answers with a redirect to https."""
 
 
@@ -119,7 +119,7 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
         spec = {"parentRefs": parents, **hostnames, "rules": to_service}
         objects.append(make("HTTPRoute", basis, name, annotations, spec))
         if routing.redirect:
-            rules = rules_of(paths, filters=[REDIRECT])
+            rules = rules_of(paths, filters=[REDIRECT_FILTER])
             spec = {"parentRefs": [parent(routing.redirect)], **hostnames, "rules": rules}
             objects.append(make("HTTPRoute", basis, f"{name}.redirect", annotations, spec))
     return objects
@@ -175,7 +175,7 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
 
 def rules_of(paths: Sequence[Path], **fields: object) -> list[Object]:
     """Return rules that match these paths and have these fields: one, or more where there are many paths."""
-    matches = [{"path": {"type": PATH_TYPES[path.path_type], "value": path.path}} for path in paths]
+    matches = [{"path": {"type": MATCH_TYPES[path.path_type], "value": path.path}} for path in paths]
     starts = range(0, len(matches), MOST_MATCHES)
     return [{"matches": matches[start : start + MOST_MATCHES], **fields} for start in starts]
 

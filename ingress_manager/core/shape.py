@@ -22,7 +22,7 @@ Check = Callable[[Any], str]
 """Returns the end of a sentence about a value that is wrong; "" if it is right."""
 
 LIMIT = "a list of what is allowed, or the word any"
-WORDS = {
+TYPE_NAMES = {
     "str": "text",
     "int": "a whole number",
     "float": "a number",
@@ -121,9 +121,10 @@ def mistake(message: str, type_: Any, path: FieldPath) -> FieldError:
     if "`str | array`" in message or message.startswith("Invalid enum"):
         return FieldError(path, f": must be {LIMIT}")
     expected, got = (
-        [WORDS[word] for word in re.findall("|".join(WORDS), part)] for part in message.partition(", got ")[::2]
+        [TYPE_NAMES[word] for word in re.findall("|".join(TYPE_NAMES), part)]
+        for part in message.partition(", got ")[::2]
     )
-    is_unquoted = "text" in expected and got and got[0] in {WORDS["int"], WORDS["float"], WORDS["bool"]}
+    is_unquoted = "text" in expected and got and got[0] in {TYPE_NAMES["int"], TYPE_NAMES["float"], TYPE_NAMES["bool"]}
     end = f", not {got[0]}{'; put it in quotes' if is_unquoted else ''}" if got else ""
     return FieldError(path, f": must be {' or '.join(expected)}{end}")
 
