@@ -89,11 +89,8 @@ def wrong_loss(key: str) -> str:
     """Return what is wrong with an annotation for whose loss no Service is to be refused."""
     if end := wrong_own_key(key):
         return end
-    return (
-        ""
-        if protects(key) or changes_answer(key)
-        else "is no annotation for whose loss a Service is refused: take it out"
-    )
+    is_right = protects(key) or changes_answer(key)
+    return "" if is_right else "is no annotation for whose loss a Service is refused: take it out"
 
 
 def wrong_copied_key(key: str) -> str:

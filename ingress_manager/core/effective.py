@@ -105,20 +105,19 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     def hosts_not_allowed(self, hosts: Sequence[str]) -> str:
         """Return why some of the hosts may not be claimed."""
-        refused = [host for host in hosts if not self.allows_host(host)] if self.host_patterns else ()
-        if not refused:
+        hosts = [host for host in hosts if not self.allows_host(host)] if self.host_patterns else ()
+        if not hosts:
             return ""
         shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.host_patterns or ()]
-        return f"{listed(refused, quoted)} may not be claimed; {self.allowed(shown)}"
+        return f"{listed(hosts, quoted)} may not be claimed; {self.allowed(shown)}"
 
     def allows_host(self, host: str) -> bool:
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""
         if self.host_patterns is None or host in self.host_patterns:
             return True
         # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends as such a pattern does.
-        return host.removeprefix("*").endswith(
-            tuple([pattern[1:] for pattern in self.host_patterns if pattern.startswith("*.")])
-        )
+        endings = tuple([pattern[1:] for pattern in self.host_patterns if pattern.startswith("*.")])
+        return host.removeprefix("*").endswith(endings)
 
     def not_allowed(self, value: str | None, limit: Limit[str]) -> str:
         """Return why a class, a path type or a profile may not be chosen; the class None is the cluster's default."""

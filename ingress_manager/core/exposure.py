@@ -137,10 +137,10 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
         annotations, labels = (frozenset(of.items()) for of in (exposure.carried.of_ingress, basis.effective.labels))
         places.append(IngressPlace(exposure.ingress_class, basis.tls, annotations, labels))
     for place, (host, paths) in product(places, exposure.rules.items()):
-        at_host: list[tuple[Hashable, str]] = [(location(host, at.path, at.path_type), f"{host}{at}") for at in paths]
+        claimed: list[tuple[Hashable, str]] = [(location(host, at.path, at.path_type), f"{host}{at}") for at in paths]
         if isinstance(place, ListenerSetPort):  # a Gateway takes one listener for a host at a port
-            at_host.append((host, host))
-        for claim, shown in at_host:
+            claimed.append((host, host))
+        for claim, shown in claimed:
             if (place, claim) not in claims:
                 claims[place, claim] = basis, shown
                 continue

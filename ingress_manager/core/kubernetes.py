@@ -86,7 +86,7 @@ class IngressTls(msgspec.Struct, frozen=True):
 
 
 class ListenerEntry(msgspec.Struct, frozen=True):
-    hostname: str | None = None
+    host: str | None = msgspec.field(name="hostname", default=None)
 
 
 class ParentRef(msgspec.Struct, rename="camel", frozen=True):
@@ -103,7 +103,7 @@ class Spec(msgspec.Struct, rename="camel", frozen=True):
     default_backend: Any = None
     tls: tuple[IngressTls, ...] | None = None
     rules: tuple[ObservedRule, ...] | None = None
-    hostnames: tuple[str, ...] | None = None
+    hosts: tuple[str, ...] | None = msgspec.field(name="hostnames", default=None)
     parent_refs: tuple[ParentRef, ...] | None = None
     parent_ref: ParentRef | None = None
     listeners: tuple[ListenerEntry, ...] | None = None
@@ -120,10 +120,10 @@ class Attachment(msgspec.Struct, frozen=True):
     def hosts(self) -> list[str]:
         """The hosts; "" is every host."""
         if self.kind == "HTTPRoute":
-            return [*(self.spec.hostnames or ("",))]
-        of_rules = [rule.host for rule in self.spec.rules or ()] + ([] if self.spec.default_backend is None else [""])
-        of_tls = [host for entry in self.spec.tls or () for host in entry.hosts or ("",)]
-        return [*of_rules, *of_tls, *(listener.hostname or "" for listener in self.spec.listeners or ())]
+            return [*(self.spec.hosts or ("",))]
+        hosts = [rule.host for rule in self.spec.rules or ()] + ([] if self.spec.default_backend is None else [""])
+        hosts += [host for entry in self.spec.tls or () for host in entry.hosts or ("",)]
+        return [*hosts, *(listener.host or "" for listener in self.spec.listeners or ())]
 
     @property
     def paths(self) -> list[tuple[str, str]]:

@@ -71,15 +71,15 @@ def make_ingress(exposure: Exposure) -> Object:
     spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
     if basis.tls:
         # One entry for the hosts of rules, and one without hosts if a rule is for every host.
-        named = [host for host in exposure.rules if host != EVERY_HOST]
+        hosts = [host for host in exposure.rules if host != EVERY_HOST]
         secret = {"secretName": basis.secret} if basis.secret else {}
-        spec["tls"] = [{"hosts": named, **secret}] if named else []
-        if len(named) < len(exposure.rules):
+        spec["tls"] = [{"hosts": hosts, **secret}] if hosts else []
+        if len(hosts) < len(exposure.rules):
             spec["tls"].append(secret)
     spec["rules"] = []
     for host, paths in exposure.rules.items():
-        rule_host = {} if host == EVERY_HOST else {"host": host}
-        spec["rules"].append({**rule_host, "http": {"paths": [ingress_path(basis, path) for path in paths]}})
+        rule: Object = {} if host == EVERY_HOST else {"host": host}
+        spec["rules"].append({**rule, "http": {"paths": [ingress_path(basis, path) for path in paths]}})
     return make("Ingress", basis, basis.name, annotations, spec)
 
 
@@ -94,7 +94,7 @@ def ingress_path(basis: Basis, path: Path) -> Object:
 
 def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
     """Return the ListenerSets and the HTTPRoutes. Adds a problem when an HTTPRoute would have too many rules."""
-    basis, annotations, listener = exposure.basis, exposure.carried.by_kind["HTTPRoute"], routing.listener
+    basis, listener = exposure.basis, routing.listener
     objects: list[Object] = []
     check_watched(basis, "HTTPRoute", basis.observed.httproutes)
     if isinstance(listener, ListenerSetPort):
@@ -115,14 +115,19 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
         else:
             reference = {"group": GATEWAY_API, "kind": "ListenerSet", "namespace": basis.service.metadata.namespace}
             parents = [{**reference, "name": name_of(basis, [host])} for host in hosts]
-        hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
-        spec = {"parentRefs": parents, **hostnames, "rules": to_service}
-        objects.append(make("HTTPRoute", basis, name, annotations, spec))
+        objects.append(make_httproute(exposure, name, hosts, parents, to_service))
         if routing.redirect:
-            rules = rules_of(paths, filters=[REDIRECT_FILTER])
-            spec = {"parentRefs": [parent(routing.redirect)], **hostnames, "rules": rules}
-            objects.append(make("HTTPRoute", basis, f"{name}.redirect", annotations, spec))
+            redirect = rules_of(paths, filters=[REDIRECT_FILTER])
+            objects.append(make_httproute(exposure, f"{name}.redirect", hosts, [parent(routing.redirect)], redirect))
     return objects
+
+
+def make_httproute(
+    exposure: Exposure, name: str, hosts: Sequence[str], parents: Sequence[Object], rules: Sequence[Object]
+) -> Object:
+    """Return an HTTPRoute of these hosts."""
+    spec = {"parentRefs": parents, **({} if hosts == [EVERY_HOST] else {"hostnames": hosts}), "rules": rules}
+    return make("HTTPRoute", exposure.basis, name, exposure.carried.by_kind["HTTPRoute"], spec)
 
 
 def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | None) -> None:
@@ -209,5 +214,5 @@ def name_of(basis: Basis, hosts: Sequence[str]) -> str:
     and stay when a host is added behind the others: a renamed object would be gone for a moment. No Service's name has
     a dot, so no other Service's object has this name.
     """
-    main, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
-    return basis.name if main in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
+    host, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
+    return basis.name if host in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
