@@ -80,14 +80,14 @@ def wrong_value(key: str, value: str) -> str:
 _OTHERS = "belongs to ingress-manager, Metacontroller or kubectl"
 
 
-def wrong_own_label_key(key: str) -> str:
+def wrong_configured_label(key: str) -> str:
     """Return what is wrong with a label of what we make."""
     return _OTHERS if key == MANAGED_BY_LABEL or key.startswith(OTHERS_PREFIXES) else wrong_label_key(key)
 
 
 def wrong_loss(key: str) -> str:
     """Return what is wrong with an annotation for whose loss no Service is to be refused."""
-    if end := wrong_own_key(key):
+    if end := wrong_configured_key(key):
         return end
     is_right = protects(key) or changes_answer(key)
     return "" if is_right else "is no annotation for whose loss a Service is refused: take it out"
@@ -95,10 +95,12 @@ def wrong_loss(key: str) -> str:
 
 def wrong_copied_key(key: str) -> str:
     """Return what is wrong with an annotation that is to be copied."""
-    return "can't be copied from a Service; ingress/class says the same" if key == OLD_CLASS else wrong_own_key(key)
+    return (
+        "can't be copied from a Service; ingress/class says the same" if key == OLD_CLASS else wrong_configured_key(key)
+    )
 
 
-def wrong_own_key(key: str) -> str:
+def wrong_configured_key(key: str) -> str:
     """Return what is wrong with an annotation of what we make."""
     if "*" in key:
         return "must be the full key of an annotation, without *"

@@ -63,11 +63,11 @@ Port = Annotated[int, must(range(1, 65536).__contains__, "be a port, from 1 to 6
 Host = Annotated[str, partial(wrong_template, wrong_host, TEMPLATE_FIELDS, "a", "a")]
 AllowedHost = Annotated[str, partial(wrong_template, wrong_host, TEMPLATE_FIELDS[1:], TEMPLATE_FIELDS[0], "a")]
 Secret = Annotated[str, partial(wrong_template, wrong_name, TEMPLATE_FIELDS, _LONGEST_INGRESS, _LONGEST)]
-LabelKey = Annotated[str, copying.wrong_own_label_key]
+LabelKey = Annotated[str, copying.wrong_configured_label]
 LabelValue = Annotated[str, wrong_label_value]
-OwnKey = Annotated[str, copying.wrong_own_key]
+ConfiguredKey = Annotated[str, copying.wrong_configured_key]
 TlsKey = Annotated[
-    OwnKey,
+    ConfiguredKey,
     must(lambda key: key != OLD_CLASS, "be in annotations, with class: null beside them; it can't depend on TLS"),
 ]
 CopiedKey = Annotated[str, copying.wrong_copied_key]
@@ -152,7 +152,7 @@ class _Common(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The IngressClass. null: a new Ingress gets the cluster's default, an old one keeps its own."""
     tls: Tls = Tls()
     """TLS. Each field stands alone."""
-    annotations: dict[OwnKey, AnyText] = {}
+    annotations: dict[ConfiguredKey, AnyText] = {}
     """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own annotation of the same
     key isn't copied."""
     labels: dict[LabelKey, LabelValue] = {}
