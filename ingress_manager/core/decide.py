@@ -13,7 +13,7 @@ Metacontroller sends a Service and its **observed** objects: those that exist no
 |                  | one of an entrance that is off | RemovedFirst | the same                                     |
 
 A forbidden object isn't updated in place: somebody's admission webhook could deny the update, and it would stay. The
-owner of the Service can't deny the removal. While a Service is paused, its objects aren't judged.
+owner of the Service can't deny the removal. The objects of a paused Service aren't checked.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -115,13 +115,15 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
 def desired_objects(
     service: Service, requested: Mapping[str, Requested], observed: Observed, settings: Settings, problems: Problems
 ) -> dict[Key, Object]:
-    """Return the objects of all entrances. Adds every problem; the objects are of no use then."""
+    """Return the objects of all entrances. Adds every problem; the result is discarded if there are any."""
     objects: list[Object] = []
     claims: dict[Hashable, tuple[Basis, str]] = {}
     can_clash = sum([len(entrance.routes) for entrance in requested.values()]) > 1
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
-    for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):  # one too many has a problem that says so
+    for name, entrance in islice(
+        requested.items(), MOST_ENTRANCES + 1
+    ):  # each has the same problem if there are too many
         effective = effective_settings(settings, service.metadata.namespace, entrance.profile)
         basis = Basis(service, observed, name, entrance, effective, Problems())
         exposure = expose(basis, for_controllers)
@@ -156,7 +158,7 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
-    """Return the problem of a Service, as namespace/name, whose `missing` objects Metacontroller was asked to make."""
+    """Return the problem that `missing` objects of a Service, as namespace/name, still don't exist."""
     shown = [f"{kind} {name} isn't there yet" for kind, name in missing]
     while len(", ".join(shown)) > LONGEST_MISSING and len(shown) > 1:
         shown.pop()

@@ -81,20 +81,20 @@ def check_ignored(basis: Basis) -> None:
 
 
 def has_profile(basis: Basis) -> bool:
-    """Return whether the requested profile holds, on which all else depends. Adds a problem if it doesn't."""
+    """Return whether the requested profile is in effect; all else depends on it. Adds a problem if it isn't."""
     asked, effective = basis.requested.profile, basis.effective
     if asked is None or effective.profile is not None:
         return not basis.has_wrong(PROFILE)
     if effective.limits.profiles == ANY:
         end = f": {quoted(asked)} is not a profile of the settings; {effective.allowed(effective.usable_profiles)}"
         basis.add(PROFILE, end, Reason.UNKNOWN_PROFILE)
-    else:  # the owner doesn't learn whether there is such a profile
+    else:  # don't reveal whether the profile exists
         basis.add(PROFILE, f": {effective.not_allowed(asked, effective.limits.profiles)}", Reason.PROFILE_NOT_ALLOWED)
     return False
 
 
 def choose_class(basis: Basis) -> str | None:
-    """Return the IngressClass to state; None: none. Adds a problem if it may not be chosen, or can't serve."""
+    """Return the IngressClass to set; None: none. Adds a problem if it may not be chosen, or can't serve."""
     requested, effective = basis.requested.ingress_class, basis.effective
     old = effective.annotations.get(OLD_CLASS)
     chosen = effective.ingress_class if requested is None else requested
@@ -121,7 +121,7 @@ def choose_class(basis: Basis) -> str | None:
 
 
 class IngressPlace(msgspec.Struct, frozen=True):
-    """The place of Ingresses that differ only in their names and rules. That of HTTPRoutes is a listener."""
+    """Where Ingresses claim hosts and paths: they differ only in names and rules. HTTPRoutes claim at a listener."""
 
     ingress_class: str | None
     tls: bool

@@ -1,6 +1,6 @@
 """The outputs: an exposure written as an Ingress, as HTTPRoutes, and as ListenerSets.
 
-Every field that the API server would default inside a list is stated: Metacontroller replaces lists whole, so it would
+Every field that the API server would default inside a list is set: Metacontroller replaces lists whole, so it would
 take the default for drift and rewrite it forever. Hosts with the same paths share an HTTPRoute, which has one list of
 paths for all its hosts. Each host has its own ListenerSet: Metacontroller merges a list whose items all have a port by
 that port, so of several listeners at one port only the last would remain.
@@ -60,7 +60,7 @@ def make(kind: str, basis: Basis, name: str, annotations: Mapping[str, str], spe
 def make_ingress(exposure: Exposure) -> Object:
     """Return the Ingress.
 
-    Without a stated class, an observed Ingress keeps its own: the API server sets the cluster's default class only on
+    Without a class, an observed Ingress keeps its own: the API server sets the cluster's default class only on
     creation, and an Ingress that lost its class would be served by nobody.
     """
     basis, ingress_class = exposure.basis, exposure.ingress_class
@@ -123,7 +123,7 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
 
 
 def make_httproute(
-    exposure: Exposure, name: str, hosts: Sequence[str], parents: Sequence[Object], rules: Sequence[Object]
+    exposure: Exposure, name: str, hosts: list[str], parents: list[Object], rules: list[Object]
 ) -> Object:
     """Return an HTTPRoute of these hosts."""
     spec = {"parentRefs": parents, **({} if hosts == [EVERY_HOST] else {"hostnames": hosts}), "rules": rules}

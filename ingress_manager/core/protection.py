@@ -1,8 +1,8 @@
-"""Protection: annotations whose effect would be lost, be they the Service's or configured by the settings.
+"""Protection: no annotation of the Service, or of the settings, loses its effect unnoticed.
 
 An annotation that keeps requests out must reach every object: one without it would be open to more people than the
-owner allows. One that changes an Ingress's answer must have the same effect on its HTTPRoutes. A Service is refused for
-anything else, unless the administrator accepts the loss.
+owner allows. One that changes an Ingress's answer must have the same effect on its HTTPRoutes. Otherwise
+the Service is refused, unless the administrator accepts the loss.
 """
 
 from collections.abc import Container

@@ -119,17 +119,16 @@ def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
 def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     """Return the number of each port that routes name, if the Service has it.
 
-    None stands for routes without a port: they have that of ingress/port, else an inferred one. Adds a problem if there
-    is none.
+    None is the key of routes without a port: that of ingress/port, else an inferred one. Adds a problem for none.
     """
-    requested, asked_for = basis.requested.port, {route.port for route in basis.requested.routes}
+    requested, requested_ports = basis.requested.port, {route.port for route in basis.requested.routes}
     # The API server defaults the protocol to TCP.
     tcp = [port for port in basis.service.ports if port.protocol in {"TCP", ""}]
-    named = {*asked_for, requested} - {None}
+    named = {*requested_ports, requested} - {None}
     numbers: dict[str | None, int | None] = {  # in one pass: there can be many
         key: port.port for port in tcp if named for key in (port.name, str(port.port)) if key in named
     }
-    if None in asked_for and not basis.has_wrong(PORT):
+    if None in requested_ports and not basis.has_wrong(PORT):
         if requested is not None and requested not in numbers:
             add_unknown(basis, PORT, "", requested)
         numbers[None] = infer_port(basis, tcp) if requested is None else numbers.get(requested)

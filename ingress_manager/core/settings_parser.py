@@ -1,7 +1,7 @@
 """Parses the settings file, and reports the first of several mistakes.
 
-First comes a value of the wrong type, then a value or a key that the check beside its field rejects (settings.py), then
-what is checked here: values that are right by themselves and contradict each other.
+Wrong types come first, then values and keys that the check beside their field rejects (settings.py), then the checks
+here: values that are right by themselves, but contradict each other.
 """
 
 from typing import Any
@@ -68,7 +68,7 @@ def read(plain: Any) -> Settings:
 
 
 def filled_in(plain: Object) -> Object:
-    """Return plain settings with what holds in general wherever a namespace leaves something out."""
+    """Return plain settings with general values for the fields that namespaces leave out."""
     general = {key: plain[key] for key in NamespaceSettings.__struct_encode_fields__ if key in plain}
     entries = plain.get("namespaces", {}).items()
     namespaces = {name: overlaid(general, entry, NamespaceSettings) for name, entry in entries}
@@ -77,7 +77,7 @@ def filled_in(plain: Object) -> Object:
 
 
 def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
-    """Raise FieldError for what is wrong with an entry of a namespace, or for "" with what holds in general."""
+    """Raise FieldError for a mistake in the entry of a namespace; "" has the general settings."""
     effective = resolve(settings, namespace, None)
     defaults, limits = settings.entry_of(namespace).defaults, effective.limits
     _check_given((*at, "defaults"), defaults)
@@ -103,7 +103,7 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
 
 
 def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
-    """Raise FieldError for what is wrong with defaults, or with a profile, wherever they hold."""
+    """Raise FieldError for fields of defaults, or of a profile, that contradict each other."""
     if given.ingress_class is not None and OLD_CLASS in given.annotations:
         end = (
             f": {quoted(given.ingress_class)} can't stand beside the annotation that names the class "
@@ -123,7 +123,7 @@ def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
 
 
 def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
-    """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `effective` holds with it."""
+    """Raise FieldError for a mistake in a profile, with which these settings are in effect."""
     overrides, outputs = effective.overrides, effective.overrides.get("outputs", ())
     says_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
     fields: dict[FieldPath, Any] = {("filters",): effective.filters, ("timeouts",): effective.timeouts}
