@@ -38,11 +38,11 @@ SETTINGS = "{defaults: {class: nginx}, limits: {pathTypes: [Prefix, Exact, Imple
 
 def objects(case: Case) -> list[Object]:
     """Return the Services, what is beside, and the Ingress of a case."""
-    services: Object = case.stated.get("services", {case.name: {}})
+    services: Object = case.fields.get("services", {case.name: {}})
     rules = {f"{case.name}.example.com": {"Prefix /": f"{case.name}:80"}}
-    ingress = {"name": case.name, "rules": rules} | case.stated.get("ingress", {})
+    ingress = {"name": case.name, "rules": rules} | case.fields.get("ingress", {})
     stated = [{"Service": {"name": name} | each} for name, each in services.items()]
-    return dumps.objects([*stated, *case.stated.get("beside", []), {"Ingress": ingress}])
+    return dumps.objects([*stated, *case.fields.get("beside", []), {"Ingress": ingress}])
 
 
 def adoptable(case: Case) -> tuple[list[Item], list[Item], Settings, list[str]]:
@@ -54,7 +54,7 @@ def adoptable(case: Case) -> tuple[list[Item], list[Item], Settings, list[str]]:
     for number, item in enumerate(items, start=1):
         item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
     settings = parse(case.settings_text or SETTINGS)
-    return items, of_kind(items, INGRESS)[-1:], settings, case.stated.get("accept", [])
+    return items, of_kind(items, INGRESS)[-1:], settings, case.fields.get("accept", [])
 
 
 def becomes(case: Case) -> Object:
@@ -66,7 +66,7 @@ def becomes(case: Case) -> Object:
     found = {
         "into": [] if [*adoption.becomes] == [adoption.item.full_name] else [*adoption.becomes],
         "steps": "as usual" if steps == usual else steps,
-        "printed": printed(case) if "forms" in case.stated else "",
+        "printed": printed(case) if "forms" in case.fields else "",
         "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
         "refused": [each.sentence if each.about == adoption.title else str(each) for each in adoption.messages],
     }

@@ -50,7 +50,7 @@ PORTS = [{"name": "http", "port": 80, "protocol": "TCP"}]
 
 def manifests(case: Case) -> list[Item]:
     """Return the objects of a case, as a command reads them."""
-    return read(json.dumps({"kind": "List", "items": objects(case.stated["objects"])})).items
+    return read(json.dumps({"kind": "List", "items": objects(case.fields["objects"])})).items
 
 
 def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = frozenset()) -> Inspection:

@@ -57,14 +57,14 @@ class Loader(yaml.CSafeLoader):
     """Reads cases."""
 
 
-def each(loader: Loader, node: yaml.SequenceNode) -> str:
+def repeat(loader: Loader, node: yaml.SequenceNode) -> str:
     """Return what `!each [FIRST, LAST, TEXT]` says, perhaps with what is before and behind all of it."""
     first, last, text, *around = loader.construct_sequence(node)
     before, behind = around or ("", "")
     return before + "".join([text.replace("#", str(number)) for number in range(first, last + 1)]) + behind
 
 
-Loader.add_constructor("!each", each)
+Loader.add_constructor("!each", repeat)
 # A time is text, as it is to Kubernetes.
 Loader.yaml_implicit_resolvers = {
     first: [resolver for resolver in resolvers if resolver[0] != "tag:yaml.org,2002:timestamp"]
@@ -82,23 +82,23 @@ class Case:
     """A case, as its table states it."""
 
     name: str
-    stated: Object = field(repr=False)
+    fields: Object = field(repr=False)
 
     @property
     def service(self) -> Object:
         """The whole Service."""
-        annotations = parsed(self.stated.get("annotations", {}))
+        annotations = parsed(self.fields.get("annotations", {}))
         if annotations is not None:
             annotations = {"ingress/http": "true"} | annotations
             annotations = {key: value for key, value in annotations.items() if value is not None}
-        made = service(annotations, **{key: parsed(value) for key, value in self.stated.get("spec", {}).items()})
-        made["metadata"] |= self.stated.get("metadata", {})
+        made = service(annotations, **{key: parsed(value) for key, value in self.fields.get("spec", {}).items()})
+        made["metadata"] |= self.fields.get("metadata", {})
         return copy.deepcopy(made)
 
     @property
     def settings_text(self) -> str:
         """The text of the settings; without any, the defaults hold."""
-        settings = self.stated.get("settings", "")
+        settings = self.fields.get("settings", "")
         return settings if isinstance(settings, str) else as_yaml(settings)
 
     @property
@@ -109,9 +109,9 @@ class Case:
     @property
     def objects(self) -> list[Object]:
         """What the Service becomes, as the case says it, whole; nothing where it is refused, or the settings are."""
-        becomes, of = self.stated["becomes"], self.service["metadata"]
-        stated = [each for made in becomes for each in made.items()] if isinstance(becomes, list) else []
-        return [whole(kind, short, of) for kind, short in stated]
+        becomes, of = self.fields["becomes"], self.service["metadata"]
+        pairs = [pair for made in becomes for pair in made.items()] if isinstance(becomes, list) else []
+        return [whole(kind, short, of) for kind, short in pairs]
 
     @property
     def becomes(self) -> Any:
@@ -124,7 +124,7 @@ class Case:
         if answered.status != 200:
             return {f"refused {answered.status}": answered.body.decode().removesuffix("\n").split(" · ")}
         made = json.loads(answered.body)["attachments"]
-        return [{each["kind"]: short(each, asking["metadata"])} for each in made] or "nothing"
+        return [{item["kind"]: short(item, asking["metadata"])} for item in made] or "nothing"
 
 
 @cache
@@ -145,12 +145,12 @@ def read(file: Path) -> list[Case]:
 def whole(kind: str, short: Object, of: Object) -> Object:
     """Return the object of which a case says this; `of` is the Service's metadata. Its name is that, unless stated."""
     specs = {"Ingress": ingress, "HTTPRoute": httproute, "ListenerSet": listenerset}
-    own = {"name": short.get("name", of["name"]), "namespace": of["namespace"]}
-    own |= {"labels": MANAGED | short.get("labels", {})}
-    own |= {"annotations": short["annotations"]} if "annotations" in short else {}
+    metadata = {"name": short.get("name", of["name"]), "namespace": of["namespace"]}
+    metadata |= {"labels": MANAGED | short.get("labels", {})}
+    metadata |= {"annotations": short["annotations"]} if "annotations" in short else {}
     spec = specs[kind](USUAL[kind] | short | {"service": of["name"]})
     group = "networking.k8s.io" if kind == "Ingress" else GATEWAY_API
-    return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": own, "spec": spec}
+    return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def short(made: Object, of: Object) -> Object:
@@ -158,15 +158,16 @@ def short(made: Object, of: Object) -> Object:
 
     Raises ValueError for what no case can say.
     """
-    kind, own = made["kind"], made["metadata"]
+    kind, metadata = made["kind"], made["metadata"]
     shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute, "ListenerSet": short_listenerset}
-    labels = {key: value for key, value in own["labels"].items() if key not in MANAGED}
-    found = {"name": own["name"], "labels": labels, "annotations": own.get("annotations")} | shorts[kind](made["spec"])
+    labels = {key: value for key, value in metadata["labels"].items() if key not in MANAGED}
+    fields = {"name": metadata["name"], "labels": labels, "annotations": metadata.get("annotations")}
+    fields |= shorts[kind](made["spec"])
     usual = USUAL[kind] | {"name": of["name"], "labels": {}, "annotations": None}
-    found = {key: value for key, value in found.items() if key not in usual or usual[key] != value}
-    if whole(kind, found, of) != made:
+    fields = {key: value for key, value in fields.items() if key not in usual or usual[key] != value}
+    if whole(kind, fields, of) != made:
         raise ValueError(f"tests/golden.py has no words for this: {made}")
-    return found
+    return fields
 
 
 def ingress(short: Object) -> Object:
@@ -177,12 +178,12 @@ def ingress(short: Object) -> Object:
     """
 
     def backend(port: int | str) -> Object:
-        name, _, stated = str(port).rpartition(":")
-        number_or_name = {"number": int(stated)} if stated.isdecimal() else {"name": stated}
+        name, _, port_name = str(port).rpartition(":")
+        number_or_name = {"number": int(port_name)} if port_name.isdecimal() else {"name": port_name}
         return {"service": {"name": name or short["service"], "port": number_or_name}}
 
-    def path(stated: str, port: int | str) -> Object:
-        path_type, path = stated.split(" ", 1)
+    def path(typed_path: str, port: int | str) -> Object:
+        path_type, path = typed_path.split(" ", 1)
         return {"path": path, "pathType": path_type, "backend": backend(port)}
 
     spec: Object = {"ingressClassName": short["class"]}
@@ -201,17 +202,17 @@ def ingress(short: Object) -> Object:
 
 def short_ingress(spec: Object) -> Object:
     """Return what a case says of an Ingress that is made for a Service: the ports are its own, by number."""
-    found: Object = {"class": spec.get("ingressClassName")}
+    fields: Object = {"class": spec.get("ingressClassName")}
     if "tls" in spec:
-        found["tls"] = [{entry.get("secretName", OWN_CERTIFICATE): entry.get("hosts", [])} for entry in spec["tls"]]
-    found["rules"] = {
+        fields["tls"] = [{entry.get("secretName", OWN_CERTIFICATE): entry.get("hosts", [])} for entry in spec["tls"]]
+    fields["rules"] = {
         rule.get("host", "*"): {
             f"{path['pathType']} {path['path']}": path["backend"]["service"]["port"]["number"]
             for path in rule["http"]["paths"]
         }
         for rule in spec["rules"]
     }
-    return found
+    return fields
 
 
 def httproute(short: Object) -> Object:
@@ -224,32 +225,32 @@ def httproute(short: Object) -> Object:
         path_type, value = path.split(" ", 1)
         return {"path": {"type": path_type, "value": value}}
 
-    def rule(paths: list[str], port: int | None = None, **stated: Any) -> Object:
+    def rule(paths: list[str], port: int | None = None, **fields: Any) -> Object:
         target = {"group": "", "kind": "Service", "name": short["service"], "port": port, "weight": 1}
-        return {"matches": [match(path) for path in paths]} | ({"backendRefs": [target]} if port else {}) | stated
+        return {"matches": [match(path) for path in paths]} | ({"backendRefs": [target]} if port else {}) | fields
 
     def parent(listener: str) -> Object:
         namespace, name, *section = listener.split("/")
         kind = {"kind": "Gateway", "sectionName": section[0]} if section else {"kind": "ListenerSet"}
         return {"group": GATEWAY_API, "namespace": namespace, "name": name, **kind}
 
-    spec: Object = {"parentRefs": [parent(each) for each in short["to"].split(", ")]}
+    spec: Object = {"parentRefs": [parent(listener) for listener in short["to"].split(", ")]}
     spec |= {"hostnames": short["hosts"]} if short["hosts"] else {}
-    return spec | {"rules": [rule(**each) for each in short["rules"]]}
+    return spec | {"rules": [rule(**fields) for fields in short["rules"]]}
 
 
 def short_httproute(spec: Object) -> Object:
     """Return what a case says of an HTTPRoute."""
     parents = [
-        "/".join([each[key] for key in ("namespace", "name", "sectionName") if key in each])
-        for each in spec["parentRefs"]
+        "/".join([parent[key] for key in ("namespace", "name", "sectionName") if key in parent])
+        for parent in spec["parentRefs"]
     ]
     rules = []
     for rule in spec["rules"]:
-        stated: Object = {"paths": [f"{match['path']['type']} {match['path']['value']}" for match in rule["matches"]]}
+        fields: Object = {"paths": [f"{match['path']['type']} {match['path']['value']}" for match in rule["matches"]]}
         for target in rule.get("backendRefs", []):
-            stated["port"] = target["port"]
-        rules.append(stated | {key: rule[key] for key in rule if key not in {"matches", "backendRefs"}})
+            fields["port"] = target["port"]
+        rules.append(fields | {key: rule[key] for key in rule if key not in {"matches", "backendRefs"}})
     return {"to": ", ".join(parents), "hosts": spec.get("hostnames", []), "rules": rules}
 
 

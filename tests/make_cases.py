@@ -84,9 +84,9 @@ def audited(case: Case) -> dict[str, Any]:
     A finding is its kind and object; `about`, if it is about another object; the reasons; the command, word by word;
     and its sentence, if `forms` has "sentences".
     """
-    seen, forms = dumps.looked(case), case.stated.get("forms", ())
-    if "new" in case.stated:
-        new = parse(as_yaml(case.stated["new"]))
+    seen, forms = dumps.looked(case), case.fields.get("forms", ())
+    if "new" in case.fields:
+        new = parse(as_yaml(case.fields["new"]))
         snapshot = snapshot_of(dumps.manifests(case), new.without_pause())
         changes = preview(Evidence(snapshot, new, Surroundings()))
         seen = seen._replace(snapshot=snapshot, findings=changes)
@@ -108,7 +108,7 @@ def status_of(case: Case) -> dict[str, Any]:
 
     In the place of a finding's sentence, a row has `why`: the kind of the finding.
     """
-    seen, forms = dumps.looked(case), case.stated.get("forms", ())
+    seen, forms = dumps.looked(case), case.fields.get("forms", ())
     kinds = {finding.sentence: finding.kind.name for finding in seen.findings}
     rows = [
         row | ({"sentence": None, "why": kinds[row["sentence"]]} if row["sentence"] in kinds else {})
@@ -158,7 +158,7 @@ def update(file: Path, becomes: Callable[[Case], Any]) -> Iterator[str]:
 def updated(text: str, case: Case, becomes: Callable[[Case], Any]) -> str:
     """Return the text of a case with its result. The rest of the text stays as it was written."""
     now = becomes(case)
-    if case.stated.get("becomes") == now:
+    if case.fields.get("becomes") == now:
         return text
     return BECOMES.sub("", text) + textwrap.indent(written({"becomes": now}), "  ")
 

@@ -1,9 +1,9 @@
-"""The annotations of a Service: what its owner asks for, by one entrance or several.
+"""The annotations of a Service: what its owner requests, for one entrance or several.
 
-An annotation is a row of `TABLE`: what reads it, refuses it, writes it and documents it goes by its row.
+Each annotation is a row of `TABLE`: parsing, refusals, `adopt` and the docs follow it.
 
-An entrance is one way to reach a Service. That of ingress/… itself is ""; any other has a name, and the same keys
-behind it, as in internal.ingress/http. Its objects are named SERVICE.ENTRANCE: no Service's name has a dot.
+An entrance is one way to reach a Service. The main one is "", with the keys ingress/…; any other puts its name before
+the same keys, as in internal.ingress/http. Its objects are named SERVICE.ENTRANCE: no Service's name has a dot.
 """
 
 import re
@@ -24,7 +24,7 @@ HTTP, CLASS, ROUTES = "ingress/http", "ingress/class", "ingress/routes"
 HOST, PATH, PATH_TYPE, PORT = "ingress/host", "ingress/path", "ingress/path-type", "ingress/port"
 TLS, SECRET, REDIRECT = "ingress/tls", "ingress/tls-secret", "ingress/tls-redirect"
 PROFILE = "ingress/profile"
-"""The annotation of a Service that asks for a profile, and the one of what we make that says which it has."""
+"""Requests a profile on a Service; on the objects made for it, records their profile."""
 
 PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
 
@@ -39,7 +39,7 @@ class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 ONE_ROUTE = (Route(),)
-"""The routes without ingress/routes: one, all of whose fields come from the other annotations."""
+"""The routes without ingress/routes: one, with every field from the other annotations."""
 
 wrong_path_type = check((lambda value: value not in PATH_TYPES, "must be Prefix, Exact or ImplementationSpecific"))
 wrong_port = check((lambda value: not value, "must be the name or number of a port"))
@@ -47,7 +47,7 @@ wrong_port = check((lambda value: not value, "must be the name or number of a po
 
 
 class Requested(msgspec.Struct, frozen=True):
-    """What the annotations ask for. A field that is None is left to the settings, or to the Service's ports."""
+    """What the annotations request. None leaves a field to the settings, or to the Service's ports."""
 
     http: bool | None = None
     hosts: tuple[str, ...] | None = None
@@ -61,14 +61,14 @@ class Requested(msgspec.Struct, frozen=True):
     profile: str | None = None
     routes: tuple[Route, ...] = ONE_ROUTE
     problems: Problems = msgspec.field(default_factory=Problems)
-    """What is wrong with the annotations. A wrong one leaves its field at its default."""
+    """The mistakes in the annotations. A wrong annotation leaves its field at its default."""
 
 
 class Wrong(str):
     """A parser's result for a wrong value: the end of a sentence that begins with the annotation."""
 
 
-def text(check: Callable[[str], str]) -> Callable[[str], str]:
+def checked(check: Callable[[str], str]) -> Callable[[str], str]:
     """Return a parser that returns the value itself if `check` finds nothing wrong with it."""
     return lambda value: Wrong(end) if (end := check(value)) else value
 
@@ -132,7 +132,7 @@ class Annotation(msgspec.Struct, frozen=True):
     """A row of the table."""
 
     field: str
-    """The field of Stated that holds its parsed value."""
+    """The field of Requested that holds its parsed value."""
     parse: Callable[[str], Any]
     """Parses its value; returns Wrong for one that is wrong."""
     meaning: str
@@ -140,11 +140,11 @@ class Annotation(msgspec.Struct, frozen=True):
     default: str
     """What applies without it, for the docs."""
     only: str = ""
-    """The kind of object that alone can say it: where no such object is made, it is refused. "": both can."""
+    """The only kind of object that supports it: refused where none is made. "": both kinds do."""
     adopted: bool = True
-    """Whether `adopt` writes it, from what an Ingress says; else it leaves the Service's own as it is."""
+    """Whether `adopt` writes it, from an Ingress; else it keeps the Service's value."""
     rule: Callable[[Any], dict[str, Object]] | None = None
-    """Returns what its value adds to each rule that leads to the Service, field by field over the profile's."""
+    """Returns what its value adds to each rule that leads to the Service: fields, merged over the profile's."""
 
 
 # fmt: off
@@ -152,18 +152,18 @@ TABLE = {
     # key: field, parser,
     #     meaning of its value, what applies without it, and where it differs from most
     HTTP: Annotation("http", parse_boolean, '`"true"`: the Service gets an Ingress.', "off"),
-    PROFILE: Annotation("profile", text(wrong_name),
+    PROFILE: Annotation("profile", checked(wrong_name),
         "The profile, which fills in what the annotations leave out.", "`defaults.profile`", adopted=False),
     HOST: Annotation("hosts", parse_hosts,
         "The hosts, with commas between; `*.` is a wildcard; `*`: all other hosts.", "`defaults.host`"),
-    PATH: Annotation("path", text(wrong_absolute_path), "The path.", "`/`"),
-    PATH_TYPE: Annotation("path_type", text(wrong_path_type),
+    PATH: Annotation("path", checked(wrong_absolute_path), "The path.", "`/`"),
+    PATH_TYPE: Annotation("path_type", checked(wrong_path_type),
         "`Prefix`, `Exact`, or `ImplementationSpecific`, if it is allowed.", "`Prefix`"),
-    PORT: Annotation("port", text(wrong_port),
+    PORT: Annotation("port", checked(wrong_port),
         "The name or number of the port that serves HTTP.", "[inferred](#ports)"),
-    CLASS: Annotation("ingress_class", text(wrong_name), "The IngressClass.", "`defaults.class`", only="Ingress"),
+    CLASS: Annotation("ingress_class", checked(wrong_name), "The IngressClass.", "`defaults.class`", only="Ingress"),
     TLS: Annotation("tls", parse_boolean, '`"true"`: TLS for all its hosts.', "`defaults.tls.enabled`"),
-    SECRET: Annotation("tls_secret", text(wrong_name),
+    SECRET: Annotation("tls_secret", checked(wrong_name),
         "The Secret with its certificate; turns TLS on.", "`defaults.tls.secret`"),
     REDIRECT: Annotation("tls_redirect", parse_boolean,
         '`"true"`: http redirects to https; HTTPRoutes only.', "`defaults.tls.redirect`",
@@ -194,7 +194,7 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
     for key in filter(annotations.__contains__, KEYS):
         parsed = TABLE[key].parse(annotations[key])
         if isinstance(parsed, Wrong):
-            # Of a list of many lines, only the route is shown that is wrong.
+            # ingress/routes can have many lines; its sentence names the wrong route.
             shown = "" if key == ROUTES else f" {quoted(annotations[key])}"
             problems.add(f"{begin}{key}:{shown} {parsed}", annotation=begin + key)
         else:
@@ -217,7 +217,7 @@ def is_entrance_name(name: str) -> bool:
 
 
 def begin_of(entrance: str) -> str:
-    """Return what stands before ingress/… in the annotations of an entrance."""
+    """Return the prefix of an entrance's annotations: "internal."; "" for the main one."""
     return f"{entrance}." if entrance else ""
 
 
@@ -227,7 +227,7 @@ def ingress_of(entrance: str, service: str) -> str:
 
 
 def entrance_of(service: str, name: str) -> str:
-    """Return the entrance for which a Service's object was made; "" for that of ingress/… itself.
+    """Return the entrance for which a Service's object was made; "" is the main one.
 
     `name` is the object's name, with or without its namespace and a slash.
     """
@@ -236,7 +236,7 @@ def entrance_of(service: str, name: str) -> str:
 
 
 def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Group the annotations of entrances by the entrance's name, with the keys of ingress/… itself."""
+    """Group annotations by their entrance, without its prefix."""
     described: dict[str, dict[str, str]] = {}
     for key, value in annotations.items():
         begin, prefix, word = key.rpartition(PREFIX)
@@ -246,7 +246,7 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
-    """Return what the annotations ask for, by the name of each entrance that is on; "" for that of ingress/… itself.
+    """Return what the annotations request, by the name of each entrance that is on; "" is the main one.
 
     Opting out wins over every mistake: an entrance without ingress/http, or with "false", isn't parsed.
     """

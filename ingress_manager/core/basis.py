@@ -1,4 +1,4 @@
-"""The basis of an exposure: what it is decided from, and what is found wrong with it."""
+"""The basis of an exposure: its inputs, and the problems with them."""
 
 import msgspec
 
@@ -10,16 +10,15 @@ from ingress_manager.core.text import quoted
 
 
 class Basis(msgspec.Struct, frozen=True):
-    """All that is known about one entrance of a Service.
+    """The inputs for one entrance of a Service.
 
-    Each function that decides something by it collects every problem in `problems`; its result is discarded if there
-    are any.
+    Functions that take it add every problem to `problems`; their results are discarded if there are any.
     """
 
     service: Service
     observed: Observed
     entrance: str
-    """Its name; "" for that of ingress/… itself."""
+    """Its name; "" for the main one."""
 
     requested: Requested
     effective: EffectiveSettings
@@ -27,7 +26,7 @@ class Basis(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the name of the Ingress: the Service's; of a named entrance, with its name behind a dot."""
+        """Return the name of the Ingress: SERVICE, or SERVICE.ENTRANCE."""
         return ingress_of(self.entrance, self.service.metadata.name)
 
     @property
@@ -50,7 +49,7 @@ class Basis(msgspec.Struct, frozen=True):
         return begin_of(self.entrance) + annotation
 
     def has_wrong(self, annotation: str) -> bool:
-        """Return whether one of our annotations has a value that can't be read."""
+        """Return whether one of our annotations has an invalid value."""
         wrong = self.requested.problems.kept
         return bool(wrong) and self.key(annotation) in {problem.annotation for problem in wrong}
 

@@ -1,4 +1,4 @@
-"""The carried annotations: which ones the objects of an entrance have, and which of the Service's they lack.
+"""The carried annotations: those of an entrance's objects, and those of the Service that they lack.
 
 An object carries what is copied from its Service, or configured by the settings, and read from an object of its kind.
 """

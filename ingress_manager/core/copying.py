@@ -21,15 +21,15 @@ from ingress_manager.core.vocabulary import (
     KNOWN,
     OLD_CLASS,
     OTHERS_PREFIXES,
-    changes,
+    changes_answer,
     is_for_controllers,
     is_read_from_services,
     protects,
 )
 
 COPIED, NOT_COPIED, FINGERPRINT = "ingress/copied", "ingress/not-copied", "ingress/profile-fingerprint"
-"""Annotations of what we make: which of its Service's were copied, and must be allowed to stay; which look meant for a
-controller, and weren't copied; which filters and annotations its profile gave it, as a hash."""
+"""Annotations of managed objects: the keys copied from the Service, which the limits must still allow; the controller
+annotations that weren't copied; a hash of the filters and annotations from the profile."""
 
 ANY: Literal["any"] = "any"
 """The word that lifts a limit."""
@@ -46,7 +46,7 @@ DEFAULT_COPIED: dict[str, Limit[str]] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "ingress-manager"
-"""The label of all that we make. The admission policies select by it."""
+"""The label of managed objects, by which the admission policies select them."""
 
 
 def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Problem | None:
@@ -70,35 +70,35 @@ def keys_not_copied(annotations: Mapping[str, str], made: Collection[Object]) ->
 
 
 def wrong_value(key: str, value: str) -> str:
-    """Return what is wrong with a value of an annotation that is to be copied; of most keys, nothing is known."""
+    """Return what is wrong with the value of a copied annotation; the values of most keys are not known."""
     pattern, right = KNOWN.get(key, (".*", ""))
     return "" if re.fullmatch(pattern, value) else right
 
 
-# The checks of what settings may name. Each returns the end of a sentence, "" if nothing is wrong.
+# Checks of keys in the settings. Each returns the end of a sentence, "" if nothing is wrong.
 
 _OTHERS = "belongs to ingress-manager, Metacontroller or kubectl"
 
 
-def wrong_own_label_key(key: str) -> str:
-    """Return what is wrong with a label of what we make."""
+def wrong_configured_label(key: str) -> str:
+    """Return what is wrong with the key of a configured label."""
     return _OTHERS if key == MANAGED_BY_LABEL or key.startswith(OTHERS_PREFIXES) else wrong_label_key(key)
 
 
 def wrong_loss(key: str) -> str:
-    """Return what is wrong with an annotation for whose loss no Service is to be refused."""
-    if end := wrong_own_key(key):
-        return end
-    return "" if protects(key) or changes(key) else "is no annotation for whose loss a Service is refused: take it out"
+    """Return what is wrong with the key of an accepted loss."""
+    end = "is no annotation for whose loss a Service is refused: take it out"
+    return wrong_configured_key(key) or ("" if protects(key) or changes_answer(key) else end)
 
 
 def wrong_copied_key(key: str) -> str:
-    """Return what is wrong with an annotation that is to be copied."""
-    return "can't be copied from a Service; ingress/class says the same" if key == OLD_CLASS else wrong_own_key(key)
+    """Return what is wrong with the key of a copied annotation."""
+    end = "can't be copied from a Service; ingress/class says the same"
+    return end if key == OLD_CLASS else wrong_configured_key(key)
 
 
-def wrong_own_key(key: str) -> str:
-    """Return what is wrong with an annotation of what we make."""
+def wrong_configured_key(key: str) -> str:
+    """Return what is wrong with the key of a configured annotation."""
     if "*" in key:
         return "must be the full key of an annotation, without *"
     if key.startswith(OTHERS_PREFIXES):
@@ -109,7 +109,7 @@ def wrong_own_key(key: str) -> str:
 
 
 def wrong_prefix(prefix: str) -> str:
-    """Return what is wrong with a text with which the keys of annotations are to begin."""
+    """Return what is wrong with a prefix of annotation keys."""
     if "/" in prefix and prefix == prefix.lower() and not wrong_annotation_key(f"{prefix}x"):
         return ""
     return "must be how keys begin, in lower case and with a slash, as in nginx.ingress.kubernetes.io/"

@@ -13,7 +13,7 @@ Metacontroller sends a Service and its **observed** objects: those that exist no
 |                  | one of an entrance that is off | RemovedFirst | the same                                     |
 
 A forbidden object isn't updated in place: somebody's admission webhook could deny the update, and it would stay. The
-owner of the Service can't deny the removal. While a Service is paused, its objects aren't judged.
+owner of the Service can't deny the removal. The objects of a paused Service aren't checked.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -44,7 +44,7 @@ LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 LONGEST_IN_GO = 6
 """The most characters of JSON that Go writes for one byte: it escapes <, >, & and the line separators."""
 
-LONGEST_LIST = 280
+LONGEST_MISSING = 280
 """How many of a line's 500 characters may name missing objects."""
 
 
@@ -115,20 +115,23 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
 def desired_objects(
     service: Service, requested: Mapping[str, Requested], observed: Observed, settings: Settings, problems: Problems
 ) -> dict[Key, Object]:
-    """Return the objects of all entrances. Adds every problem; the objects are of no use then."""
+    """Return the objects of all entrances. Adds every problem; the result is discarded if there are any."""
     objects: list[Object] = []
     claims: dict[Hashable, tuple[Basis, str]] = {}
     can_clash = sum([len(entrance.routes) for entrance in requested.values()]) > 1
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
-    for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):  # one too many has a problem that says so
-        effective, own = effective_settings(settings, service.metadata.namespace, entrance.profile), Problems()
-        exposure = expose(Basis(service, observed, name, entrance, effective, own), for_controllers)
+    for name, entrance in islice(
+        requested.items(), MOST_ENTRANCES + 1
+    ):  # each has the same problem if there are too many
+        effective = effective_settings(settings, service.metadata.namespace, entrance.profile)
+        basis = Basis(service, observed, name, entrance, effective, Problems())
+        exposure = expose(basis, for_controllers)
         if exposure and can_clash:
             check_claims(exposure, claims)
-        if exposure and not own.kept:
+        if exposure and not basis.problems.kept:
             objects += make_objects(exposure)
-        problems.extend(own.kept, own.more)
+        problems.extend(basis.problems.kept, basis.problems.more)
     if not problems.kept:
         check_bounds(objects, problems)
     return {key_of(item): item for item in objects}
@@ -155,9 +158,9 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
-    """Return the problem of a Service, as namespace/name, whose `missing` objects Metacontroller was asked to make."""
+    """Return the problem that `missing` objects of a Service, as namespace/name, still don't exist."""
     shown = [f"{kind} {name} isn't there yet" for kind, name in missing]
-    while len(", ".join(shown)) > LONGEST_LIST and len(shown) > 1:
+    while len(", ".join(shown)) > LONGEST_MISSING and len(shown) > 1:
         shown.pop()
     more = f" and {len(missing) - len(shown)} more" if len(shown) < len(missing) else ""
     sentence = (

@@ -1,7 +1,7 @@
 """The effective settings: what holds for one Service, after its namespace and profile.
 
-There is one rule for all of it: what is nearest to the Service holds. That is its profile, then its namespace, then the
-general settings, then what is built in; each field by itself.
+The nearest value to the Service wins, field by field: its profile's, then its namespace's, then the general one, then
+the built-in default.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -12,24 +12,14 @@ import msgspec
 
 from ingress_manager.core.copying import ANY, Limit
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.settings import (
-    HTTPROUTE,
-    INGRESS,
-    NO_NAME,
-    Gateway,
-    Limits,
-    Profile,
-    Settings,
-    fill_in,
-    overlaid,
-)
+from ingress_manager.core.settings import HTTPROUTE, INGRESS, Gateway, Limits, Profile, Settings, fill_in, overlaid
 from ingress_manager.core.syntax import EVERY_HOST, LONGEST_LABEL
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 
 class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_only=True, dict=True):
-    """What holds for a Service in one namespace, with the profile that it has."""
+    """The settings for the Services of one namespace that have the same profile."""
 
     namespace: str
     settings: Settings
@@ -37,29 +27,29 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     limits: Limits
     default: str | None
-    """The name of the profile of a Service that asks for none."""
+    """The profile of a Service that requests none."""
 
     profile: str | None
-    """The name of the profile that holds; None: none does."""
+    """The profile in effect; None: none."""
 
-    own: Object
-    """What the profile states itself."""
+    overrides: Object
+    """The fields that the profile states, as plain values; {} without a profile."""
 
     @cached_property
     def added_with_tls(self) -> Mapping[str, str]:
-        """Return all that the administrator adds to an Ingress with TLS. None is copied from a Service."""
+        """Return the annotations configured for an Ingress with TLS. None of them is copied from a Service."""
         return {**self.annotations, **self.tls.annotations}
 
     @cached_property
-    def own_annotations(self) -> Sequence[Mapping[str, str]]:
-        """Return the annotations that the profile states itself, and those that it states of Ingresses with TLS."""
-        return [each.get("annotations", {}) for each in (self.own, self.own.get("tls", {}))]
+    def profile_annotations(self) -> Sequence[Mapping[str, str]]:
+        """Return the annotations in the profile, and those for Ingresses with TLS."""
+        return [part.get("annotations", {}) for part in (self.overrides, self.overrides.get("tls", {}))]
 
     @cached_property
-    def patterns(self) -> tuple[str, ...] | None:
-        """Return the patterns of the hosts that may be claimed here; None: all hosts may."""
+    def host_patterns(self) -> tuple[str, ...] | None:
+        """Return the patterns of the hosts that may be claimed; None: any host may."""
         hosts = self.limits.hosts
-        return None if hosts == ANY else tuple([fill_in(each, "", self.namespace) for each in hosts])
+        return None if hosts == ANY else tuple([fill_in(pattern, "", self.namespace) for pattern in hosts])
 
     @cached_property
     def makes_ingresses(self) -> bool:
@@ -73,18 +63,18 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     @cached_property
     def said_by_filters(self) -> Container[str]:
-        """Return the keys of annotations beside which the profile states filters: they say the same of HTTPRoutes."""
-        return {key for own in self.own_annotations for key in own} if self.filters else ()
+        """Return the keys of the profile's annotations if it has filters, which replace them on HTTPRoutes."""
+        return {key for annotations in self.profile_annotations for key in annotations} if self.filters else ()
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return 16 digits that tell what the profile does to a request, as an earlier one need not; "": nothing."""
-        if not (self.filters or any(self.own_annotations)):
+        """Return 16 digits that change when the profile treats requests differently; "" if it does nothing to them."""
+        if not (self.filters or any(self.profile_annotations)):
             return ""
-        return sha256(msgspec.json.encode([self.filters, *self.own_annotations], order="sorted")).hexdigest()[:16]
+        return sha256(msgspec.json.encode([self.filters, *self.profile_annotations], order="sorted")).hexdigest()[:16]
 
     def default_host(self, service: str) -> str:
-        """Return the default host of a Service; whether it is a valid one depends on the Service's name."""
+        """Return the default host of a Service; with a long name, it may be invalid."""
         return fill_in(self.host, service, self.namespace)
 
     def default_secret(self, ingress: str) -> str | None:
@@ -93,7 +83,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     @cached_property
     def default_class(self) -> str | None:
-        """Return the class where a Service asks for none; it may be that of an annotation."""
+        """Return the class of a Service that requests none; a configured annotation may name it."""
         return self.ingress_class or self.annotations.get(OLD_CLASS)
 
     @cached_property
@@ -101,22 +91,23 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         """Return the names of the profiles that a Service may have."""
         return [*self.settings.profiles] if self.limits.profiles == ANY else self.limits.profiles
 
-    # What may be asked for, and what may stand. Each returns the end of a sentence, "" if it may.
+    # The limits. Each method returns the end of a sentence; "" if the value is allowed.
 
     def hosts_not_allowed(self, hosts: Sequence[str]) -> str:
         """Return why some of the hosts may not be claimed."""
-        refused = [host for host in hosts if not self.allows_host(host)] if self.patterns else ()
-        if not refused:
+        hosts = [host for host in hosts if not self.allows_host(host)] if self.host_patterns else ()
+        if not hosts:
             return ""
-        shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.patterns or ()]
-        return f"{listed(refused, quoted)} may not be claimed; {self.allowed(shown)}"
+        shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.host_patterns or ()]
+        return f"{listed(hosts, quoted)} may not be claimed; {self.allowed(shown)}"
 
     def allows_host(self, host: str) -> bool:
         """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""
-        if self.patterns is None or host in self.patterns:
+        if self.host_patterns is None or host in self.host_patterns:
             return True
-        # All hosts that the wildcard *.a.b matches end in .a.b. They are allowed if .a.b ends as such a pattern does.
-        return host.removeprefix("*").endswith(tuple([each[1:] for each in self.patterns if each.startswith("*.")]))
+        # Every host that *.a.b matches ends in .a.b, so the end of a pattern *.b covers it.
+        endings = tuple([pattern[1:] for pattern in self.host_patterns if pattern.startswith("*.")])
+        return host.removeprefix("*").endswith(endings)
 
     def not_allowed(self, value: str | None, limit: Limit[str]) -> str:
         """Return why a class, a path type or a profile may not be chosen; the class None is the cluster's default."""
@@ -131,26 +122,26 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
 
 def effective_settings(settings: Settings, namespace: str, profile: str | None = None) -> EffectiveSettings:
-    """Return what holds in `namespace` for a Service that asks for `profile`, or for none.
+    """Return the settings for a Service in `namespace` that requests `profile`, or none.
 
     A profile that doesn't exist, or isn't allowed, has no effect.
     """
-    asked_for = profile if profile is None or profile in settings.profiles else NO_NAME
-    # Whoever reaches the hook's port can send a longer name than a namespace has: all of it isn't kept.
-    found: EffectiveSettings = settings.remember(resolve, namespace[: LONGEST_LABEL + 1], asked_for)
-    return found
+    requested = profile if profile is None or profile in settings.profiles else ""  # the name of no profile
+    # Whoever reaches the hook's port can send a name of any length: only its beginning is remembered.
+    effective: EffectiveSettings = settings.remember(resolve, namespace[: LONGEST_LABEL + 1], requested)
+    return effective
 
 
-def resolve(settings: Settings, namespace: str, asked_for: str | None) -> EffectiveSettings:
-    """Return what holds in a namespace for a Service that asks for a profile, or for none."""
+def resolve(settings: Settings, namespace: str, requested: str | None) -> EffectiveSettings:
+    """Return the same, not remembered."""
     entry = settings.entry_of(namespace)
     defaults, limits = entry.defaults, entry.limits
-    name = defaults.profile if asked_for is None else asked_for
-    stated = settings.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
+    name = defaults.profile if requested is None else requested
+    overrides = settings.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
     far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
-    here = {"namespace": namespace, "settings": settings, "limits": limits, "default": defaults.profile}
-    own = {"profile": None if stated is None else name, "own": stated or {}}
-    return msgspec.convert({**overlaid(far, stated or {}, Profile), **here, **own}, EffectiveSettings)
+    of_namespace = {"namespace": namespace, "settings": settings, "limits": limits, "default": defaults.profile}
+    of_profile = {"profile": None if overrides is None else name, "overrides": overrides or {}}
+    return msgspec.convert({**overlaid(far, overrides or {}, Profile), **of_namespace, **of_profile}, EffectiveSettings)
 
 
 def is_within(value: str | None, limit: Limit[str]) -> bool:

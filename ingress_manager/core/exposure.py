@@ -81,20 +81,20 @@ def check_ignored(basis: Basis) -> None:
 
 
 def has_profile(basis: Basis) -> bool:
-    """Return whether the requested profile holds, on which all else depends. Adds a problem if it doesn't."""
+    """Return whether the requested profile is in effect; all else depends on it. Adds a problem if it isn't."""
     asked, effective = basis.requested.profile, basis.effective
     if asked is None or effective.profile is not None:
         return not basis.has_wrong(PROFILE)
     if effective.limits.profiles == ANY:
         end = f": {quoted(asked)} is not a profile of the settings; {effective.allowed(effective.usable_profiles)}"
         basis.add(PROFILE, end, Reason.UNKNOWN_PROFILE)
-    else:  # the owner doesn't learn whether there is such a profile
+    else:  # don't reveal whether the profile exists
         basis.add(PROFILE, f": {effective.not_allowed(asked, effective.limits.profiles)}", Reason.PROFILE_NOT_ALLOWED)
     return False
 
 
 def choose_class(basis: Basis) -> str | None:
-    """Return the IngressClass to state; None: none. Adds a problem if it may not be chosen, or can't serve."""
+    """Return the IngressClass to set; None: none. Adds a problem if it may not be chosen, or can't serve."""
     requested, effective = basis.requested.ingress_class, basis.effective
     old = effective.annotations.get(OLD_CLASS)
     chosen = effective.ingress_class if requested is None else requested
@@ -121,7 +121,7 @@ def choose_class(basis: Basis) -> str | None:
 
 
 class IngressPlace(msgspec.Struct, frozen=True):
-    """The place of Ingresses that differ only in their names and rules. That of HTTPRoutes is a listener."""
+    """Where Ingresses claim hosts and paths: they differ only in names and rules. HTTPRoutes claim at a listener."""
 
     ingress_class: str | None
     tls: bool
@@ -137,10 +137,10 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
         annotations, labels = (frozenset(of.items()) for of in (exposure.carried.of_ingress, basis.effective.labels))
         places.append(IngressPlace(exposure.ingress_class, basis.tls, annotations, labels))
     for place, (host, paths) in product(places, exposure.rules.items()):
-        at_host: list[tuple[Hashable, str]] = [(location(host, at.path, at.path_type), f"{host}{at}") for at in paths]
+        claimed: list[tuple[Hashable, str]] = [(location(host, at.path, at.path_type), f"{host}{at}") for at in paths]
         if isinstance(place, ListenerSetPort):  # a Gateway takes one listener for a host at a port
-            at_host.append((host, host))
-        for claim, shown in at_host:
+            claimed.append((host, host))
+        for claim, shown in claimed:
             if (place, claim) not in claims:
                 claims[place, claim] = basis, shown
                 continue

@@ -50,12 +50,12 @@ def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
     Removing such an object would loop forever if a mutating webhook rewrites each new one.
     """
     metadata = desired["metadata"]
-    own = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
+    expected = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
     try:
         record = msgspec.json.decode(annotations[LAST_APPLIED])
     except (msgspec.DecodeError, RecursionError):
         return False
-    return bool(record == {**desired, "metadata": {**metadata, "annotations": own}})
+    return bool(record == {**desired, "metadata": {**metadata, "annotations": expected}})
 
 
 def _beyond_limits(
@@ -86,8 +86,8 @@ def _beyond_limits(
 def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings) -> Iterator[Problem]:
     """Yield how an object differs from what its profile and Gateway would give it now.
 
-    Of a profile that no longer exists, nothing is known, and it may only have been renamed: so an object of it stays
-    while the limits allow it and any profile of the namespace has its Gateway.
+    A profile that no longer exists may only have been renamed. So its object stays while the limits allow it and any
+    profile of the namespace has its Gateway.
     """
     if PROFILE not in annotations and effective.default is not None and effective.limits.profiles != ANY:
         usable = listed(effective.usable_profiles)

@@ -73,7 +73,7 @@ class RouteMatch(msgspec.Struct, frozen=True):
     path: RoutePath = RoutePath()
 
 
-class Rule(msgspec.Struct, frozen=True):
+class ObservedRule(msgspec.Struct, frozen=True):
     """A rule of an Ingress has `host` and `http`; one of an HTTPRoute has `matches`, or matches every path."""
 
     host: str = ""
@@ -81,12 +81,12 @@ class Rule(msgspec.Struct, frozen=True):
     matches: tuple[RouteMatch, ...] | None = None
 
 
-class Tls(msgspec.Struct, frozen=True):
+class IngressTls(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] | None = None
 
 
-class Listener(msgspec.Struct, frozen=True):
-    hostname: str | None = None
+class ListenerEntry(msgspec.Struct, frozen=True):
+    host: str | None = msgspec.field(name="hostname", default=None)
 
 
 class ParentRef(msgspec.Struct, rename="camel", frozen=True):
@@ -101,12 +101,12 @@ class Spec(msgspec.Struct, rename="camel", frozen=True):
 
     ingress_class_name: str | None = None
     default_backend: Any = None
-    tls: tuple[Tls, ...] | None = None
-    rules: tuple[Rule, ...] | None = None
-    hostnames: tuple[str, ...] | None = None
+    tls: tuple[IngressTls, ...] | None = None
+    rules: tuple[ObservedRule, ...] | None = None
+    hosts: tuple[str, ...] | None = msgspec.field(name="hostnames", default=None)
     parent_refs: tuple[ParentRef, ...] | None = None
     parent_ref: ParentRef | None = None
-    listeners: tuple[Listener, ...] | None = None
+    listeners: tuple[ListenerEntry, ...] | None = None
 
 
 class Attachment(msgspec.Struct, frozen=True):
@@ -120,15 +120,15 @@ class Attachment(msgspec.Struct, frozen=True):
     def hosts(self) -> list[str]:
         """The hosts; "" is every host."""
         if self.kind == "HTTPRoute":
-            return [*(self.spec.hostnames or ("",))]
-        of_rules = [rule.host for rule in self.spec.rules or ()] + ([] if self.spec.default_backend is None else [""])
-        of_tls = [host for entry in self.spec.tls or () for host in entry.hosts or ("",)]
-        return [*of_rules, *of_tls, *(listener.hostname or "" for listener in self.spec.listeners or ())]
+            return [*(self.spec.hosts or ("",))]
+        hosts = [rule.host for rule in self.spec.rules or ()] + ([] if self.spec.default_backend is None else [""])
+        hosts += [host for entry in self.spec.tls or () for host in entry.hosts or ("",)]
+        return [*hosts, *(listener.host or "" for listener in self.spec.listeners or ())]
 
     @property
     def paths(self) -> list[tuple[str, str]]:
         """Each path and its type, by an Ingress's name for the type."""
-        rules = self.spec.rules or (Rule(),)
+        rules = self.spec.rules or (ObservedRule(),)
         if self.kind == "HTTPRoute":
             matched = [match.path for rule in rules for match in rule.matches or (RouteMatch(),)]
             return [(path.value, path.type.removeprefix("Path")) for path in matched]

@@ -1,6 +1,6 @@
 """The outputs: an exposure written as an Ingress, as HTTPRoutes, and as ListenerSets.
 
-Every field that the API server would default inside a list is stated: Metacontroller replaces lists whole, so it would
+Every field that the API server would default inside a list is set: Metacontroller replaces lists whole, so it would
 take the default for drift and rewrite it forever. Hosts with the same paths share an HTTPRoute, which has one list of
 paths for all its hosts. Each host has its own ListenerSet: Metacontroller merges a list whose items all have a port by
 that port, so of several listeners at one port only the last would remain.
@@ -29,13 +29,13 @@ MOST_RULES = 16
 MOST_MATCHES = 8
 """In one rule, up to CRDs v1.1; later ones allow 64. All rules hold 128: more than the 100 routes of a Service."""
 
-PATH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
+MATCH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 """The path types of an Ingress, and their names in an HTTPRoute."""
 
 ISSUERS = frozenset(["cert-manager.io/issuer", "cert-manager.io/cluster-issuer"])
 """The annotations that make cert-manager issue certificates."""
 
-REDIRECT = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
+REDIRECT_FILTER = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
 """The filter that answers with a redirect to https."""
 
 
@@ -60,7 +60,7 @@ def make(kind: str, basis: Basis, name: str, annotations: Mapping[str, str], spe
 def make_ingress(exposure: Exposure) -> Object:
     """Return the Ingress.
 
-    Without a stated class, an observed Ingress keeps its own: the API server sets the cluster's default class only on
+    Without a class, an observed Ingress keeps its own: the API server sets the cluster's default class only on
     creation, and an Ingress that lost its class would be served by nobody.
     """
     basis, ingress_class = exposure.basis, exposure.ingress_class
@@ -71,15 +71,15 @@ def make_ingress(exposure: Exposure) -> Object:
     spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
     if basis.tls:
         # One entry for the hosts of rules, and one without hosts if a rule is for every host.
-        named = [host for host in exposure.rules if host != EVERY_HOST]
+        hosts = [host for host in exposure.rules if host != EVERY_HOST]
         secret = {"secretName": basis.secret} if basis.secret else {}
-        spec["tls"] = [{"hosts": named, **secret}] if named else []
-        if len(named) < len(exposure.rules):
+        spec["tls"] = [{"hosts": hosts, **secret}] if hosts else []
+        if len(hosts) < len(exposure.rules):
             spec["tls"].append(secret)
     spec["rules"] = []
     for host, paths in exposure.rules.items():
-        rule_host = {} if host == EVERY_HOST else {"host": host}
-        spec["rules"].append({**rule_host, "http": {"paths": [ingress_path(basis, path) for path in paths]}})
+        rule: Object = {} if host == EVERY_HOST else {"host": host}
+        spec["rules"].append({**rule, "http": {"paths": [ingress_path(basis, path) for path in paths]}})
     return make("Ingress", basis, basis.name, annotations, spec)
 
 
@@ -94,7 +94,7 @@ def ingress_path(basis: Basis, path: Path) -> Object:
 
 def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
     """Return the ListenerSets and the HTTPRoutes. Adds a problem when an HTTPRoute would have too many rules."""
-    basis, annotations, listener = exposure.basis, exposure.carried.by_kind["HTTPRoute"], routing.listener
+    basis, listener = exposure.basis, routing.listener
     objects: list[Object] = []
     check_watched(basis, "HTTPRoute", basis.observed.httproutes)
     if isinstance(listener, ListenerSetPort):
@@ -115,14 +115,19 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
         else:
             reference = {"group": GATEWAY_API, "kind": "ListenerSet", "namespace": basis.service.metadata.namespace}
             parents = [{**reference, "name": name_of(basis, [host])} for host in hosts]
-        hostnames = {} if hosts == [EVERY_HOST] else {"hostnames": hosts}
-        spec = {"parentRefs": parents, **hostnames, "rules": to_service}
-        objects.append(make("HTTPRoute", basis, name, annotations, spec))
+        objects.append(make_httproute(exposure, name, hosts, parents, to_service))
         if routing.redirect:
-            rules = rules_of(paths, filters=[REDIRECT])
-            spec = {"parentRefs": [parent(routing.redirect)], **hostnames, "rules": rules}
-            objects.append(make("HTTPRoute", basis, f"{name}.redirect", annotations, spec))
+            redirect = rules_of(paths, filters=[REDIRECT_FILTER])
+            objects.append(make_httproute(exposure, f"{name}.redirect", hosts, [parent(routing.redirect)], redirect))
     return objects
+
+
+def make_httproute(
+    exposure: Exposure, name: str, hosts: list[str], parents: list[Object], rules: list[Object]
+) -> Object:
+    """Return an HTTPRoute of these hosts."""
+    spec = {"parentRefs": parents, **({} if hosts == [EVERY_HOST] else {"hostnames": hosts}), "rules": rules}
+    return make("HTTPRoute", exposure.basis, name, exposure.carried.by_kind["HTTPRoute"], spec)
 
 
 def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | None) -> None:
@@ -175,7 +180,7 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
 
 def rules_of(paths: Sequence[Path], **fields: object) -> list[Object]:
     """Return rules that match these paths and have these fields: one, or more where there are many paths."""
-    matches = [{"path": {"type": PATH_TYPES[path.path_type], "value": path.path}} for path in paths]
+    matches = [{"path": {"type": MATCH_TYPES[path.path_type], "value": path.path}} for path in paths]
     starts = range(0, len(matches), MOST_MATCHES)
     return [{"matches": matches[start : start + MOST_MATCHES], **fields} for start in starts]
 
@@ -209,5 +214,5 @@ def name_of(basis: Basis, hosts: Sequence[str]) -> str:
     and stay when a host is added behind the others: a renamed object would be gone for a moment. No Service's name has
     a dot, so no other Service's object has this name.
     """
-    main, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
-    return basis.name if main in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
+    host, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
+    return basis.name if host in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

@@ -1,8 +1,8 @@
-"""Protection: annotations whose effect would be lost, be they the Service's or configured by the settings.
+"""Protection: no annotation of the Service, or of the settings, loses its effect unnoticed.
 
 An annotation that keeps requests out must reach every object: one without it would be open to more people than the
-owner allows. One that changes an Ingress's answer must have the same effect on its HTTPRoutes. A Service is refused for
-anything else, unless the administrator accepts the loss.
+owner allows. One that changes an Ingress's answer must have the same effect on its HTTPRoutes. Otherwise
+the Service is refused, unless the administrator accepts the loss.
 """
 
 from collections.abc import Container
@@ -13,7 +13,7 @@ from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.rules import path_of
 from ingress_manager.core.text import quoted
-from ingress_manager.core.vocabulary import changes, is_read_from, is_read_from_services, is_said, protects
+from ingress_manager.core.vocabulary import changes_answer, is_read_from, is_read_from_services, is_said, protects
 
 UNCOPIED = ("isn't copied", "copies it (limits.copyAnnotations), or ")
 OVERRULED = ("the settings state it otherwise", "")
@@ -85,6 +85,6 @@ def check_said(basis: Basis, carried: Carried) -> None:
         if key in carried.configured and protects(key):
             is_lost = not is_read_from("HTTPRoute", key)
         else:
-            is_lost = changes(key) and not is_said(key, value, tls=basis.tls, at_root=at_root)
+            is_lost = changes_answer(key) and not is_said(key, value, tls=basis.tls, at_root=at_root)
         if is_lost and key not in basis.effective.said_by_filters:
             add_lost(basis, key, NOT_SAID, carried.configured)

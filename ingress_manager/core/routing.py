@@ -1,7 +1,7 @@
 """The routing: which listeners serve the HTTPRoutes of an entrance, and which one redirects http to https.
 
-The nearest to the Service decides about the redirect: ingress/tls-redirect; else controllers' annotations that ask an
-Ingress for it; else the settings' tls.redirect. An Ingress leaves it to its controller.
+The nearest to the Service decides about the redirect: ingress/tls-redirect; else controllers' annotations that
+request it of an Ingress; else the settings' tls.redirect. An Ingress leaves it to its controller.
 """
 
 from typing import NamedTuple
@@ -34,11 +34,11 @@ class ListenerSetPort(msgspec.Struct, frozen=True):
 
 
 class Routing(NamedTuple):
-    """What serves the HTTPRoutes of an entrance."""
+    """The listeners of an entrance's HTTPRoutes."""
 
     listener: Listener | ListenerSetPort
     redirect: Listener | None
-    """What redirects http to https; None: nothing does."""
+    """The listener that redirects http to https; None: none does."""
 
 
 def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing | None:
@@ -69,8 +69,8 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
 def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | None:
     """Return the name of the listener that redirects http to https; None: none does.
 
-    Adds a problem where a redirect is asked for and no listener can, and for each annotation that rules one out where
-    an HTTPRoute isn't served by http without it.
+    Adds a problem where a redirect is requested and no listener can do it, and for each annotation that turns it off
+    where http serves the HTTPRoute only with it.
     """
     is_wanted, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
     if not basis.tls:
@@ -81,7 +81,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
         deciding = [key for key in (SSL_REDIRECT, OF_HAPROXY) if key in of_ingress]
         is_wanted = bool(asking) or (by_default and not deciding)
         if not (is_wanted or gateway.has_one_listener):
-            # An Ingress with TLS is served by http as well; an HTTPRoute isn't, but by a listener that is for both.
+            # An Ingress with TLS is also served by http; an HTTPRoute only if one listener is for both.
             for key in deciding:
                 add_lost(basis, key, NOT_SAID, carried.configured)
     if not is_wanted or gateway.redirects:

@@ -31,7 +31,7 @@ def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
     if basis.has_wrong(ROUTES):
         return {}
     without_host = [route.host for route in routes].count(None)
-    shared_hosts = choose_shared_hosts(basis) if without_host else ()
+    shared_hosts = choose_hosts(basis) if without_host else ()
     ports = choose_ports(basis)
     if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
         end = f" and {basis.key(ROUTES)} together make {count} paths; {MOST_PATHS} is the most"
@@ -59,17 +59,17 @@ def check_shared(basis: Basis) -> None:
             basis.add_ignored(key, f"because every one of {basis.key(ROUTES)} states its own")
 
 
-def choose_shared_hosts(basis: Basis) -> Sequence[str]:
+def choose_hosts(basis: Basis) -> Sequence[str]:
     """Return the hosts of routes without one: those of ingress/host, or the settings' default."""
     if basis.has_wrong(HOST):
         return ()
     if basis.requested.hosts is not None:
         return allowed_hosts(basis, basis.requested.hosts, HOST, ":")
-    default = basis.effective.default_host(basis.service.metadata.name)
-    if end := wrong_host(default):
-        basis.add(HOST, f" is needed: the settings' default {quoted(default)} {end}", Reason.INVALID_DEFAULT_HOST)
+    default_host = basis.effective.default_host(basis.service.metadata.name)
+    if end := wrong_host(default_host):
+        basis.add(HOST, f" is needed: the settings' default {quoted(default_host)} {end}", Reason.INVALID_DEFAULT_HOST)
         return ()
-    return allowed_hosts(basis, (default,), HOST, " is needed: the default")
+    return allowed_hosts(basis, (default_host,), HOST, " is needed: the default")
 
 
 def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: str) -> Sequence[str]:
@@ -119,17 +119,16 @@ def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
 def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     """Return the number of each port that routes name, if the Service has it.
 
-    None stands for routes without a port: they have that of ingress/port, else an inferred one. Adds a problem if there
-    is none.
+    None is the key of routes without a port: that of ingress/port, else an inferred one. Adds a problem for none.
     """
-    requested, asked_for = basis.requested.port, {route.port for route in basis.requested.routes}
+    requested, requested_ports = basis.requested.port, {route.port for route in basis.requested.routes}
     # The API server defaults the protocol to TCP.
     tcp = [port for port in basis.service.ports if port.protocol in {"TCP", ""}]
-    named = {*asked_for, requested} - {None}
+    named = {*requested_ports, requested} - {None}
     numbers: dict[str | None, int | None] = {  # in one pass: there can be many
         key: port.port for port in tcp if named for key in (port.name, str(port.port)) if key in named
     }
-    if None in asked_for and not basis.has_wrong(PORT):
+    if None in requested_ports and not basis.has_wrong(PORT):
         if requested is not None and requested not in numbers:
             add_unknown(basis, PORT, "", requested)
         numbers[None] = infer_port(basis, tcp) if requested is None else numbers.get(requested)

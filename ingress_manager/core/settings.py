@@ -21,10 +21,8 @@ from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_v
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
-NO_NAME = ""  # is the name of no profile
-
 MOST_REMEMBERED = 1000
-"""Pairs of a namespace and a profile, for which what holds is remembered."""
+"""Effective settings that are remembered, each for a namespace and a profile."""
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 
@@ -63,11 +61,11 @@ Port = Annotated[int, must(range(1, 65536).__contains__, "be a port, from 1 to 6
 Host = Annotated[str, partial(wrong_template, wrong_host, TEMPLATE_FIELDS, "a", "a")]
 AllowedHost = Annotated[str, partial(wrong_template, wrong_host, TEMPLATE_FIELDS[1:], TEMPLATE_FIELDS[0], "a")]
 Secret = Annotated[str, partial(wrong_template, wrong_name, TEMPLATE_FIELDS, _LONGEST_INGRESS, _LONGEST)]
-LabelKey = Annotated[str, copying.wrong_own_label_key]
+LabelKey = Annotated[str, copying.wrong_configured_label]
 LabelValue = Annotated[str, wrong_label_value]
-OwnKey = Annotated[str, copying.wrong_own_key]
+ConfiguredKey = Annotated[str, copying.wrong_configured_key]
 TlsKey = Annotated[
-    OwnKey,
+    ConfiguredKey,
     must(lambda key: key != OLD_CLASS, "be in annotations, with class: null beside them; it can't depend on TLS"),
 ]
 CopiedKey = Annotated[str, copying.wrong_copied_key]
@@ -91,7 +89,7 @@ AnyText = str
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """TLS, where a Service's annotations say nothing about it."""
+    """TLS of Services whose annotations leave it open."""
 
     enabled: bool = False
     """Whether hosts have TLS."""
@@ -135,43 +133,43 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.http is not None and not self.has_one_listener
 
     def __str__(self) -> str:
-        """Return what to call it to a person."""
+        """Return its name for messages."""
         return f"Gateway {self.namespace}/{self.name}"
 
 
-AsStated = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
-"""A profile as it is stated, in plain values: what it leaves out is that of a namespace."""
+PlainProfile = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
+"""A profile in plain values: the fields that it leaves out come from the namespace."""
 
 
-class _Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What can be stated in general, for a namespace and in a profile."""
+class _Common(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields that defaults and profiles have in common."""
 
     host: Host = "example.com"
     """The host; {service} and {namespace} are replaced."""
     ingress_class: Name | None = msgspec.field(name="class", default="nginx")
     """The IngressClass. null: a new Ingress gets the cluster's default, an old one keeps its own."""
     tls: Tls = Tls()
-    """TLS. Each field stands alone."""
-    annotations: dict[OwnKey, AnyText] = {}
+    """TLS. Each field has its own default."""
+    annotations: dict[ConfiguredKey, AnyText] = {}
     """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own annotation of the same
     key isn't copied."""
     labels: dict[LabelKey, LabelValue] = {}
     """Added to every Ingress and HTTPRoute."""
     outputs: Outputs = (INGRESS,)
-    """What is made for a Service: an Ingress, HTTPRoutes, or both."""
+    """The objects that serve a Service: an Ingress, HTTPRoutes, or both."""
     gateway: Gateway | None = None
     """The Gateway of HTTPRoutes; needed where `outputs` hold httproute."""
 
 
-class Defaults(_Stated, frozen=True, forbid_unknown_fields=True):
-    """What holds where a Service says nothing."""
+class Defaults(_Common, frozen=True, forbid_unknown_fields=True):
+    """The values of what a Service leaves out."""
 
     profile: ProfileName | None = None
     """The profile of a Service that names none."""
 
 
-class Profile(_Stated, rename="camel", frozen=True, forbid_unknown_fields=True):
-    """What one word on a Service stands for."""
+class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """A named set of values that a Service can request."""
 
     filters: tuple[Filter, ...] = ()
     """Filters of the Gateway API, for each rule of its HTTPRoutes."""
@@ -182,7 +180,7 @@ class Profile(_Stated, rename="camel", frozen=True, forbid_unknown_fields=True):
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
-    """What a Service may ask for."""
+    """The most that a Service may request."""
 
     hosts: Limit[AllowedHost] = ANY
     """The hosts that a Service may claim; {namespace} is replaced. `*.suffix` allows every host below it, but not the
@@ -200,73 +198,73 @@ class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What holds in a namespace, or in those of a pattern. A field that is left out is as in general."""
+    """The settings of a namespace, or of those that match a pattern. A field left out has its general value."""
 
     defaults: Defaults = Defaults()
-    """What holds where a Service says nothing."""
+    """The values of what a Service leaves out."""
     limits: Limits = Limits()
-    """The most that a Service may ask for."""
+    """The most that a Service may request."""
     paused: bool = False
     """While true, nothing is made, changed or removed, but with its Service."""
 
 
 class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is answered to who changes a Service."""
+    """The webhook's answer to a change of a Service."""
 
     deny: bool = False
     """Whether the webhook of manifests/admission/ denies a change that adds a mistake; else it warns."""
 
 
 class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of the controller of an IngressClass."""
+    """Facts about the controller of an IngressClass."""
 
     reads: tuple[KeyPrefix, ...]
-    """How the keys of all annotations begin that its controller reads."""
+    """Prefixes of the keys of all annotations that its controller reads."""
 
 
 BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kubernetes.io/",))}  # that of gateway/
 
 
 class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
-    """The settings of ingress-manager. What they leave out is built in."""
+    """The settings of ingress-manager. A field left out has its built-in default."""
 
-    profiles: dict[Name, AsStated] = {}
+    profiles: dict[Name, PlainProfile] = {}
     """The meaning of each value of `ingress/profile`."""
     namespaces: dict[NamespacePattern, NamespaceSettings] = {}
     """Defaults, limits and a pause of a namespace, by its name or a pattern with one *."""
     admission: Admission = Admission()
     """The answer to `kubectl apply` of a Service."""
     ingress_classes: dict[Name, IngressClass] = msgspec.field(default_factory=lambda: BUILT_IN_CLASSES)
-    """What the controller of an IngressClass reads: in `reads`, how the keys of its annotations begin."""
+    """The annotations that the controller of an IngressClass reads: `reads` has the prefixes of their keys."""
 
     @cached_property
     def remember(self) -> Callable[..., Any]:
-        """Return what calls a function with these settings and more arguments, and remembers what it returned."""
+        """Return a function that calls another with these settings and more arguments, and remembers the results."""
         return lru_cache(MOST_REMEMBERED)(lambda make, *arguments: make(self, *arguments))
 
     @cached_property
-    def patterns(self) -> list[str]:
+    def namespace_patterns(self) -> list[str]:
         """Return the patterns of namespaces: the longest first, and of equal ones the first in alphabetical order."""
         return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
 
     def entry_of(self, namespace: str) -> NamespaceSettings:
-        """Return what holds in a namespace: the entry of its name, else of the longest pattern that fits."""
+        """Return the entry of a namespace: by its name, else by the longest pattern, else the general settings."""
         if namespace in self.namespaces:
             return self.namespaces[namespace]
-        fitting = [pattern for pattern in self.patterns if fnmatchcase(namespace, pattern)]
+        fitting = [pattern for pattern in self.namespace_patterns if fnmatchcase(namespace, pattern)]
         return self.namespaces[fitting[0]] if fitting else self
 
     @property
     def pauses(self) -> str:
-        """Return what is paused, as a person would say it; "" for nothing."""
+        """Return the paused namespaces, for messages; "" for none."""
         if self.paused:
             running = [name for name, entry in self.namespaces.items() if not entry.paused]
             return f"every namespace{f' but {listed(running)}' if running else ''}"
         return listed([name for name, entry in self.namespaces.items() if entry.paused])
 
     def without_pause(self) -> "Settings":
-        """Return the same settings, with nothing paused."""
-        namespaces = {name: msgspec.structs.replace(each, paused=False) for name, each in self.namespaces.items()}
+        """Return these settings without any pause."""
+        namespaces = {name: msgspec.structs.replace(entry, paused=False) for name, entry in self.namespaces.items()}
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 
 

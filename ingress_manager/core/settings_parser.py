@@ -1,7 +1,7 @@
 """Parses the settings file, and reports the first of several mistakes.
 
-First comes a value of the wrong type, then a value or a key that the check beside its field rejects (settings.py), then
-what is checked here: values that are right by themselves and contradict each other.
+Wrong types come first, then values and keys that the check beside their field rejects (settings.py), then the checks
+here: values that are right by themselves, but contradict each other.
 """
 
 from typing import Any
@@ -38,26 +38,26 @@ def parse(text: str) -> Settings:
     """Return the settings in a YAML text, with defaults filled in. Raises SettingsError."""
     last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
     try:
-        stated, places = load(text, MOST_VALUES)
+        plain, places = load(text, MOST_VALUES)
     except YamlError as error:
         raise SettingsError(one_line(error.what), line=min(error.line, last)) from error
     try:
-        return read({} if stated is None else stated)
+        return read({} if plain is None else plain)
     except FieldError as error:
         around = [error.path[:length] for length in range(len(error.path), 0, -1)]
         line = next((places[path] for path in around if path in places), 0)
         raise SettingsError(error.sentence, error.path, min(line, last)) from error
 
 
-def read(stated: Any) -> Settings:
+def read(plain: Any) -> Settings:
     """Return the settings in plain values, with defaults filled in. Raises FieldError."""
-    profiles = converted(stated, Settings).profiles
+    profiles = converted(plain, Settings).profiles
     for name, profile in profiles.items():
         converted(profile, Profile, ("profiles", name))
-    check_values(stated, Settings)
+    check_values(plain, Settings)
     for name, profile in profiles.items():
         check_values(profile, Profile, ("profiles", name))
-    settings = msgspec.convert(filled_in(stated), Settings)
+    settings = msgspec.convert(filled_in(plain), Settings)
     _check_entry((), "", msgspec.structs.replace(settings, namespaces={}))
     for namespace in settings.namespaces:
         _check_entry(("namespaces", namespace), namespace, settings)
@@ -67,19 +67,19 @@ def read(stated: Any) -> Settings:
     return settings
 
 
-def filled_in(stated: Object) -> Object:
-    """Return plain settings with what holds in general wherever a namespace leaves something out."""
-    general = {key: stated[key] for key in NamespaceSettings.__struct_encode_fields__ if key in stated}
-    entries = stated.get("namespaces", {}).items()
+def filled_in(plain: Object) -> Object:
+    """Return plain settings with general values for the fields that namespaces leave out."""
+    general = {key: plain[key] for key in NamespaceSettings.__struct_encode_fields__ if key in plain}
+    entries = plain.get("namespaces", {}).items()
     namespaces = {name: overlaid(general, entry, NamespaceSettings) for name, entry in entries}
-    classes = {**msgspec.to_builtins(BUILT_IN_CLASSES), **stated.get("ingressClasses", {})}
-    return {**stated, "namespaces": namespaces, "ingressClasses": classes}
+    classes = {**msgspec.to_builtins(BUILT_IN_CLASSES), **plain.get("ingressClasses", {})}
+    return {**plain, "namespaces": namespaces, "ingressClasses": classes}
 
 
 def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
-    """Raise FieldError for what is wrong with an entry of a namespace, or for "" with what holds in general."""
-    here = resolve(settings, namespace, None)
-    defaults, limits = settings.entry_of(namespace).defaults, here.limits
+    """Raise FieldError for a mistake in the entry of a namespace; "" has the general settings."""
+    effective = resolve(settings, namespace, None)
+    defaults, limits = settings.entry_of(namespace).defaults, effective.limits
     _check_given((*at, "defaults"), defaults)
     for key, limit in limits.copy_annotations.items():
         for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
@@ -91,19 +91,19 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
         if name and name not in settings.profiles:
             among = listed([*settings.profiles]) or "there is none"
             raise FieldError((*at, *path), f": {quoted(name)} must be the name of a profile: {among}")
-    if defaults.profile and here.profile is None:
-        usable = listed(here.usable_profiles)
+    if defaults.profile and effective.profile is None:
+        usable = listed(effective.usable_profiles)
         end = f": {quoted(defaults.profile)} must be one of the profiles that are allowed: {usable}"
         raise FieldError((*at, "defaults", "profile"), end)
-    if here.not_allowed(here.default_class, limits.classes):
-        of = f" of the profile {here.profile}," if here.profile else ""
-        shown = "null, the cluster's default," if here.default_class is None else quoted(here.default_class)
+    if effective.not_allowed(effective.default_class, limits.classes):
+        of = f" of the profile {effective.profile}," if effective.profile else ""
+        shown = "null, the cluster's default," if effective.default_class is None else quoted(effective.default_class)
         end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(limits.classes)}"
         raise FieldError((*at, "defaults", "class"), end)
 
 
 def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
-    """Raise FieldError for what is wrong with defaults, or with a profile, wherever they hold."""
+    """Raise FieldError for fields of defaults, or of a profile, that contradict each other."""
     if given.ingress_class is not None and OLD_CLASS in given.annotations:
         end = (
             f": {quoted(given.ingress_class)} can't stand beside the annotation that names the class "
@@ -122,17 +122,17 @@ def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
         raise FieldError((*at, "gateway", "http"), end)
 
 
-def _check_profile(at: FieldPath, here: EffectiveSettings) -> None:
-    """Raise FieldError for what is wrong with a profile, and what its outputs can't do. `here` holds with it."""
-    own, outputs = here.own, here.own.get("outputs", ())
-    says_redirect = own.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
-    fields: dict[FieldPath, Any] = {("filters",): here.filters, ("timeouts",): here.timeouts}
+def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
+    """Raise FieldError for a mistake in a profile, with which these settings are in effect."""
+    overrides, outputs = effective.overrides, effective.overrides.get("outputs", ())
+    says_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
+    fields: dict[FieldPath, Any] = {("filters",): effective.filters, ("timeouts",): effective.timeouts}
     fields["tls", "redirect"] = says_redirect
     for field in filter(fields.get, fields):
         if HTTPROUTE not in outputs:
             end = f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"
             raise FieldError((*at, *field), end)
-        if INGRESS in outputs and "annotations" not in own:
+        if INGRESS in outputs and "annotations" not in overrides:
             end = ": an Ingress can't say it; state annotations that do the same, or take ingress out of outputs"
             raise FieldError((*at, *field), end)
-    _check_given(at, here)
+    _check_given(at, effective)

@@ -1,7 +1,7 @@
-"""The shape of plain values: the first that doesn't fit a type, or that a check of the type rejects, in plain words.
+"""Checks plain values against types, and reports the first mistake for people.
 
-msgspec reports what is wrong, but not under which key of a mapping, so each value is tried by itself. It ignores the
-checks, which stand in the types: `Annotated[str, wrong_name]`.
+msgspec reports a mistake, but not under which key of a mapping, so each value is tried by itself. It also ignores the
+checks in the types: `Annotated[str, wrong_name]`.
 """
 
 import re
@@ -22,7 +22,7 @@ Check = Callable[[Any], str]
 """Returns the end of a sentence about a value that is wrong; "" if it is right."""
 
 LIMIT = "a list of what is allowed, or the word any"
-WORDS = {
+NAMES = {
     "str": "text",
     "int": "a whole number",
     "float": "a number",
@@ -31,7 +31,7 @@ WORDS = {
     "array": "a list",
     "object": "a mapping",
 }
-"""What people call the types that msgspec expects."""
+"""The types that msgspec names, in words for people."""
 
 
 def must(is_right: Callable[[Any], object], end: str) -> Check:
@@ -54,7 +54,7 @@ def shown(path: FieldPath) -> str:
 
 
 class Part(NamedTuple):
-    """What a type states about the plain values of one kind: texts, numbers, lists or mappings."""
+    """The part of a type for plain values of one kind: texts, numbers, lists or mappings."""
 
     checks: Sequence[Check] = ()
     keys: Sequence[Check] = ()  # of a mapping
@@ -110,20 +110,19 @@ def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
             yield key, inner, expected
 
 
-def mistake(said: str, type_: Any, path: FieldPath) -> FieldError:
-    """Return what msgspec has said of a value, but not of one in it, in words for people."""
-    if found := re.match(r"Object contains unknown field `(.*)`", said, re.DOTALL):
-        return FieldError((*path, found[1]), f" is not a setting{meant(found[1], type_, path)}")
-    if found := re.match(r"Object missing required field `(.*)`", said):
-        return FieldError(path, f": must state {found[1]}")
-    if said.startswith("Expected `array` of length"):
+def mistake(message: str, type_: Any, path: FieldPath) -> FieldError:
+    """Translate msgspec's message about a value itself, not one inside it, for people."""
+    if match := re.match(r"Object contains unknown field `(.*)`", message, re.DOTALL):
+        return FieldError((*path, match[1]), f" is not a setting{meant(match[1], type_, path)}")
+    if match := re.match(r"Object missing required field `(.*)`", message):
+        return FieldError(path, f": must state {match[1]}")
+    if message.startswith("Expected `array` of length"):
         return FieldError(path, ": must list at least one value, and the list is empty")
-    if "`str | array`" in said or said.startswith("Invalid enum"):
+    if "`str | array`" in message or message.startswith("Invalid enum"):
         return FieldError(path, f": must be {LIMIT}")
-    expected, got = (
-        [WORDS[word] for word in re.findall("|".join(WORDS), part)] for part in said.partition(", got ")[::2]
-    )
-    is_unquoted = "text" in expected and got and got[0] in {WORDS["int"], WORDS["float"], WORDS["bool"]}
+    halves = message.partition(", got ")[::2]
+    expected, got = ([NAMES[word] for word in re.findall("|".join(NAMES), half)] for half in halves)
+    is_unquoted = "text" in expected and got and got[0] in {NAMES["int"], NAMES["float"], NAMES["bool"]}
     end = f", not {got[0]}{'; put it in quotes' if is_unquoted else ''}" if got else ""
     return FieldError(path, f": must be {' or '.join(expected)}{end}")
 

@@ -13,13 +13,13 @@ DEEPEST = 8
 TOO_DEEP = "is nested too deeply"
 
 TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
-"""What libyaml calls it, since PyYAML 6.0.4. It reads ahead, so it can say so before any level was counted here."""
+"""libyaml's words, since PyYAML 6.0.4. It reads ahead, so it can raise this before a level was counted here."""
 
 FieldPath = tuple[str | int, ...]
 """The keys and the indexes that lead to a value."""
 
 Places = dict[FieldPath, int]
-"""Where values stand: the line, from 1, of the key or of the item of a list. The whole document's has an empty path."""
+"""The line, from 1, of each value: of its key, or of the item of a list. The whole document has an empty path."""
 
 
 class YamlError(ValueError):
@@ -38,10 +38,10 @@ _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float
 
 
 def typed(event: yaml.ScalarEvent) -> Any:
-    """Return null, a boolean, a number or text: what PyYAML takes a scalar for, but for dates, which stay text.
+    """Return null, a boolean, a number or text, as PyYAML resolves a scalar.
 
-    So does a number in base 60, which no other YAML knows. A number that Python can't read becomes NaN: it is no text,
-    nor a number that a setting takes.
+    Dates stay text, as do numbers in base 60, which no other YAML knows. A number that Python can't read becomes NaN,
+    which no setting accepts.
     """
     tag = _SCALARS.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
     if tag not in _TYPED or ":" in event.value:
@@ -60,7 +60,7 @@ def as_text(event: yaml.ScalarEvent) -> str:
 def load(
     text: str, most: int, scalar: Callable[[yaml.ScalarEvent], Any] = typed, deepest: int = DEEPEST
 ) -> tuple[Any, Places]:
-    """Return the value of a YAML document, None for an empty one, and where each value in it stands.
+    """Return the value of a YAML document, None for an empty one, and the line of each value in it.
 
     Raises YamlError, also when it has more than `most` keys, values, lists and mappings, or more than `deepest` levels.
     """
@@ -86,7 +86,7 @@ class _Reader(NamedTuple):
     places: Places
 
     def value(self, event: Any, at: Any, path: FieldPath) -> Any:
-        """Return the value that begins with an event and stands where another one does, its key."""
+        """Return the value that begins with an event; its line is that of `at`, its key."""
         self.places[path] = at.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event)
@@ -123,7 +123,7 @@ def _safe(text: str, most: int) -> Iterator[yaml.Event]:
             raise YamlError("is not YAML: but found another document", event.start_mark)
         if size > most:
             raise YamlError(f"holds more than {most} keys and values")
-        if getattr(event, "anchor", None):  # of an alias, it is what it stands for
+        if getattr(event, "anchor", None):  # an alias has that of its target
             raise YamlError("must not use anchors (&) or aliases (*)", event.start_mark)
         if getattr(event, "tag", None):
             raise YamlError("must not use tags (!)", event.start_mark)

@@ -41,9 +41,11 @@ Rule = tuple[Callable[[str], object], str]
 """Whether a text is wrong, and the sentence that says what would be right; `{length}` stands for the text's length."""
 
 
-def check(*rules: Rule) -> Callable[[str], str]:
-    """Return the check of these rules."""
-    return lambda text: next((end.format(length=len(text)) for is_wrong, end in rules if is_wrong(text)), "")
+def check(*rules: Rule, is_right: Callable[[str], object] = lambda _: False) -> Callable[[str], str]:
+    """Return the check of these rules. A text that `is_right` accepts is compared with none of them."""
+    return lambda text: (
+        "" if is_right(text) else next((end.format(length=len(text)) for is_wrong, end in rules if is_wrong(text)), "")
+    )
 
 
 def _without_wildcard(host: str) -> str:
@@ -54,7 +56,7 @@ def _is_no_key(key: str) -> bool:
     return len(key.rpartition("/")[0]) > LONGEST_NAME or not _KEY.fullmatch(key)
 
 
-_wrong_host = check(
+wrong_host = check(
     (lambda host: len(host) > LONGEST_NAME, f"has {{length}} characters; {LONGEST_NAME} is the most"),
     (lambda host: not host.isascii(), "must be written in ASCII; an internationalized name is written as xn--…"),
     (lambda host: host != host.lower(), "must be lower case"),
@@ -64,7 +66,11 @@ _wrong_host = check(
     (lambda host: ":" in host or _NUMBER.search(host), "must be a name: no URL, no IP address, no port"),
     (_LONG_LABEL.search, f"has a label of more than {LONGEST_LABEL} characters"),
     (lambda host: not _HOST.fullmatch(host), "must be a DNS name: letters, digits and -, with dots between"),
+    # Nearly every host is valid, and one expression is enough to know it: the rules only name the mistake.
+    is_right=lambda host: (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST,
 )
+"""Returns what is wrong with a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`; or `*`."""
+
 _OF_ABSOLUTE_PATHS: tuple[Rule, ...] = (
     (lambda path: not path.startswith("/"), "must start with /"),
     (lambda path: len(path) > LONGEST_PATH, f"has {{length}} characters; {LONGEST_PATH} is the most"),
@@ -109,13 +115,6 @@ wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"mu
 _LABEL_SIGNS = f"at most {LONGEST_LABEL} lower-case letters, digits and -"
 wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace's name: {_LABEL_SIGNS}"))
 """Returns what is wrong with the name of a namespace: a DNS-1123 label."""
-
-
-def wrong_host(host: str) -> str:
-    """Return what is wrong with a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`; or `*`."""
-    # Nearly every host is valid, and one expression is enough to know it: the rules only say what is wrong.
-    is_right = (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST
-    return "" if is_right else _wrong_host(host)
 
 
 def wrong_path(path: str, path_type: str) -> str:

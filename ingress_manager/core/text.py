@@ -40,7 +40,7 @@ def listed(things: Sequence[Any], show: Callable[[Any], str] = str) -> str:
 
 def nearest(word: str, known: Collection[str]) -> str:
     """Return the known word that is nearest to `word`; "" when none is near, or when there is too much to compare."""
-    words = [each for each in known if len(each) <= LONGEST_WORD]
+    words = [candidate for candidate in known if len(candidate) <= LONGEST_WORD]
     if len(word) > LONGEST_WORD or len(words) > MOST_WORDS:
         return ""
     return next(iter(get_close_matches(word, words, n=1)), "")

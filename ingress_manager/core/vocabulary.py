@@ -1,8 +1,8 @@
-"""Vocabulary: what the annotations of controllers do, by their keys: data, and the few rules that follow from it.
+"""Vocabulary: what controllers' annotations do, by their keys: data, and the few rules that follow from it.
 
-What protects must not be lost: an object that is made for a Service without it would be open to more than its owner
-says. Controllers learn new annotations, and read them under any prefix that they are told. So it is the name behind the
-prefix that says what one does. Sources: the pages on annotations of each controller; Gateway API reference, HTTPRoute.
+Protection must not be lost: an object without it would be open to more people than its owner allows. Controllers get
+new annotations, and read them under any prefix, so the name behind the prefix decides. Sources: each controller's page
+on annotations; Gateway API reference, HTTPRoute.
 """
 
 import re
@@ -12,16 +12,16 @@ TRAEFIK = "traefik.ingress.kubernetes.io/"
 
 OLD_CLASS = "kubernetes.io/ingress.class"
 EDIT_IN_PLACE = "acme.cert-manager.io/http01-edit-in-place"
-"""Has cert-manager write the path of its challenge into an Ingress, where each sync takes it out again."""
+"""Makes cert-manager write the path of its challenge into the Ingress, from which each sync removes it."""
 
-# The names of annotations are held against parts of names, in lower case, as `/-name-`: so `-` in front of a part, or
-# behind it, is where a word of the name begins, or ends, and `/-` is where the name begins.
+# Fragments are searched in the name of an annotation, in lower case, as `/-name-`: a `-` before or after a fragment is
+# the beginning or the end of a word, and `/-` is the beginning of the name.
 # fmt: off
 CODE = ("snippet", "-lua-", "skipper-", "config-backend", "config-frontend")
 """Name fragments of annotations whose values are code, or raw configuration of the controller."""
 
 PROTECTING = (
-    # Who asks.
+    # Who sends requests.
     "auth", "oidc", "jwt", "mtls", "client-ca", "client-cert", "csrf", "tls.options", "ssl-profile",
     "clientssl",
     # From where, and how.
@@ -30,16 +30,16 @@ PROTECTING = (
     "private-ip", "load-balancer-scheme", "allow-http-", "/-protocols-", "/-conditions.", "/-headers.",
     # How often.
     "rate-limit", "ratelimit", "limit-req", "limit-rp", "limit-conn",
-    # What looks at requests, or may do anything with them.
+    # Inspecting requests, or changing them in any way.
     *CODE, "waf-", "waf.", "wafv2", "wallarm-mode", "modsecurity", "owasp", "shield", "appprotect", "app-protect",
     "middleware-", "middlewares-", "plugins-", "plugin-config", "backend-config",
     "/-polic", *(f"-{of}-polic" for of in ("access", "client", "network", "protect", "security", "traffic", "waf")),
 )
-"""What is in the name of an annotation that keeps requests out, or may: who comes from elsewhere, has no password, asks
-too often. But not what merely sounds so: retention-policy, waffle."""
+"""Name fragments of annotations that keep requests out, or may: by origin, credentials or rate. But not of those that
+only sound like it: retention-policy, waffle."""
 
 SOUNDS_SO = ("author-", "author.", "authors-", "authors.", "authored", "authority")
-"""What has nothing to do with `auth`."""
+"""Words that contain `auth` and have nothing to do with it."""
 
 BESIDE = (
     "always-set-cookie", "auth-cache", "auth-keepalive", "auth-scope", "auth-session", "cert-header", "cors-allow",
@@ -47,7 +47,7 @@ BESIDE = (
     "on-unauthenticated", "pass-certificate", "realm", "request-redirect", "secret-type", "signin", "transaction-id",
     "upstream-policy",
 )
-"""What is in the name of one that keeps nobody out itself: it says more of another one that does."""
+"""Name fragments of annotations that keep nobody out themselves, but only configure another that does."""
 
 TUNING = (
     "timeout", "buffer", "body-size", "temp-file", "keepalive", "http-version", "next-upstream", "retries",
@@ -58,7 +58,7 @@ TUNING = (
     "ip-address-type", "/-tags-", "load-balancer-name", "load-balancer-attributes", "target-group",
     "target-node", "target-type",
 )
-"""What is in the name of one that, if it keeps nobody out, leaves the answer the same, too: timeouts, sizes, logs."""
+"""Name fragments of annotations that only tune behaviour, unless they protect: timeouts, sizes, logs."""
 
 OF_SERVICES = (
     "ingress", "kubectl.kubernetes.io", "service.kubernetes.io", "service.alpha.kubernetes.io",
@@ -71,27 +71,27 @@ OF_SERVICES = (
     "argoproj.io", "fluxcd.io", "weave.works", "k14s.io", "cattle.io", "kyverno.io", "gatekeeper.sh", "knative.dev",
     "stakater.com", "velero.io", "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
 )
-"""How domains end whose annotations are about Services themselves, or about tools: no ingress controller reads them,
-but those of ingress.cilium.io and its like."""
+"""Ends of domains whose annotations are about Services themselves, or for tools. No ingress controller reads them,
+except those of ingress.cilium.io and the like."""
 
 CONTROLLERS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
     "f5.com", "external-dns.", "cert-manager.",
 )
-"""What is in domains whose annotations look meant for an Ingress. (Traefik reads `…/service.*` from the Service.)"""
+"""Fragments of domains whose annotations look meant for an Ingress. (Traefik reads `…/service.*` from the Service.)"""
 # fmt: on
 
 OTHERS_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
-"""How keys begin that belong to ingress-manager, Metacontroller or kubectl."""
+"""Prefixes of keys that belong to ingress-manager, Metacontroller or kubectl."""
 
 OF_CONTROLLERS = ("kubernetes.io/ingress.", "kubernetes.io/tls-acme")
-"""How others begin that look so."""
+"""Prefixes of other keys that look meant for an Ingress."""
 
 READ_FROM = {
     "HTTPRoute": ("external-dns.", "konghq.com/"),
     "ListenerSet": ("cert-manager.io/", "acme.cert-manager.io/", "external-dns."),
 }
-"""How those begin that are read from an object of another kind than an Ingress, as well."""
+"""Prefixes of keys that are also read from objects of other kinds than an Ingress."""
 
 FROM_SERVICES = re.compile(
     r"""alb\.ingress\.kubernetes\.io/(
@@ -112,16 +112,16 @@ FROM_SERVICES = re.compile(
     |projectcontour\.io/((per-host-)?max-connections|max-(pending-requests|requests|retries)|upstream-protocol\..*)""",
     re.VERBOSE,
 )
-"""The keys that controllers read from the Service itself: whoever took them off would change what is served."""
+"""The keys that controllers read from the Service itself: removing them would change what is served."""
 
 FROM_SERVICES_OF_HTTPROUTES = ("haproxy-ingress.github.io/", "konghq.com/")
-"""The prefixes of those that are read from the Service of an HTTPRoute, too. Google and AWS have objects for that."""
+"""Prefixes of those also read from the Service of an HTTPRoute. Google and AWS have other objects for that."""
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
 OF_HAPROXY = "haproxy.org/ssl-redirect"
 REWRITE = f"{NGINX}rewrite-target"
 FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
-"""What redirects to https even where the Ingress has no TLS."""
+"""Keys that redirect to https even where the Ingress has no TLS."""
 
 SAID: dict[tuple[str, str], bool | None] = {
     **{(key, "true"): True for key in (*FORCING, f"{TRAEFIK}router.tls")},
@@ -133,8 +133,8 @@ SAID: dict[tuple[str, str], bool | None] = {
     **{(f"{NGINX}backend-protocol", http): None for http in ("HTTP", "http")},
     (REWRITE, "/"): None,
 }
-"""The annotations and their values that HTTPRoutes say, or that ask for what HTTPRoutes do anyway: only for a Service
-with TLS, or only for one without it; None: for both."""
+"""Annotations and values that HTTPRoutes express, or behave like anyway: True: only with TLS, False: only without it,
+None: with both."""
 
 
 _CODE, _PROTECTING, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
@@ -144,7 +144,7 @@ _OF_SERVICES = tuple([f".{domain}" for domain in OF_SERVICES])
 
 
 def _split(key: str) -> tuple[str, str]:
-    """Return the domain of a key, and its name as it is held against parts: in lower case, as Traefik reads keys."""
+    """Return the domain of a key, and its name as `/-name-`; in lower case, as Traefik reads keys."""
     domain, _, name = key.lower().rpartition("/")
     return domain, f"/-{name}-"
 
@@ -167,7 +167,7 @@ def holds_code(key: str) -> bool:
 
 
 def is_for_controllers(key: str) -> bool:
-    """Return whether the annotation looks like one that an ingress controller, or a program beside it, reads."""
+    """Return whether the annotation looks meant for an ingress controller, or a program beside it."""
     if key.startswith(OTHERS_PREFIXES):
         return False
     domain, name = _split(key)
@@ -177,11 +177,11 @@ def is_for_controllers(key: str) -> bool:
 
 
 def is_read_from(kind: str, key: str) -> bool:
-    """Return whether the annotation does something on an object of a kind, or nobody knows of whom it is."""
+    """Return whether the annotation has an effect on objects of a kind, or its reader isn't known."""
     return kind == "Ingress" or key.lower().startswith(READ_FROM[kind]) or not is_for_controllers(key)
 
 
-def changes(key: str) -> bool:
+def changes_answer(key: str) -> bool:
     """Return whether the annotation may change the answer of an Ingress, and keeps nobody out."""
     domain, name = _split(key)
     tunes = _TUNING.search(name) or _is_of_services(domain)
@@ -189,19 +189,19 @@ def changes(key: str) -> bool:
 
 
 def is_said(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
-    """Return whether HTTPRoutes with, or without, TLS say what the annotation says; `at_root`: for the path / alone."""
-    # To rewrite a path as itself is nothing. ingress-nginx rewrites each other one, and takes it for a pattern.
+    """Return whether HTTPRoutes, with or without TLS, do what the annotation says; `at_root`: for the path / alone."""
+    # Rewriting / to / changes nothing; ingress-nginx rewrites any other path, and reads it as a pattern.
     return (key, value) in SAID and SAID[key, value] in {tls, None} and (at_root or key != REWRITE)
 
 
 def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
-    """Return whether a controller reads this annotation from the Service itself; `of_httproutes`: for an HTTPRoute."""
+    """Return whether a controller reads the annotation from the Service itself; `of_httproutes`: for an HTTPRoute."""
     is_read = FROM_SERVICES.fullmatch(key) is not None
     return is_read and (not of_httproutes or key.startswith(FROM_SERVICES_OF_HTTPROUTES))
 
 
-# Keys whose values we know: a regular expression of those that can't break a controller's configuration, and the end of
-# a sentence that says what would be right. What can be no such value is refused, whatever the settings allow.
+# Keys whose values we know: a regular expression of values that can't break a controller's configuration, and the end
+# of a sentence with what would be right. Other values are refused, whatever the settings allow.
 
 SWITCH = ("true|false", 'must be "true" or "false"')
 TOGGLE = ("on|off", 'must be "on" or "off"')
@@ -222,7 +222,7 @@ COPIED_BY_DEFAULT = {
     "konghq.com/strip-path": SWITCH,
     "konghq.com/preserve-host": SWITCH,
 }
-"""Those that can harm nobody, whichever controller reads them: they are copied where the settings say nothing."""
+"""Harmless with any controller: copied unless the settings say otherwise."""
 
 KNOWN = COPIED_BY_DEFAULT | {
     f"{NGINX}proxy-body-size": SIZE,
@@ -248,5 +248,5 @@ KNOWN = COPIED_BY_DEFAULT | {
     "nginx.org/client-max-body-size": SIZE,
 }
 # fmt: on
-"""All of them. The patterns follow from what each controller's source does with a value: many are written into the
-configuration as they are, and nginx refuses the whole of it for a number that is too large (-1, too)."""
+"""All of them. The patterns follow from each controller's source: many values are written into the configuration
+verbatim, and nginx rejects all of it for a number that is too large, or -1."""

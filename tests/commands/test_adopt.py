@@ -30,11 +30,11 @@ ADOPTIONS = {case.name: case for case in golden.cases_in(adoptions.FOLDER)}
 
 @pytest.mark.parametrize("case", ADOPTIONS.values(), ids=lambda case: case.name)
 def test_what_becomes_of_an_ingress_is_as_the_case_says(case: golden.Case) -> None:
-    becomes = case.stated["becomes"]
+    becomes = case.fields["becomes"]
     assert adoptions.becomes(case) == becomes
-    assert [*case.stated] == [field for field in make_cases.FIELDS if field in case.stated]
+    assert [*case.fields] == [field for field in make_cases.FIELDS if field in case.fields]
     assert ("refused" in becomes) == case.name.endswith("-refused")
-    assert ("accept" in case.stated) >= case.name.endswith("-accepted")
+    assert ("accept" in case.fields) >= case.name.endswith("-accepted")
     assert ("refused" in becomes) == (adoptions.printed(case) == "")
 
 
@@ -143,7 +143,7 @@ def test_what_only_limits_keep_out_is_adopted_by_the_settings_that_it_asks_for_a
 # The shell.
 
 CASE = ADOPTIONS["hosts"]
-PRINTED = CASE.stated["becomes"]["printed"]
+PRINTED = CASE.fields["becomes"]["printed"]
 Apply = Callable[..., Ended]
 
 

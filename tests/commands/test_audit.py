@@ -61,8 +61,8 @@ AUDITS = golden.cases_in(cases.AUDITS)
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
 def test_the_findings_are_those_of_the_golden(case: Case) -> None:
-    assert cases.audited(case) == case.stated["becomes"]
-    assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
+    assert cases.audited(case) == case.fields["becomes"]
+    assert [*case.fields] == [field for field in cases.FIELDS if field in case.fields]
 
 
 def test_each_finding_is_registered_and_in_a_case_and_says_what_to_do() -> None:
@@ -283,7 +283,7 @@ def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
 # The objects that traffic depends on: IngressClasses, EndpointSlices, Gateways and Secrets.
 
 [ANSWERING] = (case for case in AUDITS if case.name == "why-nothing-answers")
-OBJECTS = dumps.objects(ANSWERING.stated["objects"])
+OBJECTS = dumps.objects(ANSWERING.fields["objects"])
 SECRETS = [
     f"team-a {each['metadata']['name']} {each['data']['tls.crt']} {','.join(each['data'])}, {each['type']}\n"
     for each in OBJECTS

@@ -51,8 +51,8 @@ def commands(printed: str) -> list[list[str]]:
 
 @pytest.mark.parametrize(("folder", "case"), CASES, ids=lambda each: each.name)
 def test_what_is_printed_is_as_the_case_says(folder: Path, case: Case) -> None:
-    assert cases.COMMANDS[folder](case) == case.stated["becomes"]
-    assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
+    assert cases.COMMANDS[folder](case) == case.fields["becomes"]
+    assert [*case.fields] == [field for field in cases.FIELDS if field in case.fields]
 
 
 def test_one_entrance_is_released_and_the_others_stay(cluster: Cluster) -> None:
@@ -120,7 +120,7 @@ def test_a_command_line_names_no_more_than_kubectl_does_at_once(more: int, clust
 
 def test_all_that_was_installed_is_removed() -> None:
     """What is in a namespace that is deleted goes with it, and what is in none by its label."""
-    [printed] = (case.stated["becomes"]["remove"] for _, case in CASES if case.name == "everything")
+    [printed] = (case.fields["becomes"]["remove"] for _, case in CASES if case.name == "everything")
     words = {word for words in commands(printed) for word in words}
     folders = [rendered("manifests"), rendered("metacontroller"), built(REPOSITORY / "metacontroller/listenerset")]
     left = [

@@ -19,8 +19,8 @@ CASES = golden.cases_in(cases.STATUSES)
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_rows_are_those_of_the_golden(case: Case) -> None:
-    assert cases.status_of(case) == case.stated["becomes"]
-    assert [*case.stated] == [field for field in cases.FIELDS if field in case.stated]
+    assert cases.status_of(case) == case.fields["becomes"]
+    assert [*case.fields] == [field for field in cases.FIELDS if field in case.fields]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -97,7 +97,7 @@ del MOSTLY_RIGHT["ingress/http"]
 ANNOTATIONS = st.fixed_dictionaries({"ingress/http": HTTP | st.just("yes")}, optional=MOSTLY_RIGHT)
 ON = st.fixed_dictionaries({"ingress/http": st.just("true")})
 LITTLE = {key: WORDS[key] for key in ("ingress/host", "ingress/profile", "ingress/tls-secret")}
-LITTLE_STATED = st.fixed_dictionaries({"ingress/http": HTTP}, optional=LITTLE)
+LITTLE_REQUESTED = st.fixed_dictionaries({"ingress/http": HTTP}, optional=LITTLE)
 VALID = {key: WORDS[key] for key in ("ingress/host", "ingress/class", "ingress/tls-secret")} | {
     "ingress/path": PATHS,
     "ingress/path-type": st.sampled_from(["Prefix", "Exact"]),
@@ -112,14 +112,14 @@ WRONG_ENTRANCE_NAMES = ["redirect", "A", "a.b", "a" * 31, "internal.internal"]
 def of_entrances(names: list[str], annotations: Annotations) -> Annotations:
     """Return the annotations of up to two entrances."""
     return st.dictionaries(st.sampled_from(names), annotations, max_size=2).map(
-        lambda drawn: {f"{name}.{key}": value for name, own in drawn.items() for key, value in own.items()}
+        lambda drawn: {f"{name}.{key}": value for name, values in drawn.items() for key, value in values.items()}
     )
 
 
 @st.composite
 def placed(draw: st.DrawFn, /, *annotations: Annotations, **spec: st.SearchStrategy[Any]) -> Object:
     """Draw a Service with all these annotations, a name, a namespace and labels."""
-    drawn = {key: value for each in annotations for key, value in draw(each).items()}
+    drawn = {key: value for strategy in annotations for key, value in draw(strategy).items()}
     fields = {"ports": [{"port": 80}]} | {field: draw(values) for field, values in spec.items()}
     made = service(drawn, **fields)
     namespace = draw(st.sampled_from(["team-a", "team-a", "team-b", "team-c"]))
@@ -139,7 +139,7 @@ def valid_services() -> st.SearchStrategy[Object]:
     return placed(ON, st.fixed_dictionaries({}, optional=VALID), RIGHT)
 
 
-WITH_ENTRANCES = placed(LITTLE_STATED, of_entrances(ENTRANCE_NAMES, LITTLE_STATED))
+WITH_ENTRANCES = placed(LITTLE_REQUESTED, of_entrances(ENTRANCE_NAMES, LITTLE_REQUESTED))
 """Services with other entrances. Each states little, so that settings often allow them all."""
 
 PROFILES = st.fixed_dictionaries({"ingress/profile": PROFILE_NAMES})
@@ -166,7 +166,7 @@ LISTENERS = st.sampled_from(["http", "https", "web", None])
 GATEWAY = {"name": NAMES, "namespace": LABELS, "http": LISTENERS, "https": LISTENERS}
 GATEWAYS = st.fixed_dictionaries(GATEWAY, optional={"listenerSets": st.just({"port": 443})})
 TLS = {"enabled": st.booleans(), "secret": st.none() | NAMES | st.just("{service}-tls"), "annotations": ADDED}
-STATED: dict[str, st.SearchStrategy[Any]] = {
+COMMON: dict[str, st.SearchStrategy[Any]] = {
     "host": TEMPLATES,
     "class": st.none() | CLASSES,
     "tls": st.fixed_dictionaries({}, optional=TLS),
@@ -185,15 +185,15 @@ LIMITS = {
     "copyAnnotations": st.fixed_dictionaries({}, optional={key: limit(values) for key, values in COPIED.items()}),
     "acceptedLosses": LOSSES,
 }
-PROFILE = st.fixed_dictionaries({}, optional=STATED | ONLY_HTTPROUTES | {"acceptedLosses": LOSSES})
+PROFILE = st.fixed_dictionaries({}, optional=COMMON | ONLY_HTTPROUTES | {"acceptedLosses": LOSSES})
 
 
 def defaults(names: list[str], **needed: st.SearchStrategy[Any]) -> st.SearchStrategy[Object]:
     """Return defaults, where there are profiles of these names; one in three has a class that an annotation names."""
-    optional = STATED | {"profile": st.sampled_from([None, *names])}
+    optional = COMMON | {"profile": st.sampled_from([None, *names])}
     made = st.fixed_dictionaries(needed, optional={key: optional[key] for key in optional if key not in needed})
     classed = st.builds(
-        lambda each, name: each | {"class": None, "annotations": each.get("annotations", {}) | {OLD_CLASS: name}},
+        lambda plain, name: plain | {"class": None, "annotations": plain.get("annotations", {}) | {OLD_CLASS: name}},
         made,
         CLASSES,
     )
@@ -212,12 +212,12 @@ def plain_settings(draw: st.DrawFn) -> Object:
             profile.setdefault("annotations", {})
     names = sorted(profiles)
     limits = st.fixed_dictionaries({}, optional=LIMITS | ({"profiles": limit(st.sampled_from(names))} if names else {}))
-    own = st.fixed_dictionaries({}, optional={"defaults": defaults(names), "limits": limits})
+    entries = st.fixed_dictionaries({}, optional={"defaults": defaults(names), "limits": limits})
     return {
         "defaults": draw(defaults(names, gateway=GATEWAYS)),
         "limits": draw(limits),
         "profiles": profiles,
-        "namespaces": draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "team-*"]), own, max_size=2)),
+        "namespaces": draw(st.dictionaries(st.sampled_from(["team-a", "team-b", "team-*"]), entries, max_size=2)),
     }
 
 
@@ -271,15 +271,15 @@ EVIL = {
 @st.composite
 def forged(draw: st.DrawFn, observed: list[Object]) -> Object:
     """Draw the `attachments` of a request with these objects, when somebody has written whatever into them."""
-    found: Object = {INGRESSES: {}, HTTPROUTES: {}}
-    for each in observed:
-        metadata = each["metadata"]
+    attached: Object = {INGRESSES: {}, HTTPROUTES: {}}
+    for item in observed:
+        metadata = item["metadata"]
         record = json.loads(metadata["annotations"][LAST_APPLIED])
-        written = draw(st.sampled_from([json.dumps(each) for each in (EVIL, record, record | EVIL)]) | NASTY)
+        written = draw(st.sampled_from([json.dumps(value) for value in (EVIL, record, record | EVIL)]) | NASTY)
         annotations = metadata["annotations"] | {LAST_APPLIED: written}
-        made = draw(st.just(each) | spoiled(st.just(each)).filter(lambda made: isinstance(made, dict)))
+        made = draw(st.just(item) | spoiled(st.just(item)).filter(lambda made: isinstance(made, dict)))
         key = f"{metadata['namespace']}/{metadata['name']}"
         keys = st.sampled_from([*[key] * 5, "team-b/private", f"team-b/{key}", f"{key}.private", "private", "", "/"])
         kind = draw(st.sampled_from([INGRESSES, HTTPROUTES]))
-        found[kind][draw(keys)] = made | {"metadata": metadata | {"annotations": annotations}}
-    return found
+        attached[kind][draw(keys)] = made | {"metadata": metadata | {"annotations": annotations}}
+    return attached

@@ -48,8 +48,8 @@ def test_nothing_of_an_answered_request_is_left_to_the_garbage_collector() -> No
     gc.freeze()  # what other tests made need not be looked at each time
     gc.disable()
     try:
-        left = {name: gc.collect() for name, body in bodies.items() if answered(body)}
+        collected = {name: gc.collect() for name, body in bodies.items() if answered(body)}
     finally:
         gc.enable()
         gc.unfreeze()
-    assert {name: count for name, count in left.items() if count} == {}
+    assert {name: count for name, count in collected.items() if count} == {}

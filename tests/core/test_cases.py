@@ -41,7 +41,7 @@ ALL_COPIED = Settings(limits=Limits(copy_annotations=dict.fromkeys(KNOWN, "any")
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_service_becomes_what_the_case_says(case: golden.Case) -> None:
-    assert case.becomes == case.stated["becomes"]
+    assert case.becomes == case.fields["becomes"]
 
 
 def test_metacontroller_writes_nothing_more_once_the_answer_stands() -> None:
@@ -54,12 +54,12 @@ def test_metacontroller_writes_nothing_more_once_the_answer_stands() -> None:
 def test_every_case_says_why_it_exists_and_an_attack_where_it_comes_from() -> None:
     assert len(CASES) > 100
     for case in CASES:
-        assert [*case.stated] == [field for field in FIELDS if field in case.stated], case.name
-        assert case.stated["why"].endswith("."), case.name
+        assert [*case.fields] == [field for field in FIELDS if field in case.fields], case.name
+        assert case.fields["why"].endswith("."), case.name
     attacks = golden.read(golden.CASES / "attacks.yaml") + golden.read(golden.TESTS / "e2e/attacks.yaml")
     for attack in attacks:
-        assert attack.stated["from"], attack.name
-        assert all(re.fullmatch(r"finding S\d+|CVE-20\d\d-\d+|what held", each) for each in attack.stated["from"])
+        assert attack.fields["from"], attack.name
+        assert all(re.fullmatch(r"finding S\d+|CVE-20\d\d-\d+|what held", source) for source in attack.fields["from"])
 
 
 @pytest.mark.parametrize("key", REFUSED)
@@ -74,9 +74,9 @@ def test_the_value_is_refused_as_the_table_says(key: str) -> None:
 @pytest.mark.parametrize("key", KEYS)
 @given(data=st.data())
 def test_every_annotation_has_right_values_wrong_values_and_a_case(key: str, data: st.DataObject) -> None:
-    stated = parse({key: data.draw(made_up.WORDS[key])})
-    assert stated.problems.kept == []
-    assert getattr(stated, TABLE[key].field) is not None
+    requested = parse({key: data.draw(made_up.WORDS[key])})
+    assert requested.problems.kept == []
+    assert getattr(requested, TABLE[key].field) is not None
     assert REFUSED[key]
     assert any(key in (case.service["metadata"].get("annotations") or ()) for case in CASES)
 
@@ -99,9 +99,9 @@ def test_an_annotation_adds_to_each_rule_what_its_row_says_over_what_the_profile
     trial = msgspec.structs.replace(TABLE[PORT], rule=lambda port: {"timeouts": {"request": f"{port}s"}})
     monkeypatch.setitem(TABLE, PORT, trial)
     case = BY_NAME["profile-filters"]
-    for stated, request in (({}, "60s"), ({PORT: "80"}, "80s")):
+    for added, request in (({}, "60s"), ({PORT: "80"}, "80s")):
         asking = case.service
-        asking["metadata"]["annotations"] |= stated
+        asking["metadata"]["annotations"] |= added
         routes = json.loads(answer(body(sync_request(asking)), case.settings).body)["attachments"]
         rules = [rule for route in routes for rule in route["spec"]["rules"]]
         timeouts = {"request": request, "backendRequest": "30s"}
@@ -110,9 +110,9 @@ def test_an_annotation_adds_to_each_rule_what_its_row_says_over_what_the_profile
 
 @pytest.mark.parametrize("key", KEYS)
 def test_every_problem_names_its_annotation_whose_value_counts_as_none(key: str) -> None:
-    stated = parse({key: ""})
-    assert [problem.annotation for problem in stated.problems.kept] == [key]
-    assert msgspec.structs.replace(stated, problems=Requested().problems) == Requested()
+    requested = parse({key: ""})
+    assert [problem.annotation for problem in requested.problems.kept] == [key]
+    assert msgspec.structs.replace(requested, problems=Requested().problems) == Requested()
 
 
 @pytest.mark.parametrize(

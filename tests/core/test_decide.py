@@ -65,10 +65,10 @@ def parent(uid: int = 1) -> Service:
 
 
 def test_many_services_are_synced_again_in_each_second_of_some_minutes() -> None:
-    found = [spread(parent(number), RESYNC_SECONDS) for number in range(2000)]
-    assert {*found} == {*RESYNC_SECONDS}
-    assert max(map(found.count, RESYNC_SECONDS)) < 50, "about 17 each"
-    assert spread(parent(7), RESYNC_SECONDS) == found[7]
+    seconds = [spread(parent(number), RESYNC_SECONDS) for number in range(2000)]
+    assert {*seconds} == {*RESYNC_SECONDS}
+    assert max(map(seconds.count, RESYNC_SECONDS)) < 50, "about 17 each"
+    assert spread(parent(7), RESYNC_SECONDS) == seconds[7]
 
 
 @pytest.mark.parametrize(

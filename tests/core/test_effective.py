@@ -14,7 +14,7 @@ PAUSED, RUNNING, SILENT = {"paused": True}, {"paused": False}, dict[str, Any]()
 
 
 @pytest.mark.parametrize(
-    ("paused", "namespaces", "told", "where"),
+    ("paused", "namespaces", "shown", "where"),
     [
         (False, {}, "", ""),
         (True, {}, "every namespace", "abcd"),
@@ -24,10 +24,10 @@ PAUSED, RUNNING, SILENT = {"paused": True}, {"paused": False}, dict[str, Any]()
     ],
 )
 def test_a_pause_is_that_of_the_namespace_or_the_general_one(
-    paused: bool, namespaces: dict[str, Any], told: str, where: str
+    paused: bool, namespaces: dict[str, Any], shown: str, where: str
 ) -> None:
     settings = read({"paused": paused, "namespaces": namespaces})
-    assert settings.pauses == told
+    assert settings.pauses == shown
     assert [name for name in "abcd" if settings.entry_of(name).paused] == list(where)
     assert settings.without_pause() == read({"namespaces": dict.fromkeys(namespaces, SILENT)})
 

@@ -41,13 +41,13 @@ def attachments(answer: Answer) -> list[Object]:
 def made(annotations: dict[str, str], settings: Object | None = None) -> list[Object]:
     """Return what stands once a Service with these annotations has got it, under these settings."""
     parent = service(ON | annotations)
-    return [as_created(each, parent) for each in attachments(answered(parent, settings or {}))]
+    return [as_created(item, parent) for item in attachments(answered(parent, settings or {}))]
 
 
 def standing_in(case: Object) -> Object:
     """Return the object that a case describes."""
     all_made = made(case.get("made", {}), case.get("then"))
-    [made_then] = [each for each in all_made if each["kind"] == case.get("kind", each["kind"])]
+    [made_then] = [item for item in all_made if item["kind"] == case.get("kind", item["kind"])]
     annotations, changes = made_then["metadata"]["annotations"], case.get("object", {})
     annotations[LAST_APPLIED] = json.dumps(patched(json.loads(annotations[LAST_APPLIED]), changes))
     changed: Object = patched(made_then, changes)
@@ -58,8 +58,8 @@ def test_every_limit_is_judged_but_what_may_be_lost_which_is_in_no_object() -> N
     tried: set[str] = set()
     for case in CASES:
         now = case.get("now", {}) if "forbidden" in case else {}
-        for stated in (now, *now.get("namespaces", {}).values()):
-            tried |= stated.get("limits", {}).keys()
+        for entry in (now, *now.get("namespaces", {}).values()):
+            tried |= entry.get("limits", {}).keys()
     assert {*Limits.__struct_encode_fields__} - tried == {"acceptedLosses"}
 
 
@@ -88,11 +88,11 @@ def test_what_is_forbidden_goes_first_and_what_is_allowed_comes_with_the_next_sy
     now, parent = case.get("now", {}), service(ON | case.get("asks", {}))
     standing = standing_in(case)
     first = answered(parent, now, standing)
-    assert standing["kind"] not in [each["kind"] for each in attachments(first)]
+    assert standing["kind"] not in [item["kind"] for item in attachments(first)]
     assert first.problems
     assert first.problems.kept[0].reason.value == case["forbidden"]
     desired = attachments(answered(parent, now))
-    again = answered(parent, now, *[as_created(each, parent) for each in desired])
+    again = answered(parent, now, *[as_created(item, parent) for item in desired])
     assert (again.word, len(desired), attachments(again)) == (THERE, 1, desired)
 
 
@@ -115,7 +115,7 @@ def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_g
     """Traffic by the HTTPRoute sees no gap, whatever becomes of the Ingress."""
     settings = {"defaults": WEB | {"class": "internal"}, "limits": {"classes": ["internal"]}}
     now = answered(service(ON), settings, *made({}, BOTH))
-    assert [each["kind"] for each in attachments(now)] == ["HTTPRoute"]
+    assert [item["kind"] for item in attachments(now)] == ["HTTPRoute"]
     assert now.word == REMOVED
     assert attachments(answered(service(ON | OOPS), settings, *made({}, BOTH))) == [], "of a refused one, all go"
 
@@ -126,7 +126,7 @@ def test_an_httproute_to_which_somebody_has_added_a_listener_is_made_anew() -> N
     [parent] = route["spec"]["parentRefs"]
     route["spec"]["parentRefs"] = [parent, parent | {"sectionName": "https"}]
     now = answered(service(ON), BOTH, ingress, route)
-    assert [each["kind"] for each in attachments(now)] == ["Ingress"]
+    assert [item["kind"] for item in attachments(now)] == ["Ingress"]
     assert now.word == REMOVED
 
 

@@ -52,7 +52,7 @@ def answered_twice(request: bytes, settings: Settings) -> Answer:
 def test_without_the_annotation_or_with_false_there_is_nothing_and_what_stands_goes(
     parent: Object, settings: Settings
 ) -> None:
-    standing = [as_created(each, parent) for each in desired_for(parent, settings)]
+    standing = [as_created(item, parent) for item in desired_for(parent, settings)]
     annotations = parent["metadata"]["annotations"]
     paused = msgspec.structs.replace(settings, paused=True, namespaces={})
     for off in ({key: "false" for key in annotations if key.endswith("ingress/http")}, {}):
@@ -71,23 +71,23 @@ def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent
     tcp = [port["port"] for port in ports if port.get("protocol", "TCP") == "TCP"]
     made = desired_for(parent, settings)
     assert len(set(map(key_of, made))) == len(made)
-    for each in made:
-        assert each["metadata"]["namespace"] == parent["metadata"]["namespace"]
-        assert each["metadata"]["name"] == name or each["metadata"]["name"].startswith(f"{name}.")
-        assert each["apiVersion"] == API_VERSIONS[each["kind"]]
-        assert each.keys() | each["metadata"].keys() <= {*OF_AN_OBJECT}
+    for item in made:
+        assert item["metadata"]["namespace"] == parent["metadata"]["namespace"]
+        assert item["metadata"]["name"] == name or item["metadata"]["name"].startswith(f"{name}.")
+        assert item["apiVersion"] == API_VERSIONS[item["kind"]]
+        assert item.keys() | item["metadata"].keys() <= {*OF_AN_OBJECT}
         # With the copy of the object that Metacontroller adds to them, as Go writes it: \u003c for <, and so on.
-        copy = json.dumps(each, ensure_ascii=False, separators=(",", ":"))
+        copy = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
         longer = 5 * sum(map(copy.count, "<>&")) + 3 * sum(map(copy.count, "\u2028\u2029"))
-        annotations = "".join(chain(*each["metadata"].get("annotations", {}).items()))
+        annotations = "".join(chain(*item["metadata"].get("annotations", {}).items()))
         assert len((annotations + copy).encode()) + longer < MOST_ANNOTATION_BYTES - 1000
-        places = list(places_of(each))
+        places = list(places_of(item))
         assert len({place[:3] for place in places}) == len(places)
         assert {(service_name, port in tcp) for *_, service_name, port in places} <= {(name, True)}
-        assert bool(places) != (each["kind"] == "ListenerSet" or each["metadata"]["name"].endswith(".redirect"))
-        if "tls" in each["spec"]:
-            of_rules = [rule.get("host", "*") for rule in each["spec"]["rules"]]
-            of_tls = [host for tls in each["spec"]["tls"] for host in tls.get("hosts", ["*"])]
+        assert bool(places) != (item["kind"] == "ListenerSet" or item["metadata"]["name"].endswith(".redirect"))
+        if "tls" in item["spec"]:
+            of_rules = [rule.get("host", "*") for rule in item["spec"]["rules"]]
+            of_tls = [host for tls in item["spec"]["tls"] for host in tls.get("hosts", ["*"])]
             assert sorted(of_tls) == sorted(of_rules)
 
 
@@ -95,16 +95,18 @@ def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent
 def test_what_protects_is_on_all_that_is_made_or_its_loss_is_accepted(
     parent: Object, settings: Settings, copied: set[str], accepted: set[str]
 ) -> None:
-    stated_by_owner = parent["metadata"]["annotations"]
+    requested = parent["metadata"]["annotations"]
     limits = Limits(copy_annotations=dict.fromkeys(copied, "any"), accepted_losses=tuple(accepted))
     settings = msgspec.structs.replace(settings, limits=limits, namespaces={})
-    for each in desired_for(parent, settings):
-        own = each["metadata"].get("annotations", {})
-        here = effective_settings(settings, parent["metadata"]["namespace"], own.get("ingress/profile"))
-        for key in filter(protects, stated_by_owner):
-            is_there = own.get(key) == stated_by_owner[key] and (each["kind"] == "Ingress" or key.startswith("konghq"))
-            of_service = key == "konghq.com/plugins" or (key == ALB_AUTH and each["kind"] == "Ingress")
-            assert is_there or of_service or key in here.accepted_losses, key
+    for item in desired_for(parent, settings):
+        annotations = item["metadata"].get("annotations", {})
+        effective = effective_settings(settings, parent["metadata"]["namespace"], annotations.get("ingress/profile"))
+        for key in filter(protects, requested):
+            is_there = annotations.get(key) == requested[key] and (
+                item["kind"] == "Ingress" or key.startswith("konghq")
+            )
+            of_service = key == "konghq.com/plugins" or (key == ALB_AUTH and item["kind"] == "Ingress")
+            assert is_there or of_service or key in effective.accepted_losses, key
 
 
 def everywhere(settings: Settings, *outputs: str) -> Settings:
@@ -125,13 +127,13 @@ def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_t
     both = everywhere(settings, "ingress", "httproute")
     made = desired_for(parent, both)
     of_ingress, of_routes = (
-        sorted(place for each in made if each["kind"] == kind for place in places_of(each))
+        sorted(place for item in made if item["kind"] == kind for place in places_of(item))
         for kind in ("Ingress", "HTTPRoute")
     )
     assert of_ingress == of_routes
     alone = desired_for(parent, everywhere(settings, "httproute"))
     if alone:
-        of_alone, beside = ([each["spec"] for each in some if each["kind"] == "HTTPRoute"] for some in (alone, made))
+        of_alone, beside = ([item["spec"] for item in some if item["kind"] == "HTTPRoute"] for some in (alone, made))
         assert of_alone == beside
 
 
@@ -147,12 +149,12 @@ def test_no_httproute_that_stands_is_made_anew_because_a_host_is_added_behind_th
     """That would be: deleted first. Nor do its hosts lead elsewhere."""
     only = everywhere(settings, "httproute")
     routes = [{"host": host, "path": path} for host, path in zip(hosts, paths, strict=False)]
-    asking = ({"ingress/http": "true", "ingress/routes": json.dumps(each)} for each in (routes[:-1], routes))
-    fewer, more = (parent | {"metadata": parent["metadata"] | {"annotations": each}} for each in asking)
-    standing = [as_created(each, fewer) for each in desired_for(fewer, only)]
-    after = {key_of(each): each for each in attachments(answer(body(sync_request(more, attached=standing)), only))}
-    for each in standing if after else ():  # of too many objects, none is made
-        assert after[key_of(each)]["spec"].get("rules") == each["spec"].get("rules")
+    asking = ({"ingress/http": "true", "ingress/routes": json.dumps(some)} for some in (routes[:-1], routes))
+    fewer, more = (parent | {"metadata": parent["metadata"] | {"annotations": annotations}} for annotations in asking)
+    standing = [as_created(item, fewer) for item in desired_for(fewer, only)]
+    after = {key_of(item): item for item in attachments(answer(body(sync_request(more, attached=standing)), only))}
+    for item in standing if after else ():  # of too many objects, none is made
+        assert after[key_of(item)]["spec"].get("rules") == item["spec"].get("rules")
 
 
 def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
@@ -175,11 +177,11 @@ def test_what_stands_is_what_the_settings_make_or_may_stand_beside_a_mistake(
 ) -> None:
     """Of a refused Service all stays, or all goes; what is forbidden is a table of cases, and nothing that is made."""
     alone = answered_twice(body(sync_request(parent)), settings)
-    desired = [without_class(each) for each in attachments(alone)]
+    desired = [without_class(item) for item in attachments(alone)]
     for before in (earlier, settings):
-        standing = [as_created(each, parent) for each in desired_for(parent, before)]
+        standing = [as_created(item, parent) for item in desired_for(parent, before)]
         answered = answered_twice(body(sync_request(parent, attached=standing)), settings)
-        kept = [without_class(each) for each in attachments(answered)]
+        kept = [without_class(item) for item in attachments(answered)]
         if alone.status == 422:
             assert (answered.status == 422) == (answered.word != REMOVED)
             assert kept == []
@@ -188,9 +190,11 @@ def test_what_stands_is_what_the_settings_make_or_may_stand_beside_a_mistake(
         else:
             # What is forbidden isn't even changed in place: the update could be denied.
             assert before is not settings
-            assert all(each in desired for each in kept)
-    stated = parent["metadata"]["annotations"]
-    stated |= {key: "yes" for key, value in stated.items() if key.endswith("ingress/http") and value != "false"}
+            assert all(item in desired for item in kept)
+    annotations = parent["metadata"]["annotations"]
+    annotations |= {
+        key: "yes" for key, value in annotations.items() if key.endswith("ingress/http") and value != "false"
+    }
     assert not standing or answer(body(sync_request(parent, attached=standing)), settings).status == 422
 
 
@@ -207,23 +211,23 @@ def key_of(made: Object) -> tuple[str, str]:
 @given(made_up.ANY_SERVICES, made_up.settings(), st.data())
 def test_nothing_that_is_observed_becomes_an_answer(parent: Object, settings: Settings, data: st.DataObject) -> None:
     """Whatever somebody has written into it."""
-    made = [as_created(each, parent) for each in desired_for(parent, settings)]
+    made = [as_created(item, parent) for item in desired_for(parent, settings)]
     forged = data.draw(made_up.forged(made))
     answered = answered_twice(body(sync_request(parent) | {"attachments": forged}), settings)
-    right = [without_class(each) for each in desired_for(parent, settings)]
-    assert all(without_class(each) in right for each in attachments(answered))
+    right = [without_class(item) for item in desired_for(parent, settings)]
+    assert all(without_class(item) in right for item in attachments(answered))
 
 
 @given(made_up.ANY_SERVICES, made_up.settings())
 def test_no_annotation_is_lost_without_a_word(parent: Object, settings: Settings) -> None:
     for made in desired_for(parent, settings):
         annotations = made["metadata"].get("annotations", {})
-        left = annotations.get("ingress/not-copied", "").split(", ")
-        if made["kind"] == "ListenerSet" or left[-1].endswith(" more"):  # an HTTPRoute beside it tells
+        not_copied = annotations.get("ingress/not-copied", "").split(", ")
+        if made["kind"] == "ListenerSet" or not_copied[-1].endswith(" more"):  # an HTTPRoute beside it tells
             continue
         for key, value in parent["metadata"]["annotations"].items():
             if key.startswith(("nginx.ingress.kubernetes.io/", "cert-manager.io/")):
-                assert (annotations.get(key) == value) != (key in left)
+                assert (annotations.get(key) == value) != (key in not_copied)
 
 
 @given(made_up.NASTY.map("/".__add__) | made_up.PATHS)

@@ -24,8 +24,8 @@ CASES = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encod
 
 @pytest.mark.parametrize("text", CASES["right"])
 def test_settings_state_what_stands_in_them(text: str) -> None:
-    stated = yaml.load(text, golden.Loader)  # noqa: S506 - a safe one
-    assert parse(text) == msgspec.convert(filled_in(stated or {}), Settings)
+    plain = yaml.load(text, golden.Loader)  # noqa: S506 - a safe one
+    assert parse(text) == msgspec.convert(filled_in(plain or {}), Settings)
 
 
 LONG_CLASSES = ", ".join([f"{number}{'a' * 250}" for number in range(10)])
@@ -92,7 +92,7 @@ def test_every_text_and_every_key_has_a_check_beside_its_field() -> None:
 
 
 def test_settings_that_are_made_up_have_values_of_every_default_and_limit() -> None:
-    drawn = {*made_up.STATED, *made_up.LIMITS, *made_up.ONLY_HTTPROUTES, "profile", "profiles"}
+    drawn = {*made_up.COMMON, *made_up.LIMITS, *made_up.ONLY_HTTPROUTES, "profile", "profiles"}
     assert drawn == {field for type_ in (Defaults, Limits, Profile) for field in type_.__struct_encode_fields__}
 
 

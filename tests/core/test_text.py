@@ -53,9 +53,9 @@ def test_a_refusal_has_at_most_500_characters_and_says_that_it_goes_on() -> None
 
 def test_a_refusal_tells_as_many_problems_as_fit_and_counts_the_others() -> None:
     problems = [Problem(f"{number} {'x' * 100}") for number in range(6)]
-    told = [f"{problem.sentence} [invalid-value]" for problem in problems]
-    assert Problems(problems[:2]).line() == f"{told[0]} · {told[1]}"
-    assert Problems(problems, more=10).line() == " · ".join([*told[:4], "and 12 more"])
+    lines = [f"{problem.sentence} [invalid-value]" for problem in problems]
+    assert Problems(problems[:2]).line() == f"{lines[0]} · {lines[1]}"
+    assert Problems(problems, more=10).line() == " · ".join([*lines[:4], "and 12 more"])
 
 
 def test_the_same_sentence_is_collected_once_and_beyond_twenty_they_are_counted() -> None:

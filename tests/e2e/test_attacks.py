@@ -35,7 +35,7 @@ from tests.e2e.objects import ON, POLICIES, POLICY_BINDINGS, by_hand, create, se
 from tests.e2e.people import said, tenant_of
 from tests.words import holds
 
-ATTACKS = {attack.name: attack.stated["steps"] for attack in golden.read(Path(__file__).with_name("attacks.yaml"))}
+ATTACKS = {attack.name: attack.fields["steps"] for attack in golden.read(Path(__file__).with_name("attacks.yaml"))}
 AT_THE_GATE = {"entrance-kept-by-a-mistake-in-another", "host-kept-by-a-pause"}
 """These are in `make test`. There, test_policies.py tries the other kinds."""
 

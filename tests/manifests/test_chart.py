@@ -75,7 +75,7 @@ def places(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
 
 def changes(case: Case) -> str:
     """Return how the objects with the values of a case differ from those without any, line by line."""
-    before, after = by_name(rendered({})), by_name(rendered(case.stated["values"]))
+    before, after = by_name(rendered({})), by_name(rendered(case.fields["values"]))
     lines = [f"- {name}" for name in before.keys() - after] + [f"+ {name}" for name in after.keys() - before]
     for name in before.keys() & after:
         old, new = before[name], after[name]
@@ -138,10 +138,10 @@ def test_the_chart_makes_the_objects_that_kustomize_makes(
 
 @pytest.mark.parametrize("case", STATED.values(), ids=lambda case: case.name)
 def test_values_change_what_their_case_says_and_nothing_else(case: Case) -> None:
-    assert changes(case) == case.stated["becomes"], "`make cases` writes it"
+    assert changes(case) == case.fields["becomes"], "`make cases` writes it"
 
 
-OWN = STATED["admission-with-a-certificate-of-ones-own"].stated["values"]["admission"]
+OWN = STATED["admission-with-a-certificate-of-ones-own"].fields["values"]["admission"]
 HTTPROUTE = {"defaults": {"outputs": ["httproute"]}}
 LISTENERSET = {"defaults": {"gateway": {"name": "web", "namespace": "edge", "listenerSets": {"port": 443}}}}
 

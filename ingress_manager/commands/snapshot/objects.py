@@ -48,11 +48,11 @@ class IngressPaths(kubernetes.IngressPaths, frozen=True):
     paths: tuple[IngressPath, ...]
 
 
-class IngressRule(kubernetes.Rule, frozen=True):
+class IngressRule(kubernetes.ObservedRule, frozen=True):
     http: IngressPaths | None = None
 
 
-class IngressTls(kubernetes.Tls, rename="camel", frozen=True):
+class IngressTls(kubernetes.IngressTls, rename="camel", frozen=True):
     secret_name: str | None = None
 
     def __str__(self) -> str:
