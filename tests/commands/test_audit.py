@@ -72,9 +72,9 @@ def test_each_finding_is_registered_and_in_a_case_and_says_what_to_do() -> None:
     declared = [value for module in modules for value in vars(module).values() if isinstance(value, Kind)]
     assert {*declared} == {*KINDS}
     assert len(KINDS) == len({kind.name for kind in KINDS}), "two findings have one name"
-    found = [finding for case in AUDITS for finding in dumps.looked(case).findings]
-    assert {finding.kind for finding in found} == {*KINDS}, "one has no case"
-    for finding in found:
+    reported = [finding for case in AUDITS for finding in dumps.looked(case).findings]
+    assert {finding.kind for finding in reported} == {*KINDS}, "one has no case"
+    for finding in reported:
         assert finding.kind.meaning.endswith(".")
         assert finding.kind.remedy.endswith(".") or (finding.kind.remedy == "" and finding.reasons)
 
@@ -125,13 +125,13 @@ def found_in(objects: Iterable[Object], settings: Settings) -> list[Finding]:
     return findings_of(evidence(objects, settings))
 
 
-def kinds(found: Iterable[Finding]) -> set[Kind]:
-    return {finding.kind for finding in found}
+def kinds(reported: Iterable[Finding]) -> set[Kind]:
+    return {finding.kind for finding in reported}
 
 
 @given(made_up.services(), made_up.settings())
 def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Object, settings: Settings) -> None:
-    if made := [as_created(each, parent) for each in desired_for(parent, settings)]:
+    if made := [as_created(obj, parent) for obj in desired_for(parent, settings)]:
         assert Severity.ERROR not in {finding.kind.severity for finding in found_in([parent, *made], settings)}
         assert preview(evidence([parent, *made], settings)) == []
 
@@ -146,18 +146,18 @@ def test_no_command_takes_off_what_protects(parent: Object, settings: Settings) 
 def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that(
     parent: Object, before: Settings, after: Settings
 ) -> None:
-    made = {each["kind"] + each["metadata"]["name"]: as_created(each, parent) for each in desired_for(parent, before)}
+    made = {obj["kind"] + obj["metadata"]["name"]: as_created(obj, parent) for obj in desired_for(parent, before)}
     if not made:
         return
     objects = [parent, *made.values()]
-    would, found = kinds(preview(evidence(objects, after))), kinds(found_in(objects, after))
-    assert (missing in found) <= (CREATED in would) <= bool({missing, forbidden} & found)
-    assert (REFUSED in would) == (refused in found)
-    assert bool({CHANGED, MOVED} & would) <= bool({drifted, forbidden} & found)
-    for each in desired_for(parent, after):
-        if standing := made.get(each["kind"] + each["metadata"]["name"]):
-            signed = with_annotation(each, DECORATOR, CONTROLLER)
-            assert differences(Item(updated(standing, signed)), each) == []
+    would, audited = kinds(preview(evidence(objects, after))), kinds(found_in(objects, after))
+    assert (missing in audited) <= (CREATED in would) <= bool({missing, forbidden} & audited)
+    assert (REFUSED in would) == (refused in audited)
+    assert bool({CHANGED, MOVED} & would) <= bool({drifted, forbidden} & audited)
+    for desired in desired_for(parent, after):
+        if standing := made.get(desired["kind"] + desired["metadata"]["name"]):
+            signed = with_annotation(desired, DECORATOR, CONTROLLER)
+            assert differences(Item(updated(standing, signed)), desired) == []
 
 
 # The command.
@@ -217,8 +217,8 @@ def test_of_a_namespace_of_which_files_hold_no_service_nothing_is_said_but_that_
 
 def test_what_is_of_an_old_version_ends_the_audit() -> None:
     ended = audit_files(GOOD, {**MADE, "apiVersion": "networking.k8s.io/v1beta1"})
-    told = 'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n'
-    assert (ended.status, ended.out, told in ended.err) == (1, "", True)
+    message = 'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n'
+    assert (ended.status, ended.out, message in ended.err) == (1, "", True)
 
 
 # From the cluster.
@@ -264,8 +264,8 @@ def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
         *(f"{what} could not be looked at" for what in ("Ingresses", "HTTPRoutes", "The settings")),
     ]
     cluster.says({"services": listing(GOOD)}, NO)
-    found = run("audit", "-o", "json").json
-    assert (found["findings"], len(found["unseen"])) == ([], 4), "no Ingress is missing that nobody may look at"
+    report = run("audit", "-o", "json").json
+    assert (report["findings"], len(report["unseen"])) == ([], 4), "no Ingress is missing that nobody may look at"
     ended = run("audit", "--settings", settings("defaults: {class: internal}\n"))
     assert (ended.status, ended.out.splitlines()[0].startswith("0 changes in 1 Service")) == (2, True)
     cluster.says({}, NO)
@@ -285,9 +285,9 @@ def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
 [ANSWERING] = (case for case in AUDITS if case.name == "why-nothing-answers")
 OBJECTS = dumps.objects(ANSWERING.stated["objects"])
 SECRETS = [
-    f"team-a {each['metadata']['name']} {each['data']['tls.crt']} {','.join(each['data'])}, {each['type']}\n"
-    for each in OBJECTS
-    if each["kind"] == "Secret"
+    f"team-a {obj['metadata']['name']} {obj['data']['tls.crt']} {','.join(obj['data'])}, {obj['type']}\n"
+    for obj in OBJECTS
+    if obj["kind"] == "Secret"
 ]
 AROUND = stored(*OBJECTS) | {"secrets": "".join(SECRETS)}
 
@@ -299,19 +299,19 @@ def in_team_a(settings: WriteSettings, *options: str) -> Ended:
 def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says(AROUND)
     ended = in_team_a(settings)
-    found = "".join(printed(dumps.looked(ANSWERING), "table"))
-    assert ended == (1, click.unstyle(found) + "Only the namespace team-a was looked at.\n", "")
+    table = "".join(printed(dumps.looked(ANSWERING), "table"))
+    assert ended == (1, click.unstyle(table) + "Only the namespace team-a was looked at.\n", "")
     assert len(cluster.calls) == 7
-    [call] = [each for each in cluster.calls if each.endswith(" secrets")]
+    [call] = [call for call in cluster.calls if call.endswith(" secrets")]
     assert "go-template=" in call
     assert not re.search(r"index \. [^)]*tls\.key|json", call)
 
 
 def test_what_may_be_read_is_judged_though_other_kinds_may_not(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says({key: AROUND[key] for key in ("services", INGRESSES, SURROUNDING_RESOURCES["IngressClass"])}, NO)
-    found = in_team_a(settings, "-o", "json").json
-    assert found["kinds"] == {"no-class": 1}
-    assert found["unseen"][2] == f"EndpointSlices could not be looked at: {NO}"
+    report = in_team_a(settings, "-o", "json").json
+    assert report["kinds"] == {"no-class": 1}
+    assert report["unseen"][2] == f"EndpointSlices could not be looked at: {NO}"
 
 
 def test_without_the_library_no_certificate_is_judged(
