@@ -62,11 +62,11 @@ def core_section(progress: Progress) -> Section:
     for name, body, most in (("made, as nearly always", RECORDED.read_bytes(), MADE), ("new", sync_request(), NEW)):
         plain, bare = answering(body), bare_json(body)
         taken = [(seconds(plain, 500), seconds(bare, 500)) for _ in range(TURNS)]
-        microseconds, ratio = 1e6 * median(own for own, _ in taken), median(own / json for own, json in taken)
+        microseconds, ratio = 1e6 * median(took for took, _ in taken), median(took / json for took, json in taken)
         figures.append((f"a plain Service whose Ingress is {name}: CPU", f"{microseconds:.1f} µs", ""))
         figures.append(at_most("its time / that of json.loads + json.dumps (aim 1.2)", ratio, most))
-    own, plain = calling(create_app()), calling(constant())
-    ratio = median(seconds(own, 100) / seconds(plain, 100) for _ in range(TURNS))
+    hook, plain = calling(create_app()), calling(constant())
+    ratio = median(seconds(hook, 100) / seconds(plain, 100) for _ in range(TURNS))
     figures.append(at_most("a sync call of the hook / one of a hook that answers a constant, of time", ratio, HOOK))
     worst = dict(worst_requests())
     largest = max(worst.values(), key=len)

@@ -58,13 +58,13 @@ CHECKS = (
 def results(cluster: Cluster) -> Iterator[Result]:
     """Yield the results of all checks, at least one of each."""
     for part, what, look, remedy in CHECKS:
-        found: list[Result] = []
+        outcomes: list[Result] = []
         try:
-            found.extend(look(cluster))  # results stay even if something later can't be read
-            found = found or [ok(what)]
+            outcomes.extend(look(cluster))  # results stay even if something later can't be read
+            outcomes = outcomes or [ok(what)]
         except KubectlFailed as failed:
-            found.append(unknown(f"it isn't known whether {what}: {failed.message}"))
-        for outcome, sentence, own_remedy in found:
+            outcomes.append(unknown(f"it isn't known whether {what}: {failed.message}"))
+        for outcome, sentence, own_remedy in outcomes:
             is_well = outcome in {Outcome.OK, Outcome.UNKNOWN}
             yield Result(outcome, f"{part}: {sentence}", own_remedy or ("" if is_well else remedy))
 
@@ -89,19 +89,19 @@ def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -
     """  # noqa: D301 - \b keeps click from joining lines
     until, noted = monotonic() + seconds, ""
     while True:
-        found = [*results(Cluster(source.kubectl))]
-        wrong = next((result.sentence for result in found if result.outcome is Outcome.WRONG), "")
+        checked = [*results(Cluster(source.kubectl))]
+        wrong = next((result.sentence for result in checked if result.outcome is Outcome.WRONG), "")
         if not wrong or not wait or monotonic() >= until:
             break
         if wrong != noted:
             noted = wrong
             note(f"… waiting until nothing is wrong: {wrong}")
         sleep(SECONDS_BETWEEN_CHECKS)
-    for outcome, sentence, remedy in found:
+    for outcome, sentence, remedy in checked:
         click.echo(f"{click.style(outcome, fg=COLOURS[outcome])} {one_line(sentence)}")
         if remedy:
             click.echo(f"    {one_line(remedy)}")
-    count = Counter(result.outcome for result in found)
+    count = Counter(result.outcome for result in checked)
     summary = ", ".join(f"{count[outcome]} {outcome.name.lower()}" for outcome in Outcome if count[outcome])
     click.echo(f"\n{'All is well: ' if {*count} == {Outcome.OK} else ''}{summary}.")
     context.exit(1 if wrong else 2 if count[Outcome.UNKNOWN] else 0)
