@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from ingress_manager.commands.check import command as check
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.plans import plan
-from ingress_manager.commands.reading.kubectl import LISTS, RESOURCES, Kubectl, KubectlFailed
+from ingress_manager.commands.reading.kubectl import LISTS, MANAGED_RESOURCES, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.settings import DECORATORS
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.commands.status import command as status
@@ -19,7 +19,7 @@ from ingress_manager.commands.text import with_options
 from ingress_manager.core.kubernetes import Object
 from tests import dumps
 
-INGRESSES, HTTPROUTES, LISTENERSETS = RESOURCES.values()
+INGRESSES, HTTPROUTES, LISTENERSETS = MANAGED_RESOURCES.values()
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
 BY_NAME = {
     f"--raw={path}": ("get", "--output=json", "--all-namespaces", "--", resource) for resource, path in LISTS.items()
@@ -60,7 +60,7 @@ def listing(*objects: Object) -> Object:
 
 def stored(*objects: Object) -> dict[str, Any]:
     """Return what kubectl says of a cluster that has these objects, and knows no ListenerSets, by what it is asked."""
-    kinds = {"Service": "services", "Event": "events"} | RESOURCES | AROUND
+    kinds = {"Service": "services", "Event": "events"} | MANAGED_RESOURCES | AROUND
     answers = {name: listing(*(obj for obj in objects if obj["kind"] == kind)) for kind, name in kinds.items()}
     return {name: answer for name, answer in answers.items() if name not in {LISTENERSETS, "secrets"}}
 

@@ -8,7 +8,7 @@ from ingress_manager.commands.adopt.adoption import Adoption, adoptions_of
 from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.plans.plan import apply_option, perform
 from ingress_manager.commands.printing import as_yaml
-from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
+from ingress_manager.commands.reading.kubectl import MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS_OR_DEFAULTS, Source, read_named, with_source
 from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
 from ingress_manager.commands.snapshot.managed import is_managed
@@ -103,7 +103,7 @@ def elsewhere(source: Source, items: Sequence[Item]) -> list[Item]:
     if source.files or source.all_namespaces:
         return []
     try:
-        ingresses = source.kubectl.get(RESOURCES[INGRESS], "--all-namespaces")
+        ingresses = source.kubectl.get(MANAGED_RESOURCES[INGRESS], "--all-namespaces")
     except KubectlFailed as failed:
         note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
         return []

@@ -20,7 +20,7 @@ from ingress_manager.commands.check.cluster import (
     wrong,
 )
 from ingress_manager.commands.check.provided import replicas
-from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
+from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, TIME, can_be_read, first_in, wrong_with
 from ingress_manager.commands.snapshot.events import OF_SERVICES, report_of
@@ -100,7 +100,7 @@ def reached(cluster: Cluster) -> Iterator[Result]:
             return
         ours = f"--selector={MANAGED_BY_LABEL}={MANAGED_BY}"
         output = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
-        created = cluster.kubectl.run("get", ALL, ours, output, "--", RESOURCES[INGRESS]).split()
+        created = cluster.kubectl.run("get", ALL, ours, output, "--", MANAGED_RESOURCES[INGRESS]).split()
         if failed >= time_of(max(created, default="")):
             failure = f"at {newest.time}, {newest.sentence}"
             yield wrong(f"the hook didn't answer Metacontroller as it should: {failure}")

@@ -13,7 +13,7 @@ import msgspec
 
 from ingress_manager.commands.check.cluster import Cluster, Result, containers, engine_version, unknown, warning, wrong
 from ingress_manager.commands.check.expected import expected, folder_of, spec_differences
-from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
+from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.settings import DECORATORS
 from ingress_manager.commands.snapshot.items import Item, at, mappings
 from ingress_manager.commands.snapshot.managed import CONTROLLER
@@ -156,7 +156,7 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
     """Yield the kinds that the settings ask for and the DecoratorController doesn't manage, or that have no CRD."""
     managed = [kind for kind in PAGES if cluster.makes(f"{kind.lower()}s")]
     for kind in managed:
-        name = RESOURCES[kind]
+        name = MANAGED_RESOURCES[kind]
         crds = cluster.all(f"customresourcedefinitions/{name}", IGNORE_NOT_FOUND)
         conditions = mappings(at(crds[0], "status", "conditions")) if crds else ()
         if not any((one.get("type"), one.get("status")) == ("Established", "True") for one in conditions):

@@ -23,7 +23,7 @@ PAUSE = 10
 BETWEEN_LOOKS = 0.5
 """Seconds."""
 
-PATIENCE = 300
+WAIT_LIMIT = 300
 """Seconds to wait for a condition. A load balancer takes minutes to get an address."""
 
 apply_option = click.option("--apply", is_flag=True, help="Carry the steps out instead of showing them.")
@@ -152,11 +152,11 @@ def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
 
 
 def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object]) -> None:
-    """Wait for a condition. Raises KubectlFailed after PATIENCE."""
-    end = monotonic() + PATIENCE
+    """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT."""
+    end = monotonic() + WAIT_LIMIT
     while not any(map(seen.holds, _look(kubectl, seen, before))):
         if monotonic() > end:
-            raise KubectlFailed(f"After {PATIENCE} s it is not seen that {seen.what}: {seen.otherwise}")
+            raise KubectlFailed(f"After {WAIT_LIMIT} s it is not seen that {seen.what}: {seen.otherwise}")
         sleep(BETWEEN_LOOKS)
 
 
