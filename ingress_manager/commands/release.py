@@ -47,15 +47,15 @@ def release(
       ingress-manager release team-a/shop.internal
     """  # noqa: D301 - \b keeps click from joining lines
     # No Service's name has a dot.
-    asked = [name.partition(".")[::2] for name in names]
-    items, services = read_named(source, SERVICE, [service for service, _ in asked])
+    wanted = [name.partition(".")[::2] for name in names]
+    items, services = read_named(source, SERVICE, [service for service, _ in wanted])
     for namespace in sorted({item.namespace for item in services}):
         # A user who can't see them must not release their Service: they would be deleted.
         for resource in OF_GATEWAY_API:
             items += source.kubectl.get_if_known(resource, f"--namespace={namespace}")
     plans = {
         (service.full_name, entrance): release_of(service, items, entrance or None, events=not without_event)
-        for service, (_, entrance) in zip(services, asked, strict=True)
+        for service, (_, entrance) in zip(services, wanted, strict=True)
     }
     context.exit(1 if perform(source.kubectl, [*plans.values()], apply=apply) else 0)
 

@@ -40,8 +40,8 @@ def test_what_becomes_of_an_ingress_is_as_the_case_says(case: golden.Case) -> No
 
 def test_the_annotations_that_are_written_are_those_whose_row_says_so() -> None:
     adoptions_of_cases = [adoptions_of(*adoptions.adoptable(case)) for case in ADOPTIONS.values()]
-    asking = [part.asking for [adoption] in adoptions_of_cases for part in adoption.parts]
-    written = [by_entrance({key: value for key, value in texts.items() if value is not None}) for texts in asking]
+    requests = [part.requested for [adoption] in adoptions_of_cases for part in adoption.parts]
+    written = [by_entrance({key: value for key, value in texts.items() if value is not None}) for texts in requests]
     keys = {key for entrances in written for annotations in entrances.values() for key in annotations}
     assert keys == {key for key, row in TABLE.items() if row.adopted}
 

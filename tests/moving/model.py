@@ -39,7 +39,7 @@ class Model:
     """The cluster. `lags` draws what Metacontroller sees late; None: nothing."""
 
     def __init__(self, settings: Settings, lags: Random | None) -> None:
-        self._policy, self._lags = settings, lags
+        self._settings, self._lags = settings, lags
         self.store: dict[Key, Object] = {}
         self.time, self._count, self._reports, self._reacting = 0.0, 1000, count(1), False
         # What Metacontroller has seen of the store, and the versions with which it synced each Service last.
@@ -117,7 +117,8 @@ class Model:
         if self._synced.get(uid) == versions and any(seen != self.all(kind) for kind, seen in self._seen.items()):
             return
         self._synced[uid] = versions
-        answered = answer(json.dumps(sync_request(parent, attached=decorated, httproutes=False)).encode(), self._policy)
+        request = sync_request(parent, attached=decorated, httproutes=False)
+        answered = answer(json.dumps(request).encode(), self._settings)
         refused = answered.body.decode().strip() if answered.status != 200 else ""
         if not refused:
             wanted = [with_annotation(obj, DECORATOR, CONTROLLER) for obj in json.loads(answered.body)["attachments"]]

@@ -84,8 +84,8 @@ class Player(Model):
     """A cluster in memory, the commands, and what was served at the last write."""
 
     def __init__(self, seed: int, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        self.chance, self._settings, self._lines = Random(seed), folder / "settings.yaml", [f"seed {seed}"]
-        self._settings.write_bytes(text := msgspec.yaml.encode(self.chance.choice(OF["settings"])))
+        self.chance, self._settings_file, self._lines = Random(seed), folder / "settings.yaml", [f"seed {seed}"]
+        self._settings_file.write_bytes(text := msgspec.yaml.encode(self.chance.choice(OF["settings"])))
         # Every other time, Metacontroller sees Services and Ingresses late, and not in the order of the writes.
         super().__init__(parse(text.decode()), Random(seed) if seed % 2 else None)
         # How many writes there were, and the number of the one that is disturbed, with how.
@@ -146,7 +146,7 @@ class Player(Model):
 
     def adopt(self) -> int:
         """Adopt all that is not ingress-manager's."""
-        return self.run("adopt", "--all", "--all-namespaces", "--settings", str(self._settings))
+        return self.run("adopt", "--all", "--all-namespaces", "--settings", str(self._settings_file))
 
     def release(self) -> set[int]:
         """Release all Services."""

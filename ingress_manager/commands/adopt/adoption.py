@@ -12,9 +12,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingress_manager.commands.adopt.around import Around, asked_beside
-from ingress_manager.commands.adopt.asked import Asked, asked_for
 from ingress_manager.commands.adopt.obstacles import obstacles, why_not, why_not_replaced
+from ingress_manager.commands.adopt.requested import Around, Part, requested_beside, requested_for
 from ingress_manager.commands.plans.deployers import about_service, not_yet
 from ingress_manager.commands.plans.plan import PAUSE, Plan, Seen, Step
 from ingress_manager.commands.plans.steps import annotating, kubectl, patch, remains, touch
@@ -32,7 +31,7 @@ Need = tuple[str, ...]
 class Adoption(Plan):
     """The plan for one Ingress: its messages say why it can't be adopted."""
 
-    parts: Sequence[Asked] = ()
+    parts: Sequence[Part] = ()
     """What Services ask for in its place; empty if it can't be adopted."""
 
     needs: Sequence[Need] = ()
@@ -46,7 +45,7 @@ class Adoption(Plan):
     @property
     def dropped(self) -> list[str]:
         """Return the annotations that it keeps, as fields, and that a recreated one would lack."""
-        fields = (field for part in self.parts if part.stays for field in part.lost)
+        fields = (field for part in self.parts if part.stays for field in part.dropped)
         return [field for field in fields if not field.startswith("metadata.labels.")]
 
     @property
@@ -83,7 +82,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     wrong = [*obstacles(item, service, spec, around)]
     if not (names or wrong):
         wrong.append("spec.rules: no path leads to a Service")
-    parts = list[Asked]()
+    parts = list[Part]()
     for name in names:
         backend = around.services.get(f"{item.namespace}/{name}")
         if backend is None:
@@ -91,8 +90,8 @@ def adoption_of(item: Item, around: Around) -> Adoption:
             continue
         is_namesake = service is not None and name == service.name
         its_spec = spec_for(spec, name) if names[1:] else spec
-        part = Asked(item, its_spec, backend, entrance if is_namesake else "", around.settings)
-        parts.append(asked_for(part) if is_namesake else asked_beside(part, around))
+        part = Part(item, its_spec, backend, entrance if is_namesake else "", around.settings)
+        parts.append(requested_for(part) if is_namesake else requested_beside(part, around))
         wrong += why_not(parts[-1], around)
     kept = next((part for part in parts if part.stays), None)
     others = [part for part in parts if part is not kept]
@@ -113,7 +112,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     return plan
 
 
-def adoption_steps(item: Item, others: Sequence[Asked], kept: Asked | None) -> Iterator[Step]:
+def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Iterator[Step]:
     """Yield the steps after which `others` replace an Ingress, or all of it but the part `kept`.
 
     If no cluster has given the objects their uids, there are only annotations.
@@ -148,7 +147,7 @@ def adoption_steps(item: Item, others: Sequence[Asked], kept: Asked | None) -> I
         yield Step(touched.undo or ())
 
 
-def patch_to_adopt(item: Item, kept: Asked) -> dict[str, Any]:
+def patch_to_adopt(item: Item, kept: Part) -> dict[str, Any]:
     """Return the merge patch that makes the Service the Ingress's owner, with the accepted changes."""
     change: dict[str, Any] = {"metadata": patch_to_own(item, kept.service)}
     for field in ("annotations", "labels") if kept.changes else ():
@@ -171,26 +170,26 @@ def deleting(item: Item) -> Step:
     return Step(("kubectl", "delete", f"--raw={uri}", "--filename=-"), None, stdin=json.dumps(only))
 
 
-def exists_as_planned(asked: Asked) -> Seen:
+def exists_as_planned(part: Part) -> Seen:
     """Return the check that Metacontroller has created the Ingress of a Service as planned."""
-    annotations = asked.ingress["metadata"].get("annotations", {})
+    annotations = part.ingress["metadata"].get("annotations", {})
     return Seen(
-        f"Ingress {asked.full_name} stands as planned",
-        kubectl("get", Item(asked.ingress)),
+        f"Ingress {part.full_name} stands as planned",
+        kubectl("get", Item(part.ingress)),
         lambda item: (
-            is_made_for(item, asked.service)
-            and item.object.get("spec") == asked.ingress["spec"]
+            is_made_for(item, part.service)
+            and item.object.get("spec") == part.ingress["spec"]
             and annotations.items() <= item.annotations.items()
         ),
-        f"`ingress-manager status {asked.service.full_name}` may say why",
+        f"`ingress-manager status {part.service.full_name}` may say why",
     )
 
 
-def is_served(asked: Asked, addresses: Any) -> Seen:
+def is_served(part: Part, addresses: Any) -> Seen:
     """Return the check that a controller has given the Ingress these addresses of the old one's status."""
     return Seen(
-        f"Ingress {asked.full_name} has the addresses of the one that it replaces",
-        kubectl("get", Item(asked.ingress)),
+        f"Ingress {part.full_name} has the addresses of the one that it replaces",
+        kubectl("get", Item(part.ingress)),
         lambda item: bool(at(item, "status", "loadBalancer", "ingress") == addresses),
         "that one stays. It is not served yet, or has a load balancer of its own",
     )

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from ingress_manager.commands.adopt.around import Around
-from ingress_manager.commands.adopt.asked import CANARY, Asked
 from ingress_manager.commands.adopt.changes import CERT_MANAGER_KEYS
+from ingress_manager.commands.adopt.requested import CANARY, Around, Part
 from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.managed import CONTROLLER, owners
@@ -43,10 +42,10 @@ def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Aroun
             yield f"spec.rules: the path {path.path} leads to another resource than a Service: take it out first"
 
 
-def why_not(asked: Asked, around: Around) -> Iterator[str]:
+def why_not(part: Part, around: Around) -> Iterator[str]:
     """Yield why an Ingress, or its part, can't be what a Service asks for."""
-    name, effective = asked.service.name, asked.here
-    certificates = [*map(str, certificates_of(asked.spec))]
+    name, effective = part.service.name, part.effective
+    certificates = [*map(str, certificates_of(part.spec))]
     if effective.gateway_of_httproutes or not effective.makes_ingresses:
         yield (
             f"the settings would not give Service {name} an Ingress alone: adopt with outputs [ingress] first (by a "
@@ -57,45 +56,45 @@ def why_not(asked: Asked, around: Around) -> Iterator[str]:
             f"spec.tls: the hosts of Service {name} need {' and '.join(certificates)}, and an Ingress that is made for "
             "it has one certificate: put one for all these hosts into one Secret first"
         )
-    elif refused := refusal_of(asked.decision):
+    elif refused := refusal_of(part.decision):
         yield f"Service {name} would be refused: {refused.line()}"
     else:
-        yield from (f"Service {name}: {wrong.sentence}" for wrong in unseen(asked.service, asked.annotations))
+        yield from (f"Service {name}: {wrong.sentence}" for wrong in unseen(part.service, part.annotations))
         yield from (
             f"{change}; --accept-changes {change.field} allows it"
-            for change in asked.changes
+            for change in part.changes
             if not change.is_served_alike and change.field not in around.accepted
         )
-        for field, protects in asked.lost.items():
+        for field, protects in part.dropped.items():
             # A recreated canary without its annotation would take the requests of the Ingress beside it.
-            may_stay = asked.stays and field != f"metadata.annotations.{CANARY}"
+            may_stay = part.stays and field != f"metadata.annotations.{CANARY}"
             if protects or not (may_stay or field in around.accepted):
                 does = "the administrator accepts the loss (limits.acceptedLosses)"
                 without = f"or {does}" if protects else f"--accept-changes {field} does without"
                 yield (
-                    f"{field}: Ingress {asked.full_name}, made anew, would lack it: a profile can add it "
-                    f"({begin_of(asked.entrance)}{PROFILE}), or limits.copyAnnotations can have it copied from a "
+                    f"{field}: Ingress {part.full_name}, made anew, would lack it: a profile can add it "
+                    f"({begin_of(part.entrance)}{PROFILE}), or limits.copyAnnotations can have it copied from a "
                     f"Service with one entrance; {without}"
                 )
-        if not asked.stays:
-            yield from why_not_beside(asked, around)
+        if not part.stays:
+            yield from why_not_beside(part, around)
 
 
-def why_not_beside(asked: Asked, around: Around) -> Iterator[str]:
+def why_not_beside(part: Part, around: Around) -> Iterator[str]:
     """Yield why a new Ingress can't replace a part of another."""
-    item = asked.item
-    if not around.ingresses.get(asked.full_name, True):
-        yield f"Service {asked.service.name} would ask for Ingress {asked.full_name}, which is there: adopt that first"
-    spec = as_spec(Item(asked.ingress))
+    item = part.item
+    if not around.ingresses.get(part.full_name, True):
+        yield f"Service {part.service.name} would ask for Ingress {part.full_name}, which is there: adopt that first"
+    spec = as_spec(Item(part.ingress))
     own_class = class_of(item, spec)
     for place in dict.fromkeys(places_of(spec)):
         for other, its_class in around.claims.get(place, ()):
             # Of two with the same path, the older one answers. A new one is the youngest.
-            is_between = other.full_name not in {item.full_name, asked.full_name} and item.born <= other.born
+            is_between = other.full_name not in {item.full_name, part.full_name} and item.born <= other.born
             if is_between and its_class in {"", own_class or its_class}:
                 yield (
                     f"Ingress {other.full_name} has {place[0] or '*'}{place[1]}, too, and would be older than "
-                    f"{asked.full_name}: take it out of one of the two first"
+                    f"{part.full_name}: take it out of one of the two first"
                 )
 
 

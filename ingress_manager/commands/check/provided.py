@@ -140,16 +140,16 @@ def rights(cluster: Cluster) -> Iterator[Result]:
         yield warning(f"{called} may {', '.join(excessive)}", remedy)
 
 
-def may(cluster: Cluster, account: str, asked: list[Access]) -> set[Access]:
+def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
     """Return which rights a ServiceAccount has. The API server answers, and stores nothing."""
     namespace = account.partition(":")[0]
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
     who = {"user": f"system:serviceaccount:{account}", "groups": groups}
     kind = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
-    reviews = [{**kind, "spec": {**who, "resourceAttributes": right._asdict()}} for right in asked]
+    reviews = [{**kind, "spec": {**who, "resourceAttributes": right._asdict()}} for right in wanted]
     stdin = json.dumps({"apiVersion": "v1", "kind": "List", "items": reviews})
     answers = cluster.kubectl.run("create", "--filename=-", "--output=jsonpath={.status.allowed} ", stdin=stdin)
-    return {right for right, answer in zip(asked, answers.split(), strict=True) if answer == "true"}
+    return {right for right, answer in zip(wanted, answers.split(), strict=True) if answer == "true"}
 
 
 def gateway_api(cluster: Cluster) -> Iterator[Result]:
