@@ -68,7 +68,7 @@ def becomes(case: Case) -> Object:
         "steps": "as usual" if steps == usual else steps,
         "printed": printed(case) if "forms" in case.stated else "",
         "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
-        "refused": [entry.sentence if entry.about == adoption.title else str(entry) for entry in adoption.messages],
+        "refused": [str(message).removeprefix(f"{adoption.title}: ") for message in adoption.messages],
     }
     return {key: value for key, value in outcome.items() if value}
 

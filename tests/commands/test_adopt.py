@@ -55,7 +55,7 @@ def test_each_field_that_may_change_has_to_be_accepted(case: golden.Case) -> Non
         [refused] = adoptions_of(manifests, ingresses, settings, {*accepted} - {left_out})
         assert (refused.steps, refused.becomes) == ([], [])
         assert refused.messages[-1].sentence.startswith(f"{left_out}: ")
-        assert f"--accept-changes {left_out} " in refused.messages[-1].sentence
+        assert f"--accept-changes {left_out} " in refused.messages[-1].remedy
 
 
 @pytest.mark.parametrize("name", ["several-services", "several-services-without-what-is-not-copied-accepted"])

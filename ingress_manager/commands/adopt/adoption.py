@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingress_manager.commands.adopt.obstacles import obstacles, why_not, why_not_replaced
+from ingress_manager.commands.adopt.obstacles import Obstacle, obstacles, why_not, why_not_replaced
 from ingress_manager.commands.adopt.requested import Around, Part, requested_beside, requested_for
 from ingress_manager.commands.plans.deployers import about_service, not_yet
 from ingress_manager.commands.plans.plan import PAUSE, Plan, Seen, Step
@@ -79,14 +79,14 @@ def adoption_of(item: Item, around: Around) -> Adoption:
         return Adoption(item, title, notes=[f"{title}: is ingress-manager's already"])
     spec = as_spec(item)
     names = [*dict.fromkeys(path.backend.service.name for _, path in spec.paths() if path.backend.service)]
-    wrong = [*obstacles(item, service, spec, around)]
+    wrong: list[Obstacle] = [*obstacles(item, service, spec, around)]
     if not (names or wrong):
-        wrong.append("spec.rules: no path leads to a Service")
+        wrong.append(("spec.rules: no path leads to a Service", ""))
     parts = list[Part]()
     for name in names:
         backend = around.services.get(f"{item.namespace}/{name}")
         if backend is None:
-            wrong.append(f"leads to Service {name}, which isn't there: nothing could be annotated")
+            wrong.append((f"leads to Service {name}, which isn't there: nothing could be annotated", ""))
             continue
         is_namesake = service is not None and name == service.name
         its_spec = spec_for(spec, name) if names[1:] else spec
@@ -97,11 +97,12 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     others = [part for part in parts if part is not kept]
     wrong += why_not_replaced(item, spec) if others else ()
     if service and not kept and entrance in read_entrances(service.annotations):
-        asks = f"Service {service.name} asks for an Ingress of this name, which would be made once this one has gone"
-        wrong.append(f"{asks}, and could take requests from others: set {begin_of(entrance)}{HTTP} to false first")
+        asks = f"Service {service.name} requests an Ingress of this name, which would be made once this one has gone"
+        remedy = f"set {begin_of(entrance)}{HTTP} to false first"
+        wrong.append((f"{asks}, and could take requests from others", remedy))
     wrong += () if wrong else not_yet(item, [(part.service, part.annotations) for part in parts])
     if wrong:
-        return Adoption(item, title, messages=[about(item, sentence) for sentence in wrong])
+        return Adoption(item, title, messages=[about(item, why, remedy=remedy) for why, remedy in wrong])
     plan = Adoption(item, title, [*adoption_steps(item, others, kept)], parts=parts)
     plan.done = f"{title} is ingress-manager's: {', '.join(plan.becomes)}."
     notes = [sentence for part in parts if part.annotations for sentence in about_service(part.service)]

@@ -118,9 +118,9 @@ def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
         what = f"becomes {', '.join(adoption.becomes)}" if adoption.replaces else "stays, and is adopted"
         what = "can't be adopted" if adoption.messages else what
         yield comment(f"{adoption.item.full_name:{width}}  {what}")
-        # The whole sentences, with what can be done, follow.
+        # The remedies follow, in the messages.
         needs = [f"limits.{': '.join([limit, name, *map(quoted, value)])}" for limit, name, *value in adoption.needs]
-        why = needs or [message.sentence.partition("; ")[0] for message in adoption.messages]
+        why = needs or [message.sentence for message in adoption.messages]
         yield from (comment(f"  {cut(reason, LONGEST_CELL)}") for reason in dict.fromkeys(why))
         yield from (comment(f"  {field}: one made anew would lack it") for field in adoption.dropped)
     can = sum(bool(adoption.becomes) for adoption in adoptions)
