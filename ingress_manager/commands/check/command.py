@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.check import expected, hook, provided
+from ingress_manager.commands.check import hook, provided
 from ingress_manager.commands.check.cluster import Cluster, Outcome, Result, ok, unknown
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.options import CLUSTER, Source, timeout_option, with_source
@@ -29,8 +29,6 @@ class Check(NamedTuple):
     """One thing that is checked."""
 
     part: str
-    """The part of the installation."""
-
     what: str
     """What should be, reported if it is so and if that isn't known."""
 
@@ -48,7 +46,7 @@ CHECKS = (
     Check("hook", "it runs, in this program's version", hook.runs, AGAIN),
     Check("hook", "its settings can be used, pause nothing, and hold, as far as it tells", hook.settings, AGAIN),
     Check("hook", "Metacontroller reaches it, as far as Events tell", hook.reached, REACH),
-    Check("admission policies", "each is as this version has it", expected.policies, AGAIN),
+    Check("admission policies", "each is as this version has it", provided.policies, AGAIN),
     Check("admission webhook", "it is there, if the settings deny, and in order", hook.webhook, AGAIN),
     Check("rights of Metacontroller", "it has what it needs, and may not write Services", provided.rights),
     Check("Gateway API", "HTTPRoutes and ListenerSets are made, if asked for, and have CRDs", provided.gateway_api),
