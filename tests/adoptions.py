@@ -67,7 +67,7 @@ def becomes(case: Case) -> Object:
         "into": [] if [*adoption.becomes] == [adoption.item.full_name] else [*adoption.becomes],
         "steps": "as usual" if steps == usual else steps,
         "printed": printed(case) if "forms" in case.stated else "",
-        "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
+        "notes": adoption.notes,
         "refused": [str(message).removeprefix(f"{adoption.title}: ") for message in adoption.messages],
     }
     return {key: value for key, value in outcome.items() if value}

@@ -57,7 +57,8 @@ def released(case: Case) -> dict[str, str]:
     items = dumps.manifests(case)
     [service] = of_kind(items, SERVICE)
     plan = release_of(service, items)
-    sections = {"steps": listed(plan.steps), "told": map(str, (*plan.messages, *plan.notes))}
+    notes = [f"{plan.title}: {sentence}" for sentence in plan.notes]
+    sections = {"steps": listed(plan.steps), "messages": map(str, (*plan.messages, *notes))}
     texts = {name: "".join(f"{line}\n" for line in lines) for name, lines in sections.items()}
     return {name: text for name, text in texts.items() if text}
 

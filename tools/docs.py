@@ -17,9 +17,8 @@ from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.findings.finding import Severity
-from ingress_manager.commands.findings.registry import KINDS
+from ingress_manager.commands.findings.registry import KINDS, REASONS
 from ingress_manager.commands.main import commands
-from ingress_manager.commands.reasons import REASONS
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.settings import Defaults, Limits, Profile, Settings
 from ingress_manager.core.vocabulary import COPIED_BY_DEFAULT

@@ -4,7 +4,7 @@ The objects are released first, and only then is the Service's annotation taken 
 would delete them. At the end, the plan checks that they still exist.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import click
@@ -88,12 +88,11 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
     if waited_for:
         # Once they are reported as missing, Metacontroller counts none of them as the Service's.
         plan.steps.append(touch(service, *waited_for, events=events))
-    notes: Sequence[str] = () if kept or off else ["nothing of it is ingress-manager's"]
+    plan.notes = [] if kept or off else ["nothing of it is ingress-manager's"]
     if off:
         last = annotating(service, off, [remains(item, item.object.get("spec")) for item in kept])
         plan.steps.append(replace(last, pause=LOOK_AFTER if kept else 0))
-        notes = [*about_service(service, released=True)]
-    plan.notes = [f"{plan.title}: {sentence}" for sentence in notes]
+        plan.notes = [*about_service(service, released=True)]
     stays = f"; {', '.join(map(str, kept))} stays as it is" if kept else ""
     plan.done = f"{plan.title} is released{stays}."
     return plan

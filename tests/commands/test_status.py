@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
-from ingress_manager.commands.reasons import REASONS
+from ingress_manager.commands.findings.registry import REASONS
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.core.errors import Reason
 from tests import dumps, golden

@@ -76,7 +76,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     label, _, entrance = title.partition(".")
     service = around.services.get(label) if not entrance or is_entrance_name(entrance) else None
     if service and is_made_for(item, service):
-        return Adoption(item, title, notes=[f"{title}: is ingress-manager's already"])
+        return Adoption(item, title, notes=["is ingress-manager's already"])
     spec = as_spec(item)
     names = [*dict.fromkeys(path.backend.service.name for _, path in spec.paths() if path.backend.service)]
     wrong: list[Obstacle] = [*obstacles(item, service, spec, around)]
@@ -105,11 +105,10 @@ def adoption_of(item: Item, around: Around) -> Adoption:
         return Adoption(item, title, messages=[about(item, why, remedy=remedy) for why, remedy in wrong])
     plan = Adoption(item, title, [*adoption_steps(item, others, kept)], parts=parts)
     plan.done = f"{title} is ingress-manager's: {', '.join(plan.becomes)}."
-    notes = [sentence for part in parts if part.annotations for sentence in about_service(part.service)]
+    plan.notes = [sentence for part in parts if part.annotations for sentence in about_service(part.service)]
     if plan.dropped:
         what = f"stays as it is; if it is ever deleted, it comes back without {', '.join(plan.dropped)}"
-        notes.insert(0, f"{what}, unless the settings have them copied from the Service (limits.copyAnnotations)")
-    plan.notes = [f"{title}: {sentence}" for sentence in notes]
+        plan.notes.insert(0, f"{what}, unless the settings have them copied from the Service (limits.copyAnnotations)")
     return plan
 
 
@@ -129,9 +128,7 @@ def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Ite
         until = [seen, *([is_served(part, addresses)] if addresses else [])]
         yield annotating(part.service, part.annotations, until, version=True) if part.annotations else Step(until=until)
     if others and not addresses:
-        sentence = (
-            f"No controller has given {item.full_name} an address, so nobody can see when the new ones are served."
-        )
+        sentence = f"No controller has given {item.full_name} an address: nobody can see when new ones are served."
         yield Step(pause=PAUSE, notes=[sentence])
     if not kept:
         yield Step(until=planned)

@@ -28,9 +28,7 @@ NEEDED = (
 
 @click.command(short_help="Make hand-written Ingresses ingress-manager's.")
 @click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1)
-@click.option(
-    "--all", "everything", is_flag=True, help="Adopt all Ingresses of the namespace, the files or the cluster."
-)
+@click.option("--all", "everything", is_flag=True, help="Adopt all Ingresses of a namespace, the files or the cluster.")
 @click.option(
     "--accept-changes",
     "accepted",

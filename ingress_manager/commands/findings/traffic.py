@@ -17,8 +17,8 @@ from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_o
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.snapshot.surroundings import (
     BY_CAUSE,
+    CLASS_KIND,
     GATEWAY,
-    INGRESS_CLASS,
     IS_DEFAULT,
     LONG_AGO,
     SECRET,
@@ -61,9 +61,9 @@ def _is_minutes_old(obj: ObjectSnapshot, around: Surroundings) -> bool:
 def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """There is no IngressClass of that name, or no default one."""
     # A controller serves an Ingress with an address, whatever its class.
-    if obj.kind != INGRESS or INGRESS_CLASS not in around.read or addresses_of(obj.item):
+    if obj.kind != INGRESS or CLASS_KIND not in around.read or addresses_of(obj.item):
         return
-    name, classes = obj.typed.spec.ingress_class_name, around.items[INGRESS_CLASS]
+    name, classes = obj.typed.spec.ingress_class_name, around.items[CLASS_KIND]
     if name is not None and name not in classes:
         known = f"; there is {listed(sorted(classes))}" if classes else "; there is none at all"
         yield f"spec.ingressClassName is {quoted(name)}, and there is no IngressClass of that name{known}"

@@ -12,14 +12,7 @@ from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, VERSIONS, 
 from ingress_manager.commands.snapshot.managed import is_decorated, is_labelled
 from ingress_manager.commands.snapshot.objects import secrets_of
 from ingress_manager.commands.snapshot.services import Known, Snapshot
-from ingress_manager.commands.snapshot.surroundings import (
-    GATEWAY,
-    INGRESS_CLASS,
-    SECRET,
-    SLICE,
-    Surroundings,
-    attached_to,
-)
+from ingress_manager.commands.snapshot.surroundings import CLASS_KIND, GATEWAY, SECRET, SLICE, Surroundings, attached_to
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.commands.text import plural
 from ingress_manager.core.settings import Settings
@@ -97,7 +90,7 @@ def read_surroundings(source: Source, snapshot: Snapshot) -> Surroundings:
     managed = [obj for obj in snapshot.objects.values() if obj.is_decorated and obj.service]
     gateways = {label.partition("/")[0] for obj in managed for label in attached_to(obj, GATEWAY)}
     matters = {
-        INGRESS_CLASS: any(obj.kind == INGRESS for obj in managed),
+        CLASS_KIND: any(obj.kind == INGRESS for obj in managed),
         GATEWAY: bool(gateways),
         SLICE: bool(managed),
         SECRET: any(True for obj in managed for _ in secrets_of(obj)),

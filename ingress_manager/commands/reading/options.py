@@ -114,7 +114,7 @@ ALL_OBJECTS: Options = (
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
 """Files given without -f."""
 
-SETTINGS_OPTION = settings_option("the cluster's")
+OF_CLUSTER_AND_SETTINGS: Options = (*OF_CLUSTER, settings_option("the cluster's"))
 SETTINGS_OR_DEFAULTS = settings_option("the cluster's; with files, the defaults")
 
 
