@@ -351,7 +351,7 @@ def counted_by_object(findings: Iterable[Finding]) -> Counter[tuple[Kind, str, K
     return Counter(
         (finding.kind, str(finding.item), finding.key, reason)
         for finding in findings
-        for reason in finding.reasons or [None]
+        for reason in (*finding.reasons, None)
     )
 
 
