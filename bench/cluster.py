@@ -10,7 +10,7 @@ from devcluster.build import Progress, build, folder
 from devcluster.cluster import DevCluster
 from devcluster.processes import run
 
-NUMBER, WORKERS, PATIENCE = 100, 20, 900.0
+NUMBER, WORKERS, LONGEST_WAIT = 100, 20, 900.0
 """Namespaces; plain creates under way at once, as many as Metacontroller has workers; seconds to wait for anything."""
 
 MOST = 2.4
@@ -39,9 +39,9 @@ def catch_up(cluster: DevCluster, count: int, progress: Progress) -> list[Figure
     progress("catching up")
     cluster.engine.start()
     # Measured from the first Ingress on: the time that a start and an election take says nothing about the speed.
-    present = wait_for(lambda: how_many(cluster), PATIENCE, what="the first Ingress", interval=0.02)
+    present = wait_for(lambda: how_many(cluster), LONGEST_WAIT, what="the first Ingress", interval=0.02)
     began = time.monotonic()
-    wait_for(lambda: how_many(cluster) >= count, PATIENCE, what=f"{count} Ingresses", interval=0.05)
+    wait_for(lambda: how_many(cluster) >= count, LONGEST_WAIT, what=f"{count} Ingresses", interval=0.05)
     rate = (count - present) / (time.monotonic() - began)
     plain = plain_creates(cluster, progress)
     return [
@@ -54,12 +54,12 @@ def catch_up(cluster: DevCluster, count: int, progress: Progress) -> list[Figure
 def plain_creates(cluster: DevCluster, progress: Progress) -> float:
     """Stop the engine, delete all Ingresses and create them again plainly; return the creates a second."""
     cluster.engine.stop()
-    found = cluster.api.list(INGRESSES)
+    ingresses = cluster.api.list(INGRESSES)
     for number in range(NUMBER):
         cluster.api.request("DELETE", path_of(INGRESSES, f"n{number}"))
-    wait_for(lambda: how_many(cluster) == 0, PATIENCE, what="the end of all Ingresses", interval=0.1)
-    progress(f"creating {len(found):,} Ingresses plainly")
-    return len(found) / create(cluster, INGRESSES, map(bare, found))
+    wait_for(lambda: how_many(cluster) == 0, LONGEST_WAIT, what="the end of all Ingresses", interval=0.1)
+    progress(f"creating {len(ingresses):,} Ingresses plainly")
+    return len(ingresses) / create(cluster, INGRESSES, map(bare, ingresses))
 
 
 def service(namespace: str, name: str) -> Object:

@@ -41,8 +41,8 @@ def commands_section(progress: Progress, services: int = 10_000) -> Section:
             progress(f"{name} of {of_them}")
             command = [str(Path(sys.executable).with_name("ingress-manager")), name, "-f", file, option, os.devnull]
             taken = [(seconds(command), seconds([*plain, file])) for _ in range(TURNS)]
-            figures.append((f"{name} of {of_them}: CPU", f"{median(own for own, _ in taken):.2f} s", ""))
-            ratio = median(own / json for own, json in taken)
+            figures.append((f"{name} of {of_them}: CPU", f"{median(took for took, _ in taken):.2f} s", ""))
+            ratio = median(took / json for took, json in taken)
             figures.append(at_most("its CPU / that of json.load of the same file", ratio, MOST))
     return "The commands", figures
 
@@ -50,11 +50,11 @@ def commands_section(progress: Progress, services: int = 10_000) -> Section:
 def dump(folder: Path, count: int) -> Path:
     """Return a file such as `kubectl get services,ingresses --all-namespaces --output=json` prints."""
     services = [service(f"n{number % 100}", f"s{number}") for number in range(count)]
-    for number, each in enumerate(services):
-        each["metadata"]["uid"] = f"11111111-2222-3333-4444-{number:012}"
-        del each["spec"]["clusterIP"]
-    made = rendered([Item(each) for each in services], Settings()).objects
-    ingresses = [as_created(each, parent) for each, parent in zip(made, services, strict=True)]
+    for number, obj in enumerate(services):
+        obj["metadata"]["uid"] = f"11111111-2222-3333-4444-{number:012}"
+        del obj["spec"]["clusterIP"]
+    made = rendered([Item(obj) for obj in services], Settings()).objects
+    ingresses = [as_created(ingress, parent) for ingress, parent in zip(made, services, strict=True)]
     path = folder / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*services, *ingresses]}, indent=4))
     return path

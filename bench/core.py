@@ -28,7 +28,7 @@ from ingress_manager.core.settings import Settings
 RECORDED = Path(__file__).with_name("request.json")
 """What Metacontroller 4.17.2 sent about a Service that kubectl had applied, and the Ingress that was made for it."""
 
-POLICY = Settings()
+DEFAULTS = Settings()
 NOW = time.time()
 TURNS = 41
 
@@ -62,18 +62,18 @@ def core_section(progress: Progress) -> Section:
     for name, body, most in (("made, as nearly always", RECORDED.read_bytes(), MADE), ("new", sync_request(), NEW)):
         plain, bare = answering(body), bare_json(body)
         taken = [(seconds(plain, 500), seconds(bare, 500)) for _ in range(TURNS)]
-        microseconds, ratio = 1e6 * median(own for own, _ in taken), median(own / json for own, json in taken)
+        microseconds, ratio = 1e6 * median(took for took, _ in taken), median(took / json for took, json in taken)
         figures.append((f"a plain Service whose Ingress is {name}: CPU", f"{microseconds:.1f} µs", ""))
         figures.append(at_most("its time / that of json.loads + json.dumps (aim 1.2)", ratio, most))
-    own, plain = calling(create_app()), calling(constant())
-    ratio = median(seconds(own, 100) / seconds(plain, 100) for _ in range(TURNS))
+    hook, plain = calling(create_app()), calling(constant())
+    ratio = median(seconds(hook, 100) / seconds(plain, 100) for _ in range(TURNS))
     figures.append(at_most("a sync call of the hook / one of a hook that answers a constant, of time", ratio, HOOK))
     worst = dict(worst_requests())
     largest = max(worst.values(), key=len)
     for name, body in worst.items():
         progress(f"the worst inputs: {name}")
         ratio = median(
-            seconds(lambda body=body: answer(body, POLICY, NOW), 1) / seconds(lambda: json.loads(largest), 1)  # type: ignore[misc]
+            seconds(lambda body=body: answer(body, DEFAULTS, NOW), 1) / seconds(lambda: json.loads(largest), 1)  # type: ignore[misc]
             for _ in range(5)
         )
         figures.append(at_most(f"{name}: its time / that of json.loads of the largest request", ratio, WORST))
@@ -99,21 +99,21 @@ def seconds(work: Callable[[], Any], runs: int) -> float:
 
 def answering(body: bytes) -> Callable[[], Any]:
     """Return the work of answering, after one answer to see that it is an Ingress."""
-    first = answer(body, POLICY, NOW)
+    first = answer(body, DEFAULTS, NOW)
     if first.status != 200:
         raise ValueError(f"the benchmark's request is refused: {first.body.decode()}")
-    return lambda: answer(body, POLICY, NOW)
+    return lambda: answer(body, DEFAULTS, NOW)
 
 
 def bare_json(body: bytes) -> Callable[[], Any]:
     """Return the work of reading a request, and of writing its answer, by the standard library."""
-    response = json.loads(answer(body, POLICY, NOW).body)
+    response = json.loads(answer(body, DEFAULTS, NOW).body)
     return lambda: (json.loads(body), json.dumps(response))
 
 
 def constant() -> Flask:
     """Return the simplest hook, which reads each request and always gives the same answer."""
-    app, body = Flask(__name__, static_folder=None), answer(RECORDED.read_bytes(), POLICY, NOW).body
+    app, body = Flask(__name__, static_folder=None), answer(RECORDED.read_bytes(), DEFAULTS, NOW).body
     app.post("/sync")(lambda: Response(request.get_data(cache=False) and body, content_type="application/json"))
     return app
 
@@ -125,7 +125,7 @@ def calling(app: Flask) -> Callable[[], Any]:
     return lambda: list(app({**environ, "wsgi.input": BytesIO(body)}, lambda *_: lambda _: None))
 
 
-def megabytes(body: bytes, settings: Settings = POLICY) -> float:
+def megabytes(body: bytes, settings: Settings = DEFAULTS) -> float:
     """Return the memory that an answer takes at most at once."""
     tracemalloc.start()
     try:

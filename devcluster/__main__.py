@@ -122,10 +122,10 @@ def demo(engine: str, picture: Path | None) -> None:
             click.echo(f"{reason} Two steps are left out.\n")
         width = None if sys.stdout.isatty() and not picture else 116
         out = Console(highlight=False, width=width, record=bool(picture))
-        told = tell(cluster, out)
+        succeeded = tell(cluster, out)
         if picture:
             out.save_svg(str(picture), title="make demo", unique_id="demo")
-    raise SystemExit(0 if told else 1)
+    raise SystemExit(0 if succeeded else 1)
 
 
 @main.command()
@@ -144,13 +144,13 @@ def build(if_possible: bool, helm: bool) -> None:
     """  # noqa: D301 - \b keeps click from joining lines
     try:
         with progress() as report:
-            found = [*find_programs(report), find_traefik(), *([get("helm", report)] if helm else []), gateway_api()]
+            paths = [*find_programs(report), find_traefik(), *([get("helm", report)] if helm else []), gateway_api()]
     except MissingProgram as error:
         if not if_possible:
             raise
         click.echo(str(error), err=True)
         return
-    for path in found:
+    for path in paths:
         click.echo(path)
 
 

@@ -181,10 +181,10 @@ def warnings_of(header: str) -> tuple[str, ...]:
     return tuple(re.sub(r"\\(.)", r"\1", text) for text in texts)
 
 
-def is_true(found: Object | None, condition: str) -> bool:
+def is_true(obj: Object | None, condition: str) -> bool:
     """Return whether an object is there and has this condition."""
-    conditions = (found or {}).get("status", {}).get("conditions") or ()  # null at first
-    return any(each["type"] == condition and each["status"] == "True" for each in conditions)
+    conditions = (obj or {}).get("status", {}).get("conditions") or ()  # null at first
+    return any(entry["type"] == condition and entry["status"] == "True" for entry in conditions)
 
 
 def path_of(resource: Resource, namespace: str | None = None, name: str | None = None) -> str:

@@ -16,7 +16,7 @@ from devcluster.build import REPOSITORY, Progress
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import DevClusterError
 from devcluster.gateway import Gateway, answers
-from devcluster.overlay import CLASS, CONTROLLER, Overlay, Rendered
+from devcluster.overlay import CONTROLLER, GATEWAY_CLASS, Overlay, Rendered
 from devcluster.processes import Process, Processes
 from devcluster.programs import find_programs, find_traefik, gateway_api_crds
 from hooks.settings_file import load
@@ -150,12 +150,12 @@ class DevCluster(Processes):
         if self.gateway and self._httproute:
             overlay.components.append("gateway/gateway-api")
             # Traefik finds the entry point of a listener by its port.
-            overlay.patch("Gateway", CLASS, ("replace", "/spec/listeners/0/port", self.gateway.http_port))
+            overlay.patch("Gateway", GATEWAY_CLASS, ("replace", "/spec/listeners/0/port", self.gateway.http_port))
         if self.admission:
             self.admission.add_to(overlay)
         made = overlay.render()
         if self.gateway:  # the one line that gateway/README.md asks for
-            made = Rendered(re.sub(r"^( +class:) nginx$", rf"\1 {CLASS}", made.text, flags=re.MULTILINE))
+            made = Rendered(re.sub(r"^( +class:) nginx$", rf"\1 {GATEWAY_CLASS}", made.text, flags=re.MULTILINE))
         return made
 
     @property
@@ -200,20 +200,20 @@ class DevCluster(Processes):
         """
         for deployment in deployments.changed(self.api):
             namespace, problem = deployment["metadata"]["namespace"], ""
-            maps = (each | {"kind": "ConfigMap"} for each in self.api.list(deployments.CONFIG_MAPS, namespace))
-            there = Rendered(yaml.safe_dump_all([deployment | {"kind": "Deployment"}, *maps]))
+            maps = (obj | {"kind": "ConfigMap"} for obj in self.api.list(deployments.CONFIG_MAPS, namespace))
+            rendered = Rendered(yaml.safe_dump_all([deployment | {"kind": "Deployment"}, *maps]))
             if deployment["metadata"]["name"] == CONTROLLER:
-                problem = self._use(there)
+                problem = self._use(rendered)
             elif namespace == engines.NAME and self.engine.running:
-                self._take_engine(there)
+                self._take_engine(rendered)
                 self.engine.stop()
                 self.engine.start()
             deployments.report(self.api, deployment, problem)
 
-    def _use(self, there: Rendered) -> str:
+    def _use(self, rendered: Rendered) -> str:
         """Let the hooks go by the settings that are there, while they answer. Return why they can't be used, or ""."""
         try:
-            settings = there.settings()
+            settings = rendered.settings()
             parse(settings)
         except (DevClusterError, LookupError, SettingsError, TypeError, ValueError) as error:
             return f"the development cluster can't follow this: {error}"

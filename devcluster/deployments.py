@@ -9,9 +9,9 @@ DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
 def changed(api: Api) -> list[Object]:
     """Return the Deployments that are otherwise than when they were reported. Raises ApiError."""
     return [
-        each
-        for each in api.list(DEPLOYMENTS)
-        if each.get("status", {}).get("observedGeneration") != each["metadata"]["generation"]
+        deployment
+        for deployment in api.list(DEPLOYMENTS)
+        if deployment.get("status", {}).get("observedGeneration") != deployment["metadata"]["generation"]
     ]
 
 

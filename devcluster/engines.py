@@ -42,6 +42,6 @@ def name(metacontroller: Path | None, log: str = "") -> str:
     """Return the engine's name for a person. Metacontroller states its version nowhere but in its log."""
     if not metacontroller:
         return "the stand-in for Metacontroller"
-    found = re.search(r'"version":\s*"(v?\d[^"]*)"', log)
-    version = f" v{found[1].removeprefix('v')}" if found else ""
+    match = re.search(r'"version":\s*"(v?\d[^"]*)"', log)
+    version = f" v{match[1].removeprefix('v')}" if match else ""
     return f"Metacontroller{version} ({metacontroller})"

@@ -90,21 +90,21 @@ class Gateway:
 
     def _configure(self, folder: Path, rendered: Rendered) -> None:
         """Write Traefik's files into a folder: as they are committed, but for addresses and folders."""
-        own = folder / "own"
-        own.mkdir(parents=True)
+        dynamic = folder / "own"
+        dynamic.mkdir(parents=True)
         [static_file] = [word for word in rendered.container(NAME)["args"] if word.startswith("--configFile=")]
         mounted = rendered.mounted(NAME)
         static = yaml.safe_load(mounted.pop(static_file.partition("=")[2]))
         ports = {"web": self.http_port, "websecure": self.https_port, "traefik": self.internal_port}
         for name, entry_point in static["entryPoints"].items():
             entry_point |= {"address": f"{LOOPBACK}:{ports[name]}", "reusePort": True}  # see Processes.port
-        static["providers"]["file"]["directory"] = str(own)
+        static["providers"]["file"]["directory"] = str(dynamic)
         (folder / "traefik.yaml").write_text(yaml.safe_dump(static))
         for path, text in mounted.items():
             content = yaml.safe_load(text)
             for balancer in content["http"].get("services", {}).values():
                 balancer["loadBalancer"]["servers"] = [{"url": f"http://{LOOPBACK}:{self._page_port}"}]
-            (own / Path(path).name).write_text(yaml.safe_dump(content))
+            (dynamic / Path(path).name).write_text(yaml.safe_dump(content))
 
     def wait_ready(self) -> None:
         """Return when the page answers, and Traefik."""

@@ -182,9 +182,9 @@ class Node(Processes):
 
     def _deep(self, name: str, *arguments: str) -> Process:
         """Return a program of the node: it mounts, or starts processes that outlive it."""
-        found = f"/proc/{self._first.pid}/ns"
-        enter = ["nsenter", f"--net={found}/net", f"--mount={found}/mnt", f"--pid={found}/pid_for_children"]
-        folders = [*(str(build.folder(each)) for each in PROGRAMS), search_path()]
+        proc = f"/proc/{self._first.pid}/ns"
+        enter = ["nsenter", f"--net={proc}/net", f"--mount={proc}/mnt", f"--pid={proc}/pid_for_children"]
+        folders = [*(str(build.folder(program)) for program in PROGRAMS), search_path()]
         environment = self.environment({"PATH": os.pathsep.join(folders)})
         command = [*enter, str(build.folder(name) / name), *arguments]
         return self.add(name, command, env=environment)
@@ -227,8 +227,8 @@ class Node(Processes):
         }
         (self.folder / "kubelet.yaml").write_text(yaml.safe_dump(config))
         options = (f"--config={self.folder / 'kubelet.yaml'}", f"--kubeconfig={kubeconfig}")
-        here = ("--hostname-override=node", f"--node-ip={ADDRESS}", f"--root-dir={self.folder / 'kubelet'}")
-        return self._deep("kubelet", *options, *here)
+        local = ("--hostname-override=node", f"--node-ip={ADDRESS}", f"--root-dir={self.folder / 'kubelet'}")
+        return self._deep("kubelet", *options, *local)
 
     def _proxy(self) -> Process:
         options = ("--proxy-mode=nftables", "--hostname-override=node", f"--cluster-cidr={PODS}")

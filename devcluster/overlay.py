@@ -20,7 +20,7 @@ CONTROLLER = "ingress-manager"
 ADMISSION = "ingress-manager-admission"
 """The name of the admission hook's Deployment, Service and, with -tls, Secret."""
 
-CLASS = "ingress-manager"
+GATEWAY_CLASS = "ingress-manager"
 """The name of the gateway's IngressClass, and of its Gateway."""
 
 
@@ -34,14 +34,14 @@ class Rendered:
         """Return the object of that kind and name; raises DevClusterError when there is none."""
         for document in yaml.safe_load_all(self.text):
             if document["kind"] == kind and document["metadata"]["name"] == name:
-                found: dict[str, Any] = document
-                return found
+                obj: dict[str, Any] = document
+                return obj
         raise DevClusterError(f"there is no {kind} named {name}")
 
     def container(self, deployment: str) -> dict[str, Any]:
         """Return the only container of a Deployment; raises DevClusterError."""
-        [found] = self.find("Deployment", deployment)["spec"]["template"]["spec"]["containers"]
-        return dict(found)
+        [container] = self.find("Deployment", deployment)["spec"]["template"]["spec"]["containers"]
+        return dict(container)
 
     def command(self, deployment: str, *options: str) -> list[str]:
         """Return the command of a Deployment's container, as it runs here, with more options before the application."""
@@ -52,9 +52,9 @@ class Rendered:
         """Return the files that a Deployment's pod gets from ConfigMaps, by their paths, as the kubelet mounts them."""
         volumes = self.find("Deployment", deployment)["spec"]["template"]["spec"]["volumes"]
         maps = {
-            each["name"]: self.find("ConfigMap", each["configMap"]["name"])["data"]
-            for each in volumes
-            if "configMap" in each
+            volume["name"]: self.find("ConfigMap", volume["configMap"]["name"])["data"]
+            for volume in volumes
+            if "configMap" in volume
         }
         files: dict[str, str] = {}
         for mount in self.container(deployment)["volumeMounts"]:
@@ -67,7 +67,7 @@ class Rendered:
 
     def settings(self) -> str:
         """Return the settings file that the hook's Deployment mounts."""
-        [path] = [each["value"] for each in self.container(CONTROLLER)["env"] if "SETTINGS" in each["name"]]
+        [path] = [variable["value"] for variable in self.container(CONTROLLER)["env"] if "SETTINGS" in variable["name"]]
         return self.mounted(CONTROLLER)[path]
 
 
@@ -90,7 +90,7 @@ class Overlay:
 
         def paths(names: list[str]) -> list[str]:
             # kustomize takes no absolute path. Resolved, because macOS has a link in the place of /tmp.
-            return [os.path.relpath(REPOSITORY / each, folder.resolve()) for each in names]
+            return [os.path.relpath(REPOSITORY / name, folder.resolve()) for name in names]
 
         content = {
             "resources": paths(self.resources),

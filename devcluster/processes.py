@@ -223,8 +223,8 @@ class Processes:
     def __exit__(self, *_: object) -> None:
         for process in reversed(self._all):  # whatever they might still write goes with the folder
             process.kill()
-        for each in self._held:
-            each.close()
+        for held in self._held:
+            held.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._pipe)
         self._guard.wait()

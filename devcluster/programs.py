@@ -34,9 +34,9 @@ def find_programs(progress: build.Progress) -> Programs:
     """
     kubectl = find_kubectl()
     assets = os.environ.get("KUBEBUILDER_ASSETS", "")
-    found = {name: shutil.which(name, path=assets) for name in CONTROL_PLANE}
-    build.build([name for name, path in found.items() if path is None], progress)
-    etcd, apiserver, controller_manager = (Path(found[name] or build.folder(name) / name) for name in CONTROL_PLANE)
+    paths = {name: shutil.which(name, path=assets) for name in CONTROL_PLANE}
+    build.build([name for name, path in paths.items() if path is None], progress)
+    etcd, apiserver, controller_manager = (Path(paths[name] or build.folder(name) / name) for name in CONTROL_PLANE)
     return Programs(etcd, apiserver, controller_manager, kubectl)
 
 
@@ -84,5 +84,5 @@ def gateway_api() -> Path:
 def gateway_api_crds() -> list[Object]:
     """Return the CustomResourceDefinitions of the standard channel. Raises as `gateway_api`."""
     # The folder also holds an admission policy, for upgrades.
-    objects = [each for path in sorted(gateway_api().glob("*.yaml")) for each in yaml.safe_load_all(path.read_bytes())]
-    return [each for each in objects if each["kind"] == "CustomResourceDefinition"]
+    objects = [obj for path in sorted(gateway_api().glob("*.yaml")) for obj in yaml.safe_load_all(path.read_bytes())]
+    return [obj for obj in objects if obj["kind"] == "CustomResourceDefinition"]

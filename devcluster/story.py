@@ -18,7 +18,7 @@ from devcluster.errors import DevClusterError
 from devcluster.gateway import Answer, Gateway
 from ingress_manager.core.errors import Reason
 
-PATIENCE = 60.0
+STEP_TIMEOUT = 60.0
 """Seconds that a step may take. Most take a tenth of a second; a retry takes longer, and so does a busy machine."""
 
 
@@ -61,7 +61,7 @@ class Stage:
 
     def until(self, what: str, check: Callable[[], T | None]) -> T:
         """Return the first true answer of `check`. Raises NotReady, with `what`, when there is none in time."""
-        return wait_for(check, PATIENCE, what=what, interval=0.002)
+        return wait_for(check, STEP_TIMEOUT, what=what, interval=0.002)
 
     def until_ingress(self, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
         """Return the Ingress once it is as wanted."""
@@ -71,8 +71,8 @@ class Stage:
         """Return an object of any kind once it is as wanted."""
 
         def check() -> Object | None:
-            found = self.api.get(resource, name, self.namespace)
-            return found if found is not None and wanted(found) else None
+            obj = self.api.get(resource, name, self.namespace)
+            return obj if obj is not None and wanted(obj) else None
 
         return self.until(what, check)
 
@@ -168,7 +168,7 @@ def annotated(stage: Stage) -> str:
 
 @step(f"send a request for http://{HOST}/", "the Service answers; the time counts from the annotation", traffic=True)
 def answered(stage: Stage) -> str:
-    answer = stage.until_answer(HOST, "an answer of the Service", lambda found: served_by(stage, "shop", found))
+    answer = stage.until_answer(HOST, "an answer of the Service", lambda got: served_by(stage, "shop", got))
     return f"{answer.status} from the Service {stage.namespace}/shop"
 
 
@@ -218,7 +218,7 @@ def opted_out(stage: Stage) -> str:
 
 @step(f"send a request for http://{HOST}/ again", "the 404 page answers; the time counts as before", traffic=True)
 def not_found(stage: Stage) -> str:
-    answer = stage.until_answer(HOST, "the 404 page", lambda found: found.is_the_404_page)
+    answer = stage.until_answer(HOST, "the 404 page", lambda got: got.is_the_404_page)
     return answer.body.splitlines()[0]
 
 
@@ -247,9 +247,7 @@ def stranger(stage: Stage) -> str:
 @step("remove the stranger's Ingress", "the Service's own appears")
 def stranger_gone(stage: Stage) -> str:
     stage.act(lambda: stage.api.delete(INGRESSES, "blog", stage.namespace))
-    ingress = stage.until_ingress(
-        "blog", "the Service's own Ingress", lambda found: "ownerReferences" in found["metadata"]
-    )
+    ingress = stage.until_ingress("blog", "the Service's own Ingress", lambda new: "ownerReferences" in new["metadata"])
     stage.expect(routes(ingress) == [(HOST, "/", "Prefix", "blog", 80)], f"an Ingress with {routes(ingress)}")
     return ""
 
@@ -261,11 +259,11 @@ def served_by(stage: Stage, name: str, answer: Answer) -> bool:
 
 def routes(ingress: Object) -> list[tuple[str, str, str, str, int]]:
     """Return (host, path, path type, Service, port) of each path of an Ingress."""
-    found = [(rule["host"], path) for rule in ingress["spec"]["rules"] for path in rule["http"]["paths"]]
-    services = [path["backend"]["service"] for _, path in found]
+    paths = [(rule["host"], path) for rule in ingress["spec"]["rules"] for path in rule["http"]["paths"]]
+    services = [path["backend"]["service"] for _, path in paths]
     return [
         (host, path["path"], path["pathType"], service["name"], service["port"]["number"])
-        for (host, path), service in zip(found, services, strict=True)
+        for (host, path), service in zip(paths, services, strict=True)
     ]
 
 

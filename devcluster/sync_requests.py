@@ -26,9 +26,9 @@ def sync_request(parent: Object, *, attached: list[Object] | None = None, httpro
     """
     kinds = {"Ingress": INGRESSES} | ({"HTTPRoute": HTTPROUTES, "ListenerSet": LISTENERSETS} if httproutes else {})
     of_kinds: Object = {key: {} for key in kinds.values()}
-    for each in attached or []:
-        if each["kind"] in kinds:
-            of_kinds[kinds[each["kind"]]][f"{each['metadata']['namespace']}/{each['metadata']['name']}"] = each
+    for obj in attached or []:
+        if obj["kind"] in kinds:
+            of_kinds[kinds[obj["kind"]]][f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"] = obj
     return {
         "controller": {"apiVersion": "metacontroller.k8s.io/v1alpha1", "metadata": {"name": NAME}},
         "object": parent,

@@ -7,7 +7,7 @@ services   the Services by their names, as tests/dumps.py has them; if there are
 beside     other Ingresses, likewise
 ingress    the Ingress, likewise; it has the name of the case, and the path / of the host CASE.example.com, which leads
            to the Service of that name, unless stated
-settings   the administrator's settings, if they aren't SETTINGS
+settings   the administrator's settings, if they aren't DEFAULT_SETTINGS
 accept     the fields that may change
 becomes    what becomes of it; written by `make cases`
 
@@ -32,7 +32,7 @@ from tests import dumps, golden
 from tests.golden import Case
 
 FOLDER = golden.TESTS / "commands/adopt"
-SETTINGS = "{defaults: {class: nginx}, limits: {pathTypes: [Prefix, Exact, ImplementationSpecific]}}"
+DEFAULT_SETTINGS = "{defaults: {class: nginx}, limits: {pathTypes: [Prefix, Exact, ImplementationSpecific]}}"
 """Those of all cases that have none of their own."""
 
 
@@ -41,8 +41,8 @@ def objects(case: Case) -> list[Object]:
     services: Object = case.fields.get("services", {case.name: {}})
     rules = {f"{case.name}.example.com": {"Prefix /": f"{case.name}:80"}}
     ingress = {"name": case.name, "rules": rules} | case.fields.get("ingress", {})
-    stated = [{"Service": {"name": name} | each} for name, each in services.items()]
-    return dumps.objects([*stated, *case.fields.get("beside", []), {"Ingress": ingress}])
+    items = [{"Service": {"name": name} | fields} for name, fields in services.items()]
+    return dumps.objects([*items, *case.fields.get("beside", []), {"Ingress": ingress}])
 
 
 def adoptable(case: Case) -> tuple[list[Item], list[Item], Settings, list[str]]:
@@ -53,7 +53,7 @@ def adoptable(case: Case) -> tuple[list[Item], list[Item], Settings, list[str]]:
     items = read(json.dumps({"kind": "List", "items": objects(case)})).items
     for number, item in enumerate(items, start=1):
         item.metadata.update({"uid": f"{number:08}-0000-0000-0000-000000000000", "resourceVersion": str(number)})
-    settings = parse(case.settings_text or SETTINGS)
+    settings = parse(case.settings_text or DEFAULT_SETTINGS)
     return items, of_kind(items, INGRESS)[-1:], settings, case.fields.get("accept", [])
 
 
@@ -63,14 +63,14 @@ def becomes(case: Case) -> Object:
     steps = [line for step in adoption.steps for line in words(step)]
     host = f"ingress/http=true ingress/host={case.name}.example.com"
     usual = [f"annotate service {case.name} {host}", f"patch ingress {case.name}"]
-    found = {
+    outcome = {
         "into": [] if [*adoption.becomes] == [adoption.item.full_name] else [*adoption.becomes],
         "steps": "as usual" if steps == usual else steps,
         "printed": printed(case) if "forms" in case.fields else "",
-        "notes": [sentence.removeprefix(f"{adoption.item.full_name}: ") for sentence in map(str, adoption.notes)],
-        "refused": [each.sentence if each.about == adoption.title else str(each) for each in adoption.messages],
+        "notes": adoption.notes,
+        "refused": [str(message).removeprefix(f"{adoption.title}: ") for message in adoption.messages],
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in outcome.items() if value}
 
 
 def printed(case: Case) -> str:
@@ -104,10 +104,10 @@ def short(command: Command) -> str:
 
 def of_patch(patch: Object, name: str) -> Iterator[str]:
     """Yield what a patch does beside making the Ingress of that name the Service's of the same name."""
-    stated = patch["metadata"]
-    assert [owner["name"] for owner in stated["ownerReferences"]] == [name]
-    labels = {key: value for key, value in stated["labels"].items() if key not in golden.MANAGED}
-    annotations = {key: value for key, value in stated["annotations"].items() if key != DECORATOR}
+    metadata = patch["metadata"]
+    assert [owner["name"] for owner in metadata["ownerReferences"]] == [name]
+    labels = {key: value for key, value in metadata["labels"].items() if key not in golden.MANAGED}
+    annotations = {key: value for key, value in metadata["annotations"].items() if key != DECORATOR}
     rest = {"labels": labels, "annotations": annotations, "spec": patch.get("spec")}
     if any(rest.values()):
         yield json.dumps({key: value for key, value in rest.items() if value})

@@ -59,19 +59,19 @@ def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = fro
     Of a kind that stands around, all were read if there is an object.
     """
     whole = manifests(case)
-    found = [each for each in whole if each.object["kind"] not in kinds and each.namespace not in namespaces]
-    around = Surroundings(datetime.fromisoformat(NOW), read={each.object["kind"] for each in whole} & AROUND - kinds)
-    around.take(found)
+    readable = [item for item in whole if item.object["kind"] not in kinds and item.namespace not in namespaces]
+    around = Surroundings(datetime.fromisoformat(NOW), read={item.object["kind"] for item in whole} & AROUND - kinds)
+    around.take(readable)
     settings = None if UNREAD_SETTINGS in kinds else case.settings
-    snapshot = snapshot_of(found, settings and settings.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
-    events = of_kind(found, EVENT)
+    snapshot = snapshot_of(readable, settings and settings.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
+    events = of_kind(readable, EVENT)
     findings = [finding.explained(reports(events)) for finding in findings_of(Evidence(snapshot, settings, around))]
     return Inspection(snapshot, around, findings, events, [], is_blind=False)
 
 
-def objects(stated: list[Object]) -> list[Object]:
+def objects(items: list[Object]) -> list[Object]:
     """Return the objects, whole."""
-    parts = [part for item in stated for part in apart(item)]
+    parts = [part for item in items for part in apart(item)]
     services = {
         number: since(service(short, number), short)
         for number, (kind, short) in enumerate(parts, start=1)
@@ -87,8 +87,8 @@ def apart(item: Object) -> list[tuple[str, Object]]:
         return [("", item)]
     same: Object = {}
     if "Service" in item:
-        own = {"name": "shop"} | item["Service"]
-        same = {"of": own["name"]} | {key: own[key] for key in ("namespace", "host") if key in own}
+        named = {"name": "shop"} | item["Service"]
+        same = {"of": named["name"]} | {key: named[key] for key in ("namespace", "host") if key in named}
     return [(kind, short if kind == "Service" else same | short) for kind, short in item.items()]
 
 
@@ -101,10 +101,10 @@ def made(kind: str, short: Object, services: list[Object]) -> Object:
     return since(event(short, services) if kind == "Event" else beside(kind, short), short)
 
 
-def since(found: Object, short: Object) -> Object:
+def since(obj: Object, short: Object) -> Object:
     """Return what an object has become since it was made."""
     held = {"metadata": {"deletionTimestamp": DELETED, "finalizers": short["held"]}} if "held" in short else {}
-    whole: Object = patched(patched(found, held), short.get("then", {}))
+    whole: Object = patched(patched(obj, held), short.get("then", {}))
     return whole
 
 
@@ -123,9 +123,9 @@ def patched(target: Any, patch: Any) -> Any:
     return merged
 
 
-def metadata(short: Object, created: str, **stated: Any) -> Object:
+def metadata(short: Object, created: str, **extra: Any) -> Object:
     """Return metadata: its name and namespace, and when it was created, unless that is null."""
-    found = {
+    fields = {
         "name": short.get("name", "shop"),
         "namespace": short.get("namespace", NAMESPACE),
         "labels": short.get("labels"),
@@ -133,9 +133,9 @@ def metadata(short: Object, created: str, **stated: Any) -> Object:
         "creationTimestamp": short.get("created", created),
         "uid": short.get("uid"),
         "resourceVersion": short.get("version"),
-        **stated,
+        **extra,
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def service(short: Object, number: int) -> Object:
@@ -143,38 +143,38 @@ def service(short: Object, number: int) -> Object:
     asking = {"ingress/http": "true", "ingress/host": short["host"]} if "host" in short else {}
     if annotations := asking | golden.parsed(short.get("annotations", {})):
         short = short | {"annotations": annotations}
-    own = metadata(short, CREATED, uid=short.get("uid", f"{number:08}-0000-0000-0000-000000000000"))
+    meta = metadata(short, CREATED, uid=short.get("uid", f"{number:08}-0000-0000-0000-000000000000"))
     spec = {"ports": short.get("ports", PORTS)} | {key: short[key] for key in ("selector",) if key in short}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": own, "spec": spec}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}
 
 
 def attachment(kind: str, short: Object, services: list[Object]) -> Object:
     """Return an object that is made for a Service, or somebody's."""
-    own = metadata({"name": short.get("of", "shop")} | short, MADE)
-    of = own | {"name": short.get("of", own["name"])}
+    meta = metadata({"name": short.get("of", "shop")} | short, MADE)
+    of = meta | {"name": short.get("of", meta["name"])}
     hosts = short["host"].split(", ") if "host" in short else []
     usual: dict[str, Object] = {
         "Ingress": {"rules": {host: {"Prefix /": 80} for host in hosts}},
         "HTTPRoute": {"hosts": hosts},
         "ListenerSet": {"at": "infrastructure/web/443", "secret": f"{of['name']}-tls"},
     }
-    found = golden.whole(kind, usual[kind] | short, of)
-    found = as_made(found, short, own, services) if "of" in short else found | {"metadata": own}
-    return found | (status(kind, short, found["spec"]) if {"address", "controller"} & {*short} else {})
+    obj = golden.whole(kind, usual[kind] | short, of)
+    obj = as_made(obj, short, meta, services) if "of" in short else obj | {"metadata": meta}
+    return obj | (status(kind, short, obj["spec"]) if {"address", "controller"} & {*short} else {})
 
 
-def as_made(desired: Object, short: Object, own: Object, services: list[Object]) -> Object:
+def as_made(desired: Object, short: Object, meta: Object, services: list[Object]) -> Object:
     """Return an object as Metacontroller has made it for its Service, which may be gone."""
-    identity = {"name": short["of"], "namespace": own["namespace"]}
+    identity = {"name": short["of"], "namespace": meta["namespace"]}
     gone: Object = {"apiVersion": "v1", "kind": "Service", "metadata": identity | {"uid": "gone"}}
-    [owner, *_] = [each for each in services if identity.items() <= each["metadata"].items()] or [gone]
-    annotations, stated = desired["metadata"].get("annotations", {}), owner["metadata"].get("annotations") or {}
-    if copied := [key for key in sorted(annotations) if key[:8] != "ingress/" and annotations[key] == stated.get(key)]:
+    [owner, *_] = [service for service in services if identity.items() <= service["metadata"].items()] or [gone]
+    annotations, source = desired["metadata"].get("annotations", {}), owner["metadata"].get("annotations") or {}
+    if copied := [key for key in sorted(annotations) if key[:8] != "ingress/" and annotations[key] == source.get(key)]:
         desired["metadata"]["annotations"] = annotations | {COPIED: ", ".join(copied)}
     made = as_created(desired, owner)
     # An API server gives it these.
     del made["metadata"]["uid"], made["metadata"]["resourceVersion"], made["status"]
-    made["metadata"] |= {key: own[key] for key in ("creationTimestamp", "uid", "resourceVersion") if key in own}
+    made["metadata"] |= {key: meta[key] for key in ("creationTimestamp", "uid", "resourceVersion") if key in meta}
     return made
 
 
@@ -183,12 +183,12 @@ def status(kind: str, short: Object, spec: Object) -> Object:
     if kind == "Ingress":
         return {"status": {"loadBalancer": {"ingress": [{"ip": short["address"]}]}}}
     judged, said = [], short["controller"]
-    for each in ("Accepted", "ResolvedRefs", "Programmed"):
-        reason, _, message = said.get(each, each).partition(": ")
-        judged.append({"type": each, "status": str(each not in said), "reason": reason, "message": message})
+    for type_ in ("Accepted", "ResolvedRefs", "Programmed"):
+        reason, _, message = said.get(type_, type_).partition(": ")
+        judged.append({"type": type_, "status": str(type_ not in said), "reason": reason, "message": message})
     if kind == "ListenerSet":
-        own = [each for each in judged if each["type"] != "ResolvedRefs"]
-        return {"status": {"conditions": own, "listeners": [{"name": "https", "conditions": judged}]}}
+        conditions = [condition for condition in judged if condition["type"] != "ResolvedRefs"]
+        return {"status": {"conditions": conditions, "listeners": [{"name": "https", "conditions": judged}]}}
     parents = [
         {"controllerName": "example.com/gateway", "parentRef": parent, "conditions": judged[:2]}
         for parent in spec["parentRefs"]
@@ -198,11 +198,11 @@ def status(kind: str, short: Object, spec: Object) -> Object:
 
 def event(short: Object, services: list[Object]) -> Object:
     """Return an Event of Metacontroller's."""
-    own = metadata({"name": f"{short['of']}.{short.get('at', '')}"} | short, CREATED)
-    [uid, *_] = [each["metadata"]["uid"] for each in services if each["metadata"]["name"] == short["of"]]
-    service = {"apiVersion": "v1", "kind": "Service", "name": short["of"], "namespace": own["namespace"], "uid": uid}
+    meta = metadata({"name": f"{short['of']}.{short.get('at', '')}"} | short, CREATED)
+    [uid, *_] = [obj["metadata"]["uid"] for obj in services if obj["metadata"]["name"] == short["of"]]
+    service = {"apiVersion": "v1", "kind": "Service", "name": short["of"], "namespace": meta["namespace"], "uid": uid}
     said = {"reason": "SyncError", "message": f"Sync error: {short['message']}", "lastTimestamp": short.get("at")}
-    return {"apiVersion": "v1", "kind": "Event", "metadata": own, "involvedObject": service, **said}
+    return {"apiVersion": "v1", "kind": "Event", "metadata": meta, "involvedObject": service, **said}
 
 
 LISTENERS = [{"name": "http", "port": 80, "protocol": "HTTP"}, {"name": "https", "port": 443, "protocol": "HTTPS"}]
@@ -210,9 +210,9 @@ LISTENERS = [{"name": "http", "port": 80, "protocol": "HTTP"}, {"name": "https",
 
 def beside(kind: str, short: Object) -> Object:
     """Return an object that stands around the others."""
-    own: Object = {}
+    fields: Object = {}
     if kind == "EndpointSlice":
-        own = {"name": f"{short['of']}-x", "labels": {"kubernetes.io/service-name": short["of"]}}
+        fields = {"name": f"{short['of']}-x", "labels": {"kubernetes.io/service-name": short["of"]}}
         rest: Object = {
             "apiVersion": "discovery.k8s.io/v1",
             "addressType": "IPv4",
@@ -222,12 +222,12 @@ def beside(kind: str, short: Object) -> Object:
     elif kind == "Secret":
         rest = {"apiVersion": "v1", "type": "kubernetes.io/tls", "data": {"tls.crt": short["crt"], "tls.key": ""}}
     elif kind == "IngressClass":
-        own = {"name": "nginx", "namespace": None}
+        fields = {"name": "nginx", "namespace": None}
         controller = short.get("controller", "example.com/controller")
         rest = {"apiVersion": "networking.k8s.io/v1", "spec": {"controller": controller}}
     else:
-        own = {"name": "web", "namespace": "infrastructure"}
+        fields = {"name": "web", "namespace": "infrastructure"}
         addresses = [{"value": short["address"]}] if "address" in short else []
         spec = {"listeners": short.get("listeners", LISTENERS)}
         rest = {"apiVersion": f"{golden.GATEWAY_API}/v1", "spec": spec, "status": {"addresses": addresses}}
-    return rest | {"kind": kind, "metadata": metadata(own | short, CREATED)}
+    return rest | {"kind": kind, "metadata": metadata(fields | short, CREATED)}

@@ -57,8 +57,9 @@ def released(case: Case) -> dict[str, str]:
     items = dumps.manifests(case)
     [service] = of_kind(items, SERVICE)
     plan = release_of(service, items)
-    found = {"steps": listed(plan.steps), "told": map(str, (*plan.messages, *plan.notes))}
-    texts = {name: "".join(f"{line}\n" for line in lines) for name, lines in found.items()}
+    notes = [f"{plan.title}: {sentence}" for sentence in plan.notes]
+    sections = {"steps": listed(plan.steps), "messages": map(str, (*plan.messages, *notes))}
+    texts = {name: "".join(f"{line}\n" for line in lines) for name, lines in sections.items()}
     return {name: text for name, text in texts.items() if text}
 
 
@@ -149,7 +150,7 @@ def update(file: Path, becomes: Callable[[Case], Any]) -> Iterator[str]:
     cases = {case.name: case for case in golden.read(file)}
     if len(CASE.findall(before)) != len(cases):
         raise ValueError(f"{file} has two cases of one name, or something that is no case")
-    after = CASE.sub(lambda found: updated(found[0], cases[found[1]], becomes), before)
+    after = CASE.sub(lambda match: updated(match[0], cases[match[1]], becomes), before)
     if after != before:
         file.write_text(after, encoding="utf-8")
     yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), file.name, file.name)

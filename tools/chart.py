@@ -54,12 +54,12 @@ RULES: dict[str, dict[str, Any]] = {
 
 def comments() -> dict[tuple[str, ...], str]:
     """Return what stands above each value, and each section of values, by its path."""
-    found, path = dict[tuple[str, ...], str](), tuple[str, ...]()
+    texts, path = dict[tuple[str, ...], str](), tuple[str, ...]()
     text = VALUES.read_text(encoding="utf-8")
     for indent, comment, key in re.findall(r"^( *)# ((?:.*\n *# )*.*)\n *(\w+):", text, re.MULTILINE):
         path = (*path[: len(indent) // 2], key)
-        found[path] = re.sub(r"\n *# ", " ", comment)
-    return found
+        texts[path] = re.sub(r"\n *# ", " ", comment)
+    return texts
 
 
 def values_schema() -> str:
@@ -67,26 +67,26 @@ def values_schema() -> str:
 
     It is of draft 7 of JSON Schema: older versions of Helm know no later one.
     """
-    stated = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
-    root = schema_of((), stated, {(): "The values of the chart."} | comments())
+    values = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
+    root = schema_of((), values, {(): "The values of the chart."} | comments())
     # Of a chart that another one depends on, `global` and the condition `enabled` are among the values.
     root["properties"] = {"global": {"type": "object"}, "enabled": {"type": "boolean"}} | root["properties"]
     root["$defs"] = {**types_of_settings(settings.Settings), **types_of_settings(settings.Profile)}
-    for field in (field for each in root["$defs"].values() for field in each["properties"].values()):
+    for field in (field for struct in root["$defs"].values() for field in struct["properties"].values()):
         field.pop("default", None)  # what a namespace leaves out is as in general
     return written({"$schema": "http://json-schema.org/draft-07/schema#", **root}) + "\n"
 
 
-def schema_of(path: tuple[str, ...], default: Any, told: dict[tuple[str, ...], str]) -> dict[str, Any]:
+def schema_of(path: tuple[str, ...], default: Any, texts: dict[tuple[str, ...], str]) -> dict[str, Any]:
     """Return the schema of a value, or of a section. A text that isn't empty by default has to be stated."""
     inside = {
-        key: schema_of((*path, key), value, told)
+        key: schema_of((*path, key), value, texts)
         for key, value in (default.items() if isinstance(default, dict) else ())
-        if (*path, key) in told
+        if (*path, key) in texts
     }
     if inside:
-        return {"description": told[path], "type": "object", "properties": inside, "additionalProperties": False}
-    made = {"description": told[path], **TYPES[type(default)], **RULES.get(".".join(path), {})}
+        return {"description": texts[path], "type": "object", "properties": inside, "additionalProperties": False}
+    made = {"description": texts[path], **TYPES[type(default)], **RULES.get(".".join(path), {})}
     if LABELS.search(path[-1]):
         made |= {"propertyNames": {"maxLength": LONGEST_KEY}, "additionalProperties": {"type": "string"}}
     if isinstance(default, str) and default:
@@ -99,7 +99,7 @@ def written(value: Any, indent: str = "") -> str:
     line = json.dumps(value, ensure_ascii=False)
     if len(indent + line) <= LINE or not isinstance(value, dict):
         return line
-    parts = [f"{indent}  {json.dumps(key)}: {written(each, indent + '  ')}" for key, each in value.items()]
+    parts = [f"{indent}  {json.dumps(key)}: {written(field, indent + '  ')}" for key, field in value.items()]
     return "{\n" + ",\n".join(parts) + f"\n{indent}}}"
 
 
@@ -117,7 +117,7 @@ def types_of_settings(type_: type[msgspec.Struct]) -> dict[str, Any]:
         struct = getattr(settings, name)
         for field in msgspec.structs.fields(struct):
             [text] = [
-                below[each.__name__, field.name] for each in struct.__mro__ if (each.__name__, field.name) in below
+                below[base.__name__, field.name] for base in struct.__mro__ if (base.__name__, field.name) in below
             ]
             schema["properties"][field.encode_name] = {
                 "description": text,

@@ -17,9 +17,8 @@ from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
 from ingress_manager.commands.findings.finding import Severity
-from ingress_manager.commands.findings.registry import KINDS
+from ingress_manager.commands.findings.registry import KINDS, REASONS
 from ingress_manager.commands.main import commands
-from ingress_manager.commands.reasons import REASONS
 from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.settings import Defaults, Limits, Profile, Settings
 from ingress_manager.core.vocabulary import COPIED_BY_DEFAULT
@@ -37,8 +36,8 @@ def settings(
     type_: type[msgspec.Struct], built_in: msgspec.Struct | None = None, left_out: Collection[str] = ()
 ) -> str:
     """Return the list of the fields of one of the settings' types, each with what is built in, but for some."""
-    types, stated = chart.types_of_settings(type_), msgspec.to_builtins(built_in) or {}
-    rows = fields(types, type_.__name__, stated, left_out)
+    types, values = chart.types_of_settings(type_), msgspec.to_builtins(built_in) or {}
+    rows = fields(types, type_.__name__, values, left_out)
     return listed(f"{name}{f' ({shown})' if shown else ''}: {meaning}" for name, meaning, shown in rows)
 
 
@@ -60,7 +59,7 @@ def fields(
             # As one would write it in the settings file.
             value = yaml.safe_dump(facts.get("default"), default_flow_style=True).removesuffix("...\n").strip()
             shown = "" if "$ref" in described or "default" not in facts or name == "Profile" else f"`{value}`"
-        named = [each.get("$ref", "").rpartition("/")[2] for each in (described, *described.get("anyOf", ()))]
+        named = [schema.get("$ref", "").rpartition("/")[2] for schema in (described, *described.get("anyOf", ()))]
         shown_inside = SHOWN_INSIDE.intersection(named)
         if shown or not shown_inside:
             yield f"`{above}{field}`", described["description"], shown
@@ -95,7 +94,7 @@ def listed(texts: Iterable[str]) -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    "annotations": lambda: listed(f"`{key}` ({each.default}): {each.meaning}" for key, each in TABLE.items()),
+    "annotations": lambda: listed(f"`{key}` ({row.default}): {row.meaning}" for key, row in TABLE.items()),
     "settings": lambda: settings(Settings, left_out=("defaults", "limits", "profiles", "namespaces")),
     "defaults": lambda: settings(Defaults),
     "limits": lambda: settings(Limits),
@@ -116,7 +115,7 @@ def with_parts(page: str) -> str:
     """Return the page with each of its parts as the code makes it."""
     return re.sub(
         r"(<!-- made: (\w+) -->\n)(?:(?!<!-- end).)*(<!-- end -->)",
-        lambda found: f"{found[1]}{PARTS[found[2]]()}\n{found[3]}",
+        lambda match: f"{match[1]}{PARTS[match[2]]()}\n{match[3]}",
         page,
         flags=re.DOTALL,
     )
@@ -154,9 +153,9 @@ def made(path: Path) -> str:
     """Return what a file should hold."""
     if path == chart.SCHEMA:
         return chart.values_schema()
-    return played(with_parts(path.read_text(encoding="utf-8")), "console", lambda each: output(each.command))
+    return played(with_parts(path.read_text(encoding="utf-8")), "console", lambda typed: output(typed.command))
 
 
 if __name__ == "__main__":
-    for each in paths():
-        each.write_text(made(each), encoding="utf-8")
+    for path in paths():
+        path.write_text(made(path), encoding="utf-8")

@@ -40,7 +40,7 @@ OVERLAYS = ("listenersets", "httproutes")
 PUBLISHED = "registry.example.com/ingress-manager"
 """The image that the manifests name, without a tag."""
 
-SETTINGS = REPOSITORY / "manifests/settings.yaml"
+SETTINGS_FILE = REPOSITORY / "manifests/settings.yaml"
 UNLIMITED_HOSTS = """\
 With these settings, every namespace may claim every host. DOMAIN=apps.example.com, with a domain of yours, gives each
 namespace hosts of its own; manifests/settings.yaml has other ways. Then run the same command again."""
@@ -66,8 +66,8 @@ def replacement(reference: str) -> dict[str, str]:
         raise DevClusterError(
             f"IMAGE must be an image with a tag or a digest, such as IMAGE={example}; not {reference!r}"
         )
-    stated = {"newName": folder + slash + name, "newTag": tag, "digest": digest}
-    return {"name": PUBLISHED} | {key: value for key, value in stated.items() if value}
+    fields = {"newName": folder + slash + name, "newTag": tag, "digest": digest}
+    return {"name": PUBLISHED} | {key: value for key, value in fields.items() if value}
 
 
 def with_domain(text: str, domain: str) -> str:
@@ -150,8 +150,8 @@ class Shell:
 
 def require_kubernetes(shell: Shell) -> None:
     """Say it where the cluster's version of Kubernetes can't be told. Raises CommandFailed where it is too old."""
-    stated = json.loads(shell.read("kubectl", "version", "--output=json"))
-    for result in by_version("Kubernetes", stated["serverVersion"]["gitVersion"]):
+    versions = json.loads(shell.read("kubectl", "version", "--output=json"))
+    for result in by_version("Kubernetes", versions["serverVersion"]["gitVersion"]):
         if result.outcome is Outcome.WRONG:
             raise CommandFailed(f"Nothing was done: {result.sentence}.")
         click.echo(f"! {result.sentence}.")
@@ -167,14 +167,14 @@ def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:
         bring_webhook(shell, overlay)
         written = overlay.write(Path(folder)).rstrip()
         click.echo(f"\n# {folder}/kustomization.yaml, the manifests with your image:\n{written}")
-        found = json.loads(shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json"))
-        for each in found["items"]:
-            if release := each["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"):
+        hooks = json.loads(shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json"))
+        for deployment in hooks["items"]:
+            if release := deployment["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"):
                 raise CommandFailed(f"Nothing was done: Helm keeps it, as the release {release}. Run `helm upgrade`.")
-        if found["items"]:
+        if hooks["items"]:
             why = "It is installed already. What would change:"
             hook, rest = (
-                shell.run(why, "kubectl", "diff", f"--kustomize={each}", fails=(1,)) for each in (folder, controller)
+                shell.run(why, "kubectl", "diff", f"--kustomize={path}", fails=(1,)) for path in (folder, controller)
             )
             if hook or rest:
                 ask("Change that?", yes=yes)
@@ -187,11 +187,11 @@ def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:
 def bring_webhook(shell: Shell, overlay: Overlay) -> None:
     """Add the admission webhook, where that is installed, with its certificate as before. Raises CommandFailed."""
     kind = "validatingwebhookconfiguration"
-    found = shell.read("kubectl", "get", kind, "ingress-manager", "--ignore-not-found", "--output=json")
-    if not found:
+    text = shell.read("kubectl", "get", kind, "ingress-manager", "--ignore-not-found", "--output=json")
+    if not text:
         return
     overlay.components.append("manifests/admission")
-    configuration = json.loads(found)
+    configuration = json.loads(text)
     if INJECTED in configuration["metadata"].get("annotations", {}):
         overlay.components.append("manifests/admission/cert-manager")
     elif bundle := configuration["webhooks"][0]["clientConfig"].get("caBundle"):
@@ -239,13 +239,13 @@ def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> N
     shell = Shell(context)
     require_kubernetes(shell)
     if domain:
-        SETTINGS.write_text(with_domain(SETTINGS.read_text(encoding="utf-8"), domain), encoding="utf-8")
+        SETTINGS_FILE.write_text(with_domain(SETTINGS_FILE.read_text(encoding="utf-8"), domain), encoding="utf-8")
         click.echo(f"manifests/settings.yaml gives each namespace hosts of its own below {domain}.")
-    found = shell.existing(CRD, OURS)
+    present = shell.existing(CRD, OURS)
     click.echo(f"Installing on the cluster of the context {shell.name()}.")
-    controller = f"metacontroller/{folder_of(shell) if CRD in found else 'controller'}"
+    controller = f"metacontroller/{folder_of(shell) if CRD in present else 'controller'}"
     apply_hook(shell, image, controller, yes=yes)
-    if CRD in found and OURS not in found:
+    if CRD in present and OURS not in present:
         click.echo("\n# The cluster has a Metacontroller already. metacontroller/README.md says what it needs to have.")
     else:
         apply_metacontroller(shell, crds or METACONTROLLER_CRDS)
@@ -253,7 +253,7 @@ def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> N
     shell.run(why, "kubectl", "apply", f"--kustomize={controller}")
     click.echo("\nIt is installed. To see it work:\n  kubectl apply -k manifests/sample/")
     click.echo("  kubectl get ingress --namespace sample")
-    if parse(SETTINGS.read_text(encoding="utf-8")).limits.hosts == ANY:
+    if parse(SETTINGS_FILE.read_text(encoding="utf-8")).limits.hosts == ANY:
         click.echo(f"\n{UNLIMITED_HOSTS}")
     # What is wrong doesn't undo the installation.
     shell.run("Is it well installed?", "ingress-manager", "check", "--wait", "--timeout=30", fails=(1, 2))

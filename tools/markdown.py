@@ -15,8 +15,8 @@ class Fence(NamedTuple):
 
 def fences(page: str) -> list[Fence]:
     """Return the blocks of code of a page, in their order."""
-    found = re.findall(r"^( *)```([^\n]*)\n(.*?)^\1```$", page, re.MULTILINE | re.DOTALL)
-    return [Fence(info.strip(), textwrap.dedent(text)) for _, info, text in found]
+    blocks = re.findall(r"^( *)```([^\n]*)\n(.*?)^\1```$", page, re.MULTILINE | re.DOTALL)
+    return [Fence(info.strip(), textwrap.dedent(text)) for _, info, text in blocks]
 
 
 class Typed(NamedTuple):
@@ -30,7 +30,7 @@ def played(page: str, info: str, see: Callable[[Typed], str]) -> str:
     """Return the page with what `see` answers below each command in the blocks of a kind."""
 
     def shown(block: re.Match[str]) -> str:
-        return "".join([block[1], *(f"$ {each.command}\n{see(each)}" for each in _typed(block[2])), "```"])
+        return "".join([block[1], *(f"$ {typed.command}\n{see(typed)}" for typed in _typed(block[2])), "```"])
 
     return re.sub(rf"^(```{info}\n)(.*?)^```$", shown, page, flags=re.MULTILINE | re.DOTALL)
 

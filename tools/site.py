@@ -34,18 +34,18 @@ Menu = list[dict[str, Any]]
 
 def menu(index: str) -> Menu:
     """Return what an index of pages lists, as `nav` of mkdocs.yml has it; paths are from the repository's root."""
-    found: Menu = [{"Start": "README.md"}, {"All pages": INDEX}]
-    part: Menu = found
+    entries: Menu = [{"Start": "README.md"}, {"All pages": INDEX}]
+    part: Menu = entries
     for line in index.splitlines():
         if heading := re.fullmatch(r"## (?P<title>[^:]+).*", line):
             part = []
-            found.append({heading["title"]: part})
+            entries.append({heading["title"]: part})
         elif group := re.fullmatch(r"(?P<title>[A-Z].*):", line):
             part = []
-            next(iter(found[-1].values())).append({group["title"]: part})
+            next(iter(entries[-1].values())).append({group["title"]: part})
         elif link := re.match(r"- \[(?P<title>[^]]+)\]\((?P<path>[^)]+)\)", line):
             part.append({link["title"].replace("`", ""): from_root(INDEX, link["path"])})
-    return [*found, *({title: [{name: path} for name, path in pages.items()]} for title, pages in BESIDE.items())]
+    return [*entries, *({title: [{name: path} for name, path in pages.items()]} for title, pages in BESIDE.items())]
 
 
 def paths(nav: Menu) -> list[str]:

@@ -35,7 +35,7 @@ from ingress_manager.core.kubernetes import DECORATOR
 CONTROLLERS = Resource(
     "metacontroller.k8s.io/v1alpha1", "decoratorcontrollers", "DecoratorController", namespaced=False
 )
-KNOWN = {each.plural: each for each in (SERVICES, INGRESSES, HTTPROUTES, LISTENERSETS)}
+KNOWN = {resource.plural: resource for resource in (SERVICES, INGRESSES, HTTPROUTES, LISTENERSETS)}
 """The kinds that a DecoratorController may name."""
 
 SELF = "metacontroller-standin"
@@ -53,10 +53,10 @@ log = logging.getLogger("devcluster.standin")
 class Copy(threading.Thread):
     """The copy of one kind, by list and watch. It tells of each change: the object before it and after it, or None."""
 
-    def __init__(self, api: Api, resource: Resource, told: Callable[[Object | None, Object | None], None]) -> None:
+    def __init__(self, api: Api, resource: Resource, on_change: Callable[[Object | None, Object | None], None]) -> None:
         super().__init__(daemon=True)
         self.resource, self.synced = resource, threading.Event()
-        self._api, self._told = api, told
+        self._api, self._on_change = api, on_change
         self._objects: dict[str, dict[str, Object]] = defaultdict(dict)
 
     def get(self, key: str) -> Object | None:
@@ -66,7 +66,7 @@ class Copy(threading.Thread):
     def owned_by(self, parent: Object) -> list[Object]:
         """Return the objects whose controller is that very parent."""
         beside = list(self._objects[parent["metadata"]["namespace"]].values())
-        return [each for each in beside if (controller_of(each) or {}).get("uid") == parent["metadata"]["uid"]]
+        return [obj for obj in beside if (controller_of(obj) or {}).get("uid") == parent["metadata"]["uid"]]
 
     def run(self) -> None:
         """Follow what happens, until the process ends."""
@@ -87,12 +87,12 @@ class Copy(threading.Thread):
     def _list(self) -> str:
         answer = self._api.request("GET", path_of(self.resource))
         type_of = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}  # items of a list lack it
-        found = {name_of(item): type_of | item for item in answer["items"]}
-        for known in [each for objects in list(self._objects.values()) for each in objects.values()]:
-            if name_of(known) not in found:
+        listed = {name_of(item): type_of | item for item in answer["items"]}
+        for known in [obj for objects in list(self._objects.values()) for obj in objects.values()]:
+            if name_of(known) not in listed:
                 self._note(known, gone=True)
-        for each in found.values():
-            self._note(each, gone=False)
+        for obj in listed.values():
+            self._note(obj, gone=False)
         self.synced.set()
         return str(answer["metadata"]["resourceVersion"])
 
@@ -102,7 +102,7 @@ class Copy(threading.Thread):
         if not gone:
             objects[key] = obj
         if gone or before is None or before["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]:
-            self._told(before, None if gone else obj)
+            self._on_change(before, None if gone else obj)
 
 
 class Queue:
@@ -123,11 +123,11 @@ class Queue:
         with self._changed:
             while True:
                 key = min(self._due, key=self._due.__getitem__, default="")
-                left = self._due[key] - time.monotonic() if key else None
-                if left is not None and left <= 0:
+                remaining = self._due[key] - time.monotonic() if key else None
+                if remaining is not None and remaining <= 0:
                     del self._due[key]
                     return key
-                self._changed.wait(left)
+                self._changed.wait(remaining)
 
 
 class Controller:
@@ -167,9 +167,9 @@ class Controller:
         self._queue.add(name_of(after or before or {}))
 
     def _on_child(self, before: Object | None, after: Object | None) -> None:
-        for each in (before, after):
-            if each and (owner := controller_of(each)):
-                self._queue.add(f"{each['metadata']['namespace']}/{owner['name']}")
+        for obj in (before, after):
+            if obj and (owner := controller_of(obj)):
+                self._queue.add(f"{obj['metadata']['namespace']}/{owner['name']}")
 
     def _sync(self, parent: Object) -> float:
         """Do what the hook answers for a parent; return after how many seconds to ask again, perhaps infinitely many.
@@ -192,9 +192,9 @@ class Controller:
         name = self._dc["metadata"]["name"]
         observed = {
             group_key(copy.resource): {
-                name_of(each): each
-                for each in copy.owned_by(parent)
-                if (each["metadata"].get("annotations") or {}).get(DECORATOR) == name
+                name_of(obj): obj
+                for obj in copy.owned_by(parent)
+                if (obj["metadata"].get("annotations") or {}).get(DECORATOR) == name
             }
             for copy in self._children
         }
@@ -221,8 +221,8 @@ class Controller:
             raise SyncError(f"sync hook failed (version=v2): {said}")
         answer = msgspec.json.decode(response.content, type=Object)
         desired: ObjectMap = defaultdict(dict)
-        for each in answer["attachments"]:
-            desired[f"{each['kind']}.{each['apiVersion']}"][name_of(each)] = with_annotation(each, DECORATOR, name)
+        for obj in answer["attachments"]:
+            desired[f"{obj['kind']}.{obj['apiVersion']}"][name_of(obj)] = with_annotation(obj, DECORATOR, name)
         # When the parent is being deleted, the garbage collector deletes its children.
         if "deletionTimestamp" not in parent["metadata"]:
             manage(self._api, [copy.resource for copy in self._children], parent, observed, desired)
@@ -255,18 +255,18 @@ def record(api: Api, about: Object, kind: str, reason: str, message: str) -> Non
 def follow(api: Api) -> None:
     """Work by the DecoratorController that there is; when it changes or goes, begin anew."""
     at_work: list[Object] = []
-    found = threading.Event()
+    ready = threading.Event()
 
-    def told(_before: Object | None, after: Object | None) -> None:
+    def on_change(_before: Object | None, after: Object | None) -> None:
         if not at_work and after:
             at_work.append(after)
-            found.set()
+            ready.set()
         elif at_work and (after is None or after["spec"] != at_work[0]["spec"]):
             log.info("beginning anew: the DecoratorController has changed")
             os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - it is this program
 
-    Copy(api, CONTROLLERS, told).start()
-    found.wait()
+    Copy(api, CONTROLLERS, on_change).start()
+    ready.wait()
     Controller(at_work[0], api).work()
 
 

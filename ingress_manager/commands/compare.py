@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import click
 
-from ingress_manager.commands.reading.kubectl import RESOURCES
+from ingress_manager.commands.reading.kubectl import MANAGED_RESOURCES
 from ingress_manager.commands.reading.options import ALL_OBJECTS, Source, with_source
 from ingress_manager.commands.snapshot.items import INGRESS, of_kind
 from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, class_of
@@ -93,7 +93,7 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
       ingress-manager compare --old 203.0.113.10 --new 127.0.0.1:8080,8443 -n team-a
       ingress-manager compare --old 203.0.113.10 --new 203.0.113.20 -f ingresses.yaml --class internal
     """  # noqa: D301 - \b keeps click from joining lines
-    items = source.read(RESOURCES[INGRESS])
+    items = source.read(MANAGED_RESOURCES[INGRESS])
     requests: dict[Request, str] = {}
     for item in of_kind(items, INGRESS):
         spec = as_spec(item)

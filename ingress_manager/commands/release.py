@@ -4,7 +4,7 @@ The objects are released first, and only then is the Service's annotation taken 
 would delete them. At the end, the plan checks that they still exist.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import click
@@ -47,15 +47,15 @@ def release(
       ingress-manager release team-a/shop.internal
     """  # noqa: D301 - \b keeps click from joining lines
     # No Service's name has a dot.
-    asked = [name.partition(".")[::2] for name in names]
-    items, services = read_named(source, SERVICE, [service for service, _ in asked])
+    wanted = [name.partition(".")[::2] for name in names]
+    items, services = read_named(source, SERVICE, [service for service, _ in wanted])
     for namespace in sorted({item.namespace for item in services}):
         # A user who can't see them must not release their Service: they would be deleted.
         for resource in OF_GATEWAY_API:
             items += source.kubectl.get_if_known(resource, f"--namespace={namespace}")
     plans = {
         (service.full_name, entrance): release_of(service, items, entrance or None, events=not without_event)
-        for service, (_, entrance) in zip(services, asked, strict=True)
+        for service, (_, entrance) in zip(services, wanted, strict=True)
     }
     context.exit(1 if perform(source.kubectl, [*plans.values()], apply=apply) else 0)
 
@@ -88,12 +88,11 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
     if waited_for:
         # Once they are reported as missing, Metacontroller counts none of them as the Service's.
         plan.steps.append(touch(service, *waited_for, events=events))
-    notes: Sequence[str] = () if kept or off else ["nothing of it is ingress-manager's"]
+    plan.notes = [] if kept or off else ["nothing of it is ingress-manager's"]
     if off:
         last = annotating(service, off, [remains(item, item.object.get("spec")) for item in kept])
         plan.steps.append(replace(last, pause=LOOK_AFTER if kept else 0))
-        notes = [*about_service(service, released=True)]
-    plan.notes = [f"{plan.title}: {sentence}" for sentence in notes]
+        plan.notes = [*about_service(service, released=True)]
     stays = f"; {', '.join(map(str, kept))} stays as it is" if kept else ""
     plan.done = f"{plan.title} is released{stays}."
     return plan

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from ingress_manager.commands.check import command as check
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.plans import plan
-from ingress_manager.commands.reading.kubectl import LISTS, RESOURCES, Kubectl, KubectlFailed
+from ingress_manager.commands.reading.kubectl import LISTS, MANAGED_RESOURCES, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.settings import DECORATORS
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.commands.status import command as status
@@ -19,7 +19,7 @@ from ingress_manager.commands.text import with_options
 from ingress_manager.core.kubernetes import Object
 from tests import dumps
 
-INGRESSES, HTTPROUTES, LISTENERSETS = RESOURCES.values()
+INGRESSES, HTTPROUTES, LISTENERSETS = MANAGED_RESOURCES.values()
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
 BY_NAME = {
     f"--raw={path}": ("get", "--output=json", "--all-namespaces", "--", resource) for resource, path in LISTS.items()
@@ -60,9 +60,9 @@ def listing(*objects: Object) -> Object:
 
 def stored(*objects: Object) -> dict[str, Any]:
     """Return what kubectl says of a cluster that has these objects, and knows no ListenerSets, by what it is asked."""
-    kinds = {"Service": "services", "Event": "events"} | RESOURCES | AROUND
-    found = {name: listing(*(each for each in objects if each["kind"] == kind)) for kind, name in kinds.items()}
-    return {name: each for name, each in found.items() if name not in {LISTENERSETS, "secrets"}}
+    kinds = {"Service": "services", "Event": "events"} | MANAGED_RESOURCES | AROUND
+    answers = {name: listing(*(obj for obj in objects if obj["kind"] == kind)) for kind, name in kinds.items()}
+    return {name: answer for name, answer in answers.items() if name not in {LISTENERSETS, "secrets"}}
 
 
 def event(service: Object, message: str, **fields: Any) -> Object:
@@ -87,7 +87,7 @@ def settings_on_a_cluster(
         f"deployment/{name}": deployment | {"spec": {"template": {"spec": {"volumes": volumes}}}},
         f"configmap/{configmap}": settings | {"data": {"settings.yaml": text}},
     }
-    return {asked: listing(each) for asked, each in installed.items()}
+    return {asked: listing(obj) for asked, obj in installed.items()}
 
 
 def put(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
@@ -150,11 +150,11 @@ class Cluster:
         kinds = set(words[-1].split(","))
         key = next((word for word in words[1:] if word in self.answers), None)
         # Some of several kinds may be asked for by themselves.
-        key = key or next((each for each in self.answers if kinds <= {*each.split(",")}), None)
+        key = key or next((names for names in self.answers if kinds <= {*names.split(",")}), None)
         if key is None:
             # Few clusters know ListenerSets.
             raise KubectlFailed(UNKNOWN_KIND if kinds == {LISTENERSETS} else self.error)
-        found = self.answers[key]
-        if isinstance(found, list):
-            found = found.pop(0) if len(found) > 1 else found[0]
-        return found if isinstance(found, str) else json.dumps(found)
+        answer = self.answers[key]
+        if isinstance(answer, list):
+            answer = answer.pop(0) if len(answer) > 1 else answer[0]
+        return answer if isinstance(answer, str) else json.dumps(answer)

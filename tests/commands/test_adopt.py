@@ -40,8 +40,8 @@ def test_what_becomes_of_an_ingress_is_as_the_case_says(case: golden.Case) -> No
 
 def test_the_annotations_that_are_written_are_those_whose_row_says_so() -> None:
     adoptions_of_cases = [adoptions_of(*adoptions.adoptable(case)) for case in ADOPTIONS.values()]
-    asking = [part.asking for [adoption] in adoptions_of_cases for part in adoption.parts]
-    written = [by_entrance({key: value for key, value in each.items() if value is not None}) for each in asking]
+    requests = [part.requested for [adoption] in adoptions_of_cases for part in adoption.parts]
+    written = [by_entrance({key: value for key, value in texts.items() if value is not None}) for texts in requests]
     keys = {key for entrances in written for annotations in entrances.values() for key in annotations}
     assert keys == {key for key, row in TABLE.items() if row.adopted}
 
@@ -55,7 +55,7 @@ def test_each_field_that_may_change_has_to_be_accepted(case: golden.Case) -> Non
         [refused] = adoptions_of(manifests, ingresses, settings, {*accepted} - {left_out})
         assert (refused.steps, refused.becomes) == ([], [])
         assert refused.messages[-1].sentence.startswith(f"{left_out}: ")
-        assert f"--accept-changes {left_out} " in refused.messages[-1].sentence
+        assert f"--accept-changes {left_out} " in refused.messages[-1].remedy
 
 
 @pytest.mark.parametrize("name", ["several-services", "several-services-without-what-is-not-copied-accepted"])
@@ -77,13 +77,13 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
     if not ingresses or {made["kind"] for made in ingresses} != {"Ingress"}:
         return
     shop, settings = case.service, case.settings
-    stated = shop["metadata"].get("annotations") or {}
-    asking = [begin_of(entrance) + key for entrance, own in by_entrance(stated).items() for key in own]
-    yet = {key: value for key, value in stated.items() if key not in asking or key.endswith(PROFILE)}
+    present = shop["metadata"].get("annotations") or {}
+    asking = [begin_of(entrance) + key for entrance, keys in by_entrance(present).items() for key in keys]
+    yet = {key: value for key, value in present.items() if key not in asking or key.endswith(PROFILE)}
     for made in ingresses:
         del made["metadata"]["labels"][MANAGED_BY_LABEL]
         ingress = Item(made)
-        for annotations in (yet, stated):
+        for annotations in (yet, present):
             shop["metadata"]["annotations"] = annotations
             [adoption] = adoptions_of([Item(shop), ingress], [ingress], settings)
             assert [part.ingress["spec"] for part in adoption.parts] == [made["spec"]], adoption.messages
@@ -101,11 +101,11 @@ def test_each_limit_is_proposed_or_keeps_no_ingress_out() -> None:
 
 def tightened(case: golden.Case) -> dict[str, Any]:
     """Return the settings of a case, whose limits keep nearly everything out."""
-    stated: dict[str, Any] = yaml.safe_load(case.settings_text or adoptions.SETTINGS)
-    default = parse(yaml.safe_dump(stated)).defaults.ingress_class
+    fields: dict[str, Any] = yaml.safe_load(case.settings_text or adoptions.DEFAULT_SETTINGS)
+    default = parse(yaml.safe_dump(fields)).defaults.ingress_class
     classes = {"classes": [default]} if default else {}
-    losses = {key: value for key, value in stated.get("limits", {}).items() if key == "acceptedLosses"}
-    return stated | {"limits": {**TIGHT, **classes, **losses}, "namespaces": {}}
+    losses = {key: value for key, value in fields.get("limits", {}).items() if key == "acceptedLosses"}
+    return fields | {"limits": {**TIGHT, **classes, **losses}, "namespaces": {}}
 
 
 @pytest.mark.parametrize("case", ADOPTIONS.values(), ids=lambda case: case.name)
@@ -113,7 +113,7 @@ def test_what_only_limits_keep_out_is_adopted_by_the_settings_that_it_asks_for_a
     case: golden.Case,
 ) -> None:
     manifests, ingresses, _, accepted = adoptions.adoptable(case)
-    stated, values = tightened(case), dict.fromkeys(ingresses[0].annotations, "any")
+    fields, values = tightened(case), dict.fromkeys(ingresses[0].annotations, "any")
     copied = {key: value for key, value in values.items() if not wrong_copied_key(key)}
     every = {"hosts": "any", "classes": "any", "pathTypes": [*PATH_TYPES]}
 
@@ -121,20 +121,20 @@ def test_what_only_limits_keep_out_is_adopted_by_the_settings_that_it_asks_for_a
         return [*adoptions_of(manifests, ingresses, settings, accepted)]
 
     def with_namespaces(entries: dict[str, Any]) -> Settings:
-        return parse(yaml.safe_dump(stated | {"namespaces": entries}))
+        return parse(yaml.safe_dump(fields | {"namespaces": entries}))
 
     tight = with_namespaces({})
     before = plan(tight)
     find_needs(before, tight, plan, accepted)
     pasted = yaml.safe_load(as_yaml(entries(tight, before)))
-    lifted = stated | {"limits": stated["limits"] | every | {"copyAnnotations": copied or TIGHT["copyAnnotations"]}}
+    lifted = fields | {"limits": fields["limits"] | every | {"copyAnnotations": copied or TIGHT["copyAnnotations"]}}
     could = bool(plan(parse(yaml.safe_dump(lifted)))[0].becomes)
     assert bool(plan(with_namespaces(pasted))[0].becomes) == could
     assert bool(pasted) == (could and not before[0].becomes)
     for limit, name, *value in before[0].needs:
         allowed = pasted["team-a"]["limits"][limit]
         assert allowed[name] == value if value else name in allowed
-        rest = [each for each in allowed if each != name]
+        rest = [entry for entry in allowed if entry != name]
         less = rest if isinstance(allowed, list) else {key: allowed[key] for key in rest}
         settings = with_namespaces({"team-a": {"limits": pasted["team-a"]["limits"] | {limit: less}}})
         assert plan(settings)[0].messages, f"{name} would have to be allowed"
@@ -156,7 +156,7 @@ def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
     settings: Callable[[str], Path],
 ) -> None:
     names = ("annotation-that-protects-refused", "annotations-that-stay", "edited-in-place-refused")
-    dump = json.dumps(listing(*(each for name in names for each in objects(ADOPTIONS[name])["items"])))
+    dump = json.dumps(listing(*(obj for name in names for obj in objects(ADOPTIONS[name])["items"])))
     general = "limits: {hosts: ['*.{namespace}.example.com']}\n"
     path = settings(
         f"{general}namespaces: {{team-*: {{defaults: {{host: a.example.com}}, limits: {{classes: [nginx]}}}}}}\n"
@@ -174,8 +174,8 @@ def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
         "#   has the annotation acme.cert-manager.io/http01-edit-in-place: "
     )
     assert "\n# 0 of 3 Ingresses can be adopted, and 2 more with the settings at the end.\n" in table
-    [own] = yaml.safe_load(pasted)["namespaces"].values()
-    held_on = (own["defaults"], own["limits"]["classes"], own["limits"]["hosts"][0])
+    [entry] = yaml.safe_load(pasted)["namespaces"].values()
+    held_on = (entry["defaults"], entry["limits"]["classes"], entry["limits"]["hosts"][0])
     assert held_on == ({"host": "a.example.com"}, ["nginx"], "*.{namespace}.example.com"), "what held holds on"
     again = run("adopt", "--all", "-f", "-", "--settings", settings(f"{general}{pasted}"), stdin=dump)
     assert "comes back without metadata.annotations.cert-manager.io/cluster-issuer, " in again.err
@@ -201,9 +201,9 @@ def test_what_no_limit_can_let_in_is_told_beside_the_limit_that_hides_it(setting
     path = settings("defaults: {class: nginx}\nlimits: {hosts: [a.example.com]}\n")
     ended = run("adopt", "--all", "-f", "-", "--settings", path, stdin=dump)
     assert (ended.status, NEEDED in ended.out) == (1, False)
-    for told in (ended.out, ended.err):
-        assert 'internal.ingress/host: "b.example.com" may not be claimed' in told
-        assert "metadata.annotations.nginx.ingress.kubernetes.io/whitelist-source-range: Ingress " in told
+    for stream in (ended.out, ended.err):
+        assert 'internal.ingress/host: "b.example.com" may not be claimed' in stream
+        assert "metadata.annotations.nginx.ingress.kubernetes.io/whitelist-source-range: Ingress " in stream
 
 
 def test_a_dump_is_planned_without_a_cluster() -> None:
@@ -218,7 +218,7 @@ def test_a_dump_is_planned_without_a_cluster() -> None:
 
 
 def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() -> None:
-    text = "---\n".join(as_yaml(each) for each in adoptions.objects(CASE))
+    text = "---\n".join(as_yaml(obj) for obj in adoptions.objects(CASE))
     ended = run("adopt", "hosts", "-f", "-", "-n", "team-a", stdin=text)
     printed = (
         "# team-a/hosts\n"
@@ -248,24 +248,24 @@ def test_an_ingress_that_is_ingress_managers_already_is_left_alone() -> None:
     ],
 )
 def test_wrong_use_is_told_with_exit_status_2(arguments: list[str], message: str) -> None:
-    found = objects()
-    found["items"] += [{**item, "metadata": {**item["metadata"], "namespace": "b"}} for item in found["items"]]
-    ended = run("adopt", *arguments, stdin=json.dumps(found))
+    dump = objects()
+    dump["items"] += [{**item, "metadata": {**item["metadata"], "namespace": "b"}} for item in dump["items"]]
+    ended = run("adopt", *arguments, stdin=json.dumps(dump))
     assert (ended.status, ended.out, message in ended.err) == (2, "", True)
 
 
 def test_what_other_namespaces_answer_keeps_an_ingress_from_being_replaced(path: Path, cluster: Cluster) -> None:
     name = "several-services-of-other-names"
-    own, everywhere = objects(ADOPTIONS[name]), "ingresses.networking.k8s.io"
-    ingress = own["items"][-1]
+    dump, everywhere = objects(ADOPTIONS[name]), "ingresses.networking.k8s.io"
+    ingress = dump["items"][-1]
     later = {"namespace": "team-b", "creationTimestamp": "2030-01-01T00:00:00Z"}
     other = ingress | {"metadata": ingress["metadata"] | later}
-    cluster.says({"services,ingresses": own, everywhere: listing(ingress, other)})
+    cluster.says({"services,ingresses": dump, everywhere: listing(ingress, other)})
     arguments = ("adopt", f"team-a/{name}", "--settings", path)
     ended = run(*arguments)
     assert (ended.status, ended.out) == (1, "")
     assert f"Ingress team-b/{name} has other-names.example.com/b, too, and would be older than" in ended.err
-    cluster.says({"services,ingresses": own})
+    cluster.says({"services,ingresses": dump})
     unseen = "what Ingresses of other namespaces answer is not known: Error from server: no\n"
     assert run(*arguments)[::2] == (0, unseen)
 
@@ -277,8 +277,8 @@ SHOP, BY_HAND = objects()["items"]
 
 def events(*said: str) -> dict[str, Any]:
     """Return Metacontroller's Events on the Service hosts."""
-    found = [event(SHOP, each) for each in said]
-    return listing(*(each | {"metadata": {**each["metadata"], "resourceVersion": "7"}} for each in found))
+    reported = [event(SHOP, message) for message in said]
+    return listing(*(report | {"metadata": {**report["metadata"], "resourceVersion": "7"}} for report in reported))
 
 
 NONE, TAKEN = events(), events("422 Ingress team-a/hosts isn't there yet: one has that name [not-made]")
@@ -289,7 +289,7 @@ BACK = "kubectl annotate --namespace=team-a --context=there -- service hosts ing
 
 @pytest.fixture
 def path(settings: Callable[[str], Path]) -> Path:
-    return settings(adoptions.SETTINGS)
+    return settings(adoptions.DEFAULT_SETTINGS)
 
 
 @pytest.fixture
@@ -308,7 +308,7 @@ def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply
     ended = apply(events=[NONE, NONE, TAKEN])
     assert (ended.status, ended.err) == (0, "")
     *steps, last = [line for line in ended.out.splitlines() if not line.startswith("#")]
-    assert (steps, last) == ([f"$ {each}" for each in BEGUN], "team-a/hosts is ingress-manager's: team-a/hosts.")
+    assert (steps, last) == ([f"$ {command}" for command in BEGUN], "team-a/hosts is ingress-manager's: team-a/hosts.")
     assert cluster.asked == [
         "get services,ingresses",
         *("get events", "annotate service", "get events", "get events"),
@@ -346,7 +346,7 @@ def test_the_first_error_ends_it_and_what_was_begun_is_told(apply: Apply, cluste
         [
             "Error: team-a/hosts: Error from server (Conflict): the object has been modified",
             # Nobody knows whether the last one was carried out.
-            *("Begun so far:", *(f"  {each}" for each in BEGUN)),
+            *("Begun so far:", *(f"  {command}" for command in BEGUN)),
             *("Plan it again to go on.", "To go back:"),
             "  ingress-manager release team-a/hosts --apply --context=there",
             f"  {BACK}",
@@ -357,9 +357,9 @@ def test_the_first_error_ends_it_and_what_was_begun_is_told(apply: Apply, cluste
 
 
 def test_refused_ones_do_not_keep_others_from_being_adopted(apply: Apply, cluster: Cluster) -> None:
-    refused, found = "kept-by-argo-cd-refused", objects()
-    found["items"] += objects(ADOPTIONS[refused])["items"]
-    cluster.answers = {"services,ingresses": found}
+    refused, dump = "kept-by-argo-cd-refused", objects()
+    dump["items"] += objects(ADOPTIONS[refused])["items"]
+    cluster.answers = {"services,ingresses": dump}
     ended = apply(f"team-a/{refused}", events=[NONE, TAKEN])
     assert ended.status == 1
     assert "\nteam-a/hosts is ingress-manager's: team-a/hosts.\n" in ended.out

@@ -4,6 +4,7 @@ import copy
 import importlib
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from pkgutil import iter_modules
@@ -19,7 +20,6 @@ from devcluster.sync_requests import Object, as_created
 from ingress_manager.commands import findings
 from ingress_manager.commands.audit.command import NOT_IN_FILES, printed
 from ingress_manager.commands.audit.preview import CHANGED, CREATED, MOVED, REFUSED, preview
-from ingress_manager.commands.findings.claims import claimed_twice
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Blocks, Finding, Kind, Severity
 from ingress_manager.commands.findings.registry import KINDS, findings_of
@@ -34,7 +34,8 @@ from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, snapshot
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES, Surroundings
 from ingress_manager.commands.status.states import Judge, State
 from ingress_manager.commands.terminal import INDENT
-from ingress_manager.core.kubernetes import DECORATOR
+from ingress_manager.core.errors import Reason
+from ingress_manager.core.kubernetes import DECORATOR, Key
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.vocabulary import protects
 from tests import dumps, golden
@@ -72,9 +73,9 @@ def test_each_finding_is_registered_and_in_a_case_and_says_what_to_do() -> None:
     declared = [value for module in modules for value in vars(module).values() if isinstance(value, Kind)]
     assert {*declared} == {*KINDS}
     assert len(KINDS) == len({kind.name for kind in KINDS}), "two findings have one name"
-    found = [finding for case in AUDITS for finding in dumps.looked(case).findings]
-    assert {finding.kind for finding in found} == {*KINDS}, "one has no case"
-    for finding in found:
+    reported = [finding for case in AUDITS for finding in dumps.looked(case).findings]
+    assert {finding.kind for finding in reported} == {*KINDS}, "one has no case"
+    for finding in reported:
         assert finding.kind.meaning.endswith(".")
         assert finding.kind.remedy.endswith(".") or (finding.kind.remedy == "" and finding.reasons)
 
@@ -110,11 +111,13 @@ def test_a_narrow_terminal_breaks_lines_and_no_word(case: Case) -> None:
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
 def test_no_advice_deletes_what_serves_unless_it_is_forbidden_or_off_or_goes_with_its_service(case: Case) -> None:
-    for finding in dumps.looked(case).findings:
-        if "delete" in finding.command:
-            assert finding.kind in {forbidden, unwanted} or (
-                finding.kind is detached and "isn't there" in finding.sentence
-            )
+    snapshot, *_ = seen = dumps.looked(case)
+    for finding in seen.findings:
+        if "delete" in finding.command and finding.kind not in {forbidden, unwanted}:
+            obj = snapshot.objects[finding.key]
+            assert finding.kind is detached
+            assert obj.service, "a Service owned it"
+            assert not snapshot.owner_of(obj), "which is gone"
 
 
 def evidence(objects: Iterable[Object], settings: Settings) -> Evidence:
@@ -125,13 +128,13 @@ def found_in(objects: Iterable[Object], settings: Settings) -> list[Finding]:
     return findings_of(evidence(objects, settings))
 
 
-def kinds(found: Iterable[Finding]) -> set[Kind]:
-    return {finding.kind for finding in found}
+def kinds(reported: Iterable[Finding]) -> set[Kind]:
+    return {finding.kind for finding in reported}
 
 
 @given(made_up.services(), made_up.settings())
 def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Object, settings: Settings) -> None:
-    if made := [as_created(each, parent) for each in desired_for(parent, settings)]:
+    if made := [as_created(obj, parent) for obj in desired_for(parent, settings)]:
         assert Severity.ERROR not in {finding.kind.severity for finding in found_in([parent, *made], settings)}
         assert preview(evidence([parent, *made], settings)) == []
 
@@ -146,18 +149,18 @@ def test_no_command_takes_off_what_protects(parent: Object, settings: Settings) 
 def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that(
     parent: Object, before: Settings, after: Settings
 ) -> None:
-    made = {each["kind"] + each["metadata"]["name"]: as_created(each, parent) for each in desired_for(parent, before)}
+    made = {obj["kind"] + obj["metadata"]["name"]: as_created(obj, parent) for obj in desired_for(parent, before)}
     if not made:
         return
     objects = [parent, *made.values()]
-    would, found = kinds(preview(evidence(objects, after))), kinds(found_in(objects, after))
-    assert (missing in found) <= (CREATED in would) <= bool({missing, forbidden} & found)
-    assert (REFUSED in would) == (refused in found)
-    assert bool({CHANGED, MOVED} & would) <= bool({drifted, forbidden} & found)
-    for each in desired_for(parent, after):
-        if standing := made.get(each["kind"] + each["metadata"]["name"]):
-            signed = with_annotation(each, DECORATOR, CONTROLLER)
-            assert differences(Item(updated(standing, signed)), each) == []
+    would, audited = kinds(preview(evidence(objects, after))), kinds(found_in(objects, after))
+    assert (missing in audited) <= (CREATED in would) <= bool({missing, forbidden} & audited)
+    assert (REFUSED in would) == (refused in audited)
+    assert bool({CHANGED, MOVED} & would) <= bool({drifted, forbidden} & audited)
+    for desired in desired_for(parent, after):
+        if standing := made.get(desired["kind"] + desired["metadata"]["name"]):
+            signed = with_annotation(desired, DECORATOR, CONTROLLER)
+            assert differences(Item(updated(standing, signed)), desired) == []
 
 
 # The command.
@@ -217,8 +220,8 @@ def test_of_a_namespace_of_which_files_hold_no_service_nothing_is_said_but_that_
 
 def test_what_is_of_an_old_version_ends_the_audit() -> None:
     ended = audit_files(GOOD, {**MADE, "apiVersion": "networking.k8s.io/v1beta1"})
-    told = 'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n'
-    assert (ended.status, ended.out, told in ended.err) == (1, "", True)
+    message = 'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n'
+    assert (ended.status, ended.out, message in ended.err) == (1, "", True)
 
 
 # From the cluster.
@@ -264,8 +267,8 @@ def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
         *(f"{what} could not be looked at" for what in ("Ingresses", "HTTPRoutes", "The settings")),
     ]
     cluster.says({"services": listing(GOOD)}, NO)
-    found = run("audit", "-o", "json").json
-    assert (found["findings"], len(found["unseen"])) == ([], 4), "no Ingress is missing that nobody may look at"
+    report = run("audit", "-o", "json").json
+    assert (report["findings"], len(report["unseen"])) == ([], 4), "no Ingress is missing that nobody may look at"
     ended = run("audit", "--settings", settings("defaults: {class: internal}\n"))
     assert (ended.status, ended.out.splitlines()[0].startswith("0 changes in 1 Service")) == (2, True)
     cluster.says({}, NO)
@@ -285,9 +288,9 @@ def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
 [ANSWERING] = (case for case in AUDITS if case.name == "why-nothing-answers")
 OBJECTS = dumps.objects(ANSWERING.fields["objects"])
 SECRETS = [
-    f"team-a {each['metadata']['name']} {each['data']['tls.crt']} {','.join(each['data'])}, {each['type']}\n"
-    for each in OBJECTS
-    if each["kind"] == "Secret"
+    f"team-a {obj['metadata']['name']} {obj['data']['tls.crt']} {','.join(obj['data'])}, {obj['type']}\n"
+    for obj in OBJECTS
+    if obj["kind"] == "Secret"
 ]
 AROUND = stored(*OBJECTS) | {"secrets": "".join(SECRETS)}
 
@@ -299,19 +302,19 @@ def in_team_a(settings: WriteSettings, *options: str) -> Ended:
 def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says(AROUND)
     ended = in_team_a(settings)
-    found = "".join(printed(dumps.looked(ANSWERING), "table"))
-    assert ended == (1, click.unstyle(found) + "Only the namespace team-a was looked at.\n", "")
+    table = "".join(printed(dumps.looked(ANSWERING), "table"))
+    assert ended == (1, click.unstyle(table) + "Only the namespace team-a was looked at.\n", "")
     assert len(cluster.calls) == 7
-    [call] = [each for each in cluster.calls if each.endswith(" secrets")]
+    [call] = [call for call in cluster.calls if call.endswith(" secrets")]
     assert "go-template=" in call
     assert not re.search(r"index \. [^)]*tls\.key|json", call)
 
 
 def test_what_may_be_read_is_judged_though_other_kinds_may_not(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says({key: AROUND[key] for key in ("services", INGRESSES, SURROUNDING_RESOURCES["IngressClass"])}, NO)
-    found = in_team_a(settings, "-o", "json").json
-    assert found["kinds"] == {"no-class": 1}
-    assert found["unseen"][2] == f"EndpointSlices could not be looked at: {NO}"
+    report = in_team_a(settings, "-o", "json").json
+    assert report["kinds"] == {"no-class": 1}
+    assert report["unseen"][2] == f"EndpointSlices could not be looked at: {NO}"
 
 
 def test_without_the_library_no_certificate_is_judged(
@@ -341,13 +344,15 @@ def test_a_merge(case: Object) -> None:
 
 READ = [UNREAD_SETTINGS, INGRESS, HTTPROUTE, LISTENERSET, *SURROUNDING_RESOURCES]
 NAMESPACES = ["team", "team-a", "team-b", "routes"]
-OF_SEVERAL = {refused, claimed_twice}
-"""The kinds whose sentences say less where less is known."""
 
 
-def told_by(finding: Finding) -> tuple[Kind, str, str]:
-    """Return what a person is told by a finding, as far as it is the same whoever looks."""
-    return finding.kind, str(finding.item), "" if finding.kind in OF_SEVERAL else finding.sentence
+def counted_by_object(findings: Iterable[Finding]) -> Counter[tuple[Kind, str, Key, Reason | None]]:
+    """Count the findings of each kind, item, object concerned and reason: no more are found by who may read less."""
+    return Counter(
+        (finding.kind, str(finding.item), finding.key, reason)
+        for finding in findings
+        for reason in (*finding.reasons, None)
+    )
 
 
 @given(
@@ -359,7 +364,7 @@ def test_who_may_read_less_gets_no_more_findings_and_is_never_advised_to_delete_
     case: Case, kinds: frozenset[str], namespaces: frozenset[str]
 ) -> None:
     whole, part = dumps.looked(case).findings, dumps.looked(case, kinds, namespaces).findings
-    assert {told_by(finding) for finding in part} <= {told_by(finding) for finding in whole}
+    assert counted_by_object(part) <= counted_by_object(whole)
     deleted = {str(finding.item) for finding in whole if "delete" in finding.command}
     assert {str(finding.item) for finding in part if "delete" in finding.command} <= deleted
 

@@ -38,13 +38,13 @@ GONE = object()
 @functools.cache
 def sound() -> str:
     """Return the objects of a sound installation with the webhook, as JSON."""
-    objects = deepcopy([each for folder in INSTALLED for each in rendered(folder) if each["kind"] != "ConfigMap"])
+    objects = deepcopy([obj for folder in INSTALLED for obj in rendered(folder) if obj["kind"] != "ConfigMap"])
     for file in ("deployment", "webhook"):
         objects += yaml.safe_load_all((REPOSITORY / f"manifests/admission/{file}.yaml").read_text(encoding="utf-8"))
-    for each in objects:
-        if each["kind"] == "Deployment":
-            each["status"] = {"readyReplicas": each["spec"]["replicas"]}
-            for volume in each["spec"]["template"]["spec"].get("volumes", ()):
+    for obj in objects:
+        if obj["kind"] == "Deployment":
+            obj["status"] = {"readyReplicas": obj["spec"]["replicas"]}
+            for volume in obj["spec"]["template"]["spec"].get("volumes", ()):
                 if "configMap" in volume:
                     volume["configMap"]["name"] = "ingress-manager-settings"
     objects += CLUSTER
@@ -61,11 +61,11 @@ def certificate(host: str = HOST, begin: datetime = datetime(2020, 1, 1), end: d
 def changed(objects: list[dict[str, Any]], place: str, value: Any = GONE) -> None:
     """Change a place, `KIND NAME PATH`; without a value, take it away: all of the object, without a path."""
     kind, name, *paths = place.split(" ")
-    [found] = [each for each in objects if (each["kind"], each["metadata"]["name"]) == (kind, name)]
+    [target] = [obj for obj in objects if (obj["kind"], obj["metadata"]["name"]) == (kind, name)]
     if not paths:
-        objects.remove(found)
+        objects.remove(target)
         return
-    holds: Any = found
+    holds: Any = target
     *above, last = [int(key) if key.isdecimal() else key for key in paths[0].split(".")]
     for key in above:
         holds = holds.setdefault(key, {}) if isinstance(holds, dict) else holds[key]
@@ -106,16 +106,16 @@ class Installed(Cluster):
 
     def answer(self, arguments: Sequence[str], stdin: str) -> str:
         """Return what kubectl prints."""
-        words = {arguments[0], *arguments[1:], *(each.partition("/")[0] for each in arguments)}
+        words = {arguments[0], *arguments[1:], *(argument.partition("/")[0] for argument in arguments)}
         if words & {*self.case.get("unread", ())}:
             raise KubectlFailed("forbidden")
         if arguments[0] == "version":
             return json.dumps({"serverVersion": {"gitVersion": self.case.get("kubernetes", "v1.36.3")}})
         if arguments[0] == "create":
-            rights = [Access(**each["spec"]["resourceAttributes"]) for each in json.loads(stdin)["items"]]
-            stated = {Access(*right): allowed for *right, allowed in self.case.get("rights", ())}
-            return " ".join(str(stated.get(right, right not in NEVER)).lower() for right in rights)
-        options = {each.partition("=")[0]: each for each in arguments if each.startswith("--")}
+            rights = [Access(**review["spec"]["resourceAttributes"]) for review in json.loads(stdin)["items"]]
+            answers = {Access(*right): allowed for *right, allowed in self.case.get("rights", ())}
+            return " ".join(str(answers.get(right, right not in NEVER)).lower() for right in rights)
+        options = {argument.partition("=")[0]: argument for argument in arguments if argument.startswith("--")}
         printed = {
             "--output=jsonpath={.items[*].metadata.creationTimestamp}": "made",
             "--output=name": "selected",
@@ -129,9 +129,9 @@ class Installed(Cluster):
         resource, _, name = arguments[-1].partition("/")
         plural = resource.partition(".")[0]
         kinds = {plural.removesuffix("s"), plural.removesuffix("es"), plural.removesuffix("ies") + "y"}
-        found = [each for each in self.objects if each["kind"].lower() in kinds]
-        found = [each for each in found if name in {"", each["metadata"]["name"]}]
-        return "" if not found and "--ignore-not-found" in options else json.dumps(listing(*found))
+        objects = [obj for obj in self.objects if obj["kind"].lower() in kinds]
+        objects = [obj for obj in objects if name in {"", obj["metadata"]["name"]}]
+        return "" if not objects and "--ignore-not-found" in options else json.dumps(listing(*objects))
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_it_says_that_all_is_well() -> None:
     assert ended.out.endswith("\n\nAll is well: 10 ok.\n")
 
 
-@pytest.mark.parametrize("resource", [each.right.split()[-1] for each in rights_of("check")])
+@pytest.mark.parametrize("resource", [right.right.split()[-1] for right in rights_of("check")])
 def test_what_may_not_be_read_is_unknown_and_no_other_finding(resource: str, cluster: Installed) -> None:
     failed = {
         "Event shop message": "sync hook failed: http error: connection refused",
@@ -190,5 +190,5 @@ def test_of_the_webhooks_secret_no_private_key_is_printed(cluster: Installed) ->
 @pytest.mark.usefixtures("cluster")
 def test_without_the_library_no_certificate_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hook, "can_be_read", lambda: False)
-    told = f"-tls could not be looked at: {NOT_INSTALLED}\n"
-    assert told in run("check").out
+    sentence = f"-tls could not be looked at: {NOT_INSTALLED}\n"
+    assert sentence in run("check").out

@@ -31,9 +31,7 @@ class Controller:
         self.ended = threading.Event()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         certificate.configure_cert(context)
-        servers = [
-            make_server("127.0.0.1", 0, self.answer, threaded=True, ssl_context=each) for each in (None, context)
-        ]
+        servers = [make_server("127.0.0.1", 0, self.answer, threaded=True, ssl_context=tls) for tls in (None, context)]
         for server in servers:
             thread = threading.Thread(target=server.serve_forever, args=(0.01,))
             thread.start()
@@ -65,13 +63,13 @@ def controllers(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.Monke
     compare.tls.cache_clear()
     certificates = (authority.issue_cert("*.example.com"), trustme.CA().issue_cert("*.example.com"))
     with contextlib.ExitStack() as exits:
-        yield [Controller(exits, each) for each in certificates]
+        yield [Controller(exits, certificate) for certificate in certificates]
     compare.tls.cache_clear()
 
 
-def ingress(name: str, host: str, *paths: str, **stated: Any) -> Any:
+def ingress(name: str, host: str, *paths: str, **fields: Any) -> Any:
     rules = {host: {f"ImplementationSpecific {path}": 80 for path in paths}}
-    [made] = dumps.objects([{"Ingress": {"name": name, "rules": rules} | stated}])
+    [made] = dumps.objects([{"Ingress": {"name": name, "rules": rules} | fields}])
     return made
 
 
@@ -111,8 +109,8 @@ def test_what_is_not_answered_is_told_even_if_neither_answers(
     controllers: list[Controller], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compare, "TIMEOUT", 0.5)
-    for each in controllers:
-        each.says["http://a.example.com/"] = (SILENT, {})
+    for controller in controllers:
+        controller.says["http://a.example.com/"] = (SILENT, {})
     ended = asked_with(controllers, ingress("a", "a.example.com", "/"), ingress("b", "a\nb", "/"))
     assert ended.status == 1
     assert "team-a/a http://a.example.com/ no answer in 0 seconds → no answer in 0 seconds\n" in ended.out
@@ -156,5 +154,5 @@ def test_only_ingresses_of_the_class_are_asked_for(controllers: list[Controller]
 def test_an_address_that_is_none_is_wrong_use() -> None:
     for wrong in ("a b", "127.0.0.1:80"):
         ended = run("compare", "--old", wrong, "--new", "127.0.0.1", "-f", "-", stdin="")
-        told = f'"{wrong}" is no address, such as 203.0.113.10, or with a port for http and one for https'
-        assert (ended.status, told in " ".join(ended.err.split())) == (2, True)
+        message = f'"{wrong}" is no address, such as 203.0.113.10, or with a port for http and one for https'
+        assert (ended.status, message in " ".join(ended.err.split())) == (2, True)

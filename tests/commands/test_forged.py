@@ -26,7 +26,7 @@ ANSWERS: dict[str, list[Object]] = {
     "ingresses": [BY_HAND],
     "ingresses.networking.k8s.io": [OURS],
     "httproutes.gateway.networking.k8s.io": [ROUTE],
-    **{name: found["items"] for name, found in settings_on_a_cluster("defaults: {class: nginx}\n").items()},
+    **{name: answer["items"] for name, answer in settings_on_a_cluster("defaults: {class: nginx}\n").items()},
     "compositecontrollers.metacontroller.k8s.io": [],
 }
 COMMANDS = (
@@ -55,9 +55,9 @@ class Forged(Cluster):
     def answer(self, words: Sequence[str], stdin: str) -> str:
         """Return objects as kubectl prints them."""
         name = words[words.index("--") + 1]
-        found = self.answers.get(name, f"7 {EVIL}") if words[0] == "get" else ""
+        answer = self.answers.get(name, f"7 {EVIL}") if words[0] == "get" else ""
         assert stdin == ""
-        return found if isinstance(found, str) else json.dumps(listing() | {"items": found})
+        return answer if isinstance(answer, str) else json.dumps(listing() | {"items": answer})
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -43,15 +43,15 @@ EXAMPLE = re.compile(r"(?:^ +|[|;] )ingress-manager ([^>|;\n]*?)(?: {3}.*| [>|;]
 @pytest.mark.parametrize("command", ["", *sorted(commands.commands)])
 def test_every_help_has_examples_that_commands_take_and_says_the_exit_status_and_the_rights(command: str) -> None:
     text = run(*filter(None, [command]), "--help").out
-    stated = " ".join(text.split())
-    assert bool(command) == ("Exit status: 0" in stated)
+    help_text = " ".join(text.split())
+    assert bool(command) == ("Exit status: 0" in help_text)
     of_files = "or if what is in a file can't be read, 2 for wrong use, if a file can't be opened, "
-    assert (of_files in stated) == ("--filename" in stated)
-    if settings := re.search(r"Without this option: the cluster's([^.]*)", stated):
+    assert (of_files in help_text) == ("--filename" in help_text)
+    if settings := re.search(r"Without this option: the cluster's([^.]*)", help_text):
         takes_files = "--filename" in text and command != "audit"
         assert settings[1] == ("; with files, the defaults" if takes_files else ""), "unknown ones end it, or are told"
     examples = EXAMPLE.findall(text)
-    assert [each for each in examples if each.startswith(command)], "it has some of its own"
+    assert [example for example in examples if example.startswith(command)], "it has some of its own"
     for example in examples:
         name, *words = shlex.split(example)
         with click.Context(commands) as group:

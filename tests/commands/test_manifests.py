@@ -34,12 +34,12 @@ spec:
 FLAT = ", ".join(["[]"] * DEEPEST)
 
 
-def objects(found: Read) -> list[Any]:
-    return [item.object for item in found.items]
+def objects(parsed: Read) -> list[Any]:
+    return [item.object for item in parsed.items]
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "values"),
     [
         ("---\n# nothing\n---\nnull\n", []),
         ("{apiVersion: serving.knative.dev/v1, kind: Service}\n", []),
@@ -51,16 +51,16 @@ def objects(found: Read) -> list[Any]:
     ],
     ids=["no object", "a Service of another API", "braces", "brackets", "keys", "a typed list"],
 )  # fmt: skip
-def test_what_is_read(text: str, found: list[Any]) -> None:
-    assert objects(read(text, "f")) == found
+def test_what_is_read(text: str, values: list[Any]) -> None:
+    assert objects(read(text, "f")) == values
 
 
 def test_documents_lists_and_lists_in_lists_are_opened_whatever_else_cannot_be_read() -> None:
     lists = "kind: List\nitems:\n- b: 1\n- kind: List\n  items: [{c: 1}, null]\n"
-    found = read(f"a: 1\n---\n{lists}--- \n# nothing\n--- {{d: 1}}\n---\ne: [\n---\nf: 1\n", "f")
-    assert objects(found) == [{"a": 1}, {"b": 1}, {"c": 1}, {"d": 1}, {"f": 1}]
-    assert [item.line() for item in found.items] == [1, 5, 7, 10, 14]
-    assert [(each.file, each.line) for each in found.unreadable] == [("f", 12)]
+    parsed = read(f"a: 1\n---\n{lists}--- \n# nothing\n--- {{d: 1}}\n---\ne: [\n---\nf: 1\n", "f")
+    assert objects(parsed) == [{"a": 1}, {"b": 1}, {"c": 1}, {"d": 1}, {"f": 1}]
+    assert [item.line() for item in parsed.items] == [1, 5, 7, 10, 14]
+    assert [(message.file, message.line) for message in parsed.unreadable] == [("f", 12)]
 
 
 def test_an_object_knows_the_lines_of_its_fields_in_yaml() -> None:
@@ -75,9 +75,9 @@ def test_an_object_knows_the_lines_of_its_fields_in_yaml() -> None:
 
 
 def test_of_json_an_object_knows_the_line_on_which_its_document_begins() -> None:
-    found = read('\n{"kind": "List", "items": [\n  {"a": 1},\n  {"b": {\n  "d": 1}}\n]}\n', "f")
-    assert [item.line() for item in found.items] == [2, 2]
-    assert found.items[1].line("b", "d") == 2
+    parsed = read('\n{"kind": "List", "items": [\n  {"a": 1},\n  {"b": {\n  "d": 1}}\n]}\n', "f")
+    assert [item.line() for item in parsed.items] == [2, 2]
+    assert parsed.items[1].line("b", "d") == 2
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_of_json_an_object_knows_the_line_on_which_its_document_begins() -> None
 def test_what_cannot_be_read_is_told_in_a_sentence_with_its_line(
     reason: str, text: str, line: int, sentence: str
 ) -> None:
-    assert [(each.line, ours(each.sentence)) for each in read(text, "f").unreadable] == [(line, sentence)], reason
+    assert [(wrong.line, ours(wrong.sentence)) for wrong in read(text, "f").unreadable] == [(line, sentence)], reason
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_what_cannot_be_read_is_told_in_a_sentence_with_its_line(
     ],
 )
 def test_a_service_that_cannot_have_its_name_is_told_and_is_none(metadata: str, sentence: str) -> None:
-    found = read(f"# a comment\napiVersion: v1\nkind: Service\nmetadata: {metadata}\n", "f")
-    assert [each.line for each in found.unreadable] == [4] * bool(sentence)
-    assert all(each.sentence.startswith(f"is no valid Service: {sentence}") for each in found.unreadable)
-    assert len(found.items) == (not sentence)
+    parsed = read(f"# a comment\napiVersion: v1\nkind: Service\nmetadata: {metadata}\n", "f")
+    assert [message.line for message in parsed.unreadable] == [4] * bool(sentence)
+    assert all(message.sentence.startswith(f"is no valid Service: {sentence}") for message in parsed.unreadable)
+    assert len(parsed.items) == (not sentence)
 
 
 def ingress(paths: str, more: str = "") -> str:
@@ -136,11 +136,11 @@ def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
 # Whatever is in a file, a command says what is wrong in lines, and never breaks off.
 
 
-def told(text: str) -> None:
+def expect_messages(text: str) -> None:
     """Read the text, and do with it what `render` does; each finding is one line."""
-    found = read(text, "f")
-    becomes = rendered(found.items, Settings())
-    for finding in [*found.unreadable, *becomes.messages]:
+    parsed = read(text, "f")
+    becomes = rendered(parsed.items, Settings())
+    for finding in [*parsed.unreadable, *becomes.messages]:
         assert str(finding).startswith("f:")
         assert str(finding).isprintable()
         assert 1 <= finding.line <= text.count("\n") + 1
@@ -150,13 +150,13 @@ def told(text: str) -> None:
 
 @given(made_up.services())
 def test_services_made_up_at_random_are_rendered_or_told_of(made: Object) -> None:
-    told(as_yaml(made))
-    told(json.dumps(made, ensure_ascii=False))
+    expect_messages(as_yaml(made))
+    expect_messages(json.dumps(made, ensure_ascii=False))
 
 
 @given(st.text(alphabet=st.sampled_from(list("ab:-[]{}#&*!|>'\"%@`,? \n\t\0\x85\u2028\ud7ff")), max_size=40))
 def test_whatever_stands_in_a_file_is_told_in_lines(text: str) -> None:
-    told(text)
+    expect_messages(text)
 
 
 @given(made_up.ANYTHING)

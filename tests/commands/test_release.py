@@ -29,7 +29,7 @@ MISSING = "422 body: Ingress team-a/shop: by its words, no program goes [not-mad
 
 
 @pytest.fixture(autouse=True)
-def there(cluster: Cluster) -> None:
+def shop(cluster: Cluster) -> None:
     """A cluster with the Service shop and its Ingress, which knows neither HTTPRoutes nor Metacontroller's kinds."""
     before, after = (event(SHOP, MISSING, metadata={"name": "a", "resourceVersion": version}) for version in "12")
     cluster.says({"events": [listing(before), listing(after)], "ingress": MADE}, UNKNOWN_KIND)
@@ -39,9 +39,9 @@ def there(cluster: Cluster) -> None:
 def has(cluster: Cluster, *items: Object) -> None:
     """Let a cluster have other Services and Ingresses, which are as tests/dumps.py has them."""
     objects = dumps.objects([*items])
-    services, ingresses = ([each for each in objects if each["kind"] == kind] for kind in ("Service", "Ingress"))
-    found = {"services": services, "ingresses": ingresses, "services,ingresses": objects}
-    cluster.answers |= {kind: listing(*each) for kind, each in found.items()}
+    services, ingresses = ([obj for obj in objects if obj["kind"] == kind] for kind in ("Service", "Ingress"))
+    answers = {"services": services, "ingresses": ingresses, "services,ingresses": objects}
+    cluster.answers |= {kind: listing(*group) for kind, group in answers.items()}
 
 
 def commands(printed: str) -> list[list[str]]:
@@ -49,15 +49,16 @@ def commands(printed: str) -> list[list[str]]:
     return [shlex.split(line) for line in printed.splitlines() if line.startswith("kubectl")]
 
 
-@pytest.mark.parametrize(("folder", "case"), CASES, ids=lambda each: each.name)
+@pytest.mark.parametrize(("folder", "case"), CASES, ids=lambda parameter: parameter.name)
 def test_what_is_printed_is_as_the_case_says(folder: Path, case: Case) -> None:
     assert cases.COMMANDS[folder](case) == case.fields["becomes"]
     assert [*case.fields] == [field for field in cases.FIELDS if field in case.fields]
 
 
 def test_one_entrance_is_released_and_the_others_stay(cluster: Cluster) -> None:
-    own = {"ingress/http": "true", "internal.ingress/http": "true", "internal.ingress/host": "a.example.com"}
-    has(cluster, {"Service": {"annotations": own}, "Ingress": {}}, {"Ingress": {"of": "shop", "name": "shop.internal"}})
+    both = {"ingress/http": "true", "internal.ingress/http": "true", "internal.ingress/host": "a.example.com"}
+    internal = {"Ingress": {"of": "shop", "name": "shop.internal"}}
+    has(cluster, {"Service": {"annotations": both}, "Ingress": {}}, internal)
     ended = run("release", "shop.internal", "team-a/shop.internal")
     assert (ended.status, ended.out.splitlines()[0], ended.err) == (0, "# team-a/shop.internal", "")
     changed = [words[words.index("--") + 1 :] for words in commands(ended.out) if words[1] in {"patch", "annotate"}]
@@ -123,19 +124,19 @@ def test_all_that_was_installed_is_removed() -> None:
     [printed] = (case.fields["becomes"]["remove"] for _, case in CASES if case.name == "everything")
     words = {word for words in commands(printed) for word in words}
     folders = [rendered("manifests"), rendered("metacontroller"), built(REPOSITORY / "metacontroller/listenerset")]
-    left = [
+    remaining = [
         f"{item['kind']} {item['metadata']['name']}"
         for item in itertools.chain(*folders)
         if {item["metadata"]["name"], item["metadata"].get("namespace")}.isdisjoint(words)
         if item["metadata"]["labels"]["app.kubernetes.io/name"] not in OURS or item["kind"].lower() not in CLUSTER_WIDE
     ]
-    assert left == []
+    assert remaining == []
 
 
 def test_what_was_copied_goes_from_its_service_where_the_ingress_stays(cluster: Cluster) -> None:
     key = "nginx.ingress.kubernetes.io/proxy-body-size"
-    own = {"annotations": {"ingress/http": "true", key: "8m"}}
-    has(cluster, {"Service": own, "Ingress": {"annotations": {key: "8m"}}}, {"Service": {"name": "blog"} | own})
+    service = {"annotations": {"ingress/http": "true", key: "8m"}}
+    has(cluster, {"Service": service, "Ingress": {"annotations": {key: "8m"}}}, {"Service": {"name": "blog"} | service})
     printed = run("uninstall", "--keep").out
     assert f"\nkubectl annotate --namespace=team-a -- service shop ingress/http- {key}- {MOVING}-\n" in printed
     assert f"\nkubectl annotate --namespace=team-a -- service blog ingress/http- {MOVING}-\n" in printed
@@ -162,6 +163,6 @@ def test_the_steps_of_an_uninstallation_are_taken_and_one_that_fails_ends_it(clu
     cluster.fails = {"delete deployment": KubectlFailed("Error from server: no")}
     ended = run("uninstall", "--keep", "--apply")
     assert (ended.status, ended.err.splitlines()[-1]) == (2, "Plan it again to go on.")
-    for stated in ([], ["--keep", "--remove"]):
-        ended = run("uninstall", *stated)
+    for options in ([], ["--keep", "--remove"]):
+        ended = run("uninstall", *options)
         assert (ended.status, "of the Ingresses: either --keep or --remove" in ended.err) == (2, True)

@@ -21,8 +21,8 @@ GOOD = as_yaml(service({"ingress/http": "true", "ingress/host": "shop.example.co
 
 
 def class_in(printed: str) -> str:
-    found: str = yaml.safe_load(printed)["spec"]["ingressClassName"]
-    return found
+    ingress_class: str = yaml.safe_load(printed)["spec"]["ingressClassName"]
+    return ingress_class
 
 
 @pytest.mark.parametrize("case", ONE_OF_EACH, ids=lambda case: case.name)
@@ -67,14 +67,14 @@ def test_the_settings_hold_from_a_file_or_the_manifest_of_a_configmap(settings: 
     ],
 )
 def test_what_is_no_service_is_told(metadata: str, spec: str, sentence: str) -> None:
-    stated = f", spec: {spec}" if spec else ""
-    ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{name: a, {metadata}}}{stated}}}\n")
+    rest = f", spec: {spec}" if spec else ""
+    ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{name: a, {metadata}}}{rest}}}\n")
     assert ended == (1, "", f"{DEFAULTS}stdin:1: default/a: is no valid Service: {sentence}\n")
 
 
 def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
-    stated = "name: a, labels: {a: }, annotations: {ingress/http: 'true', example.com/x: , ingress/host: }"
-    ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{{stated}}}, spec: {{}}}}\n")
+    metadata = "name: a, labels: {a: }, annotations: {ingress/http: 'true', example.com/x: , ingress/host: }"
+    ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{{metadata}}}, spec: {{}}}}\n")
     no_host = 'stdin:1: default/a: ingress/host: "" must name a domain [invalid-value]\n'
     assert (ended.status, ended.err.splitlines(keepends=True)[1]) == (1, no_host)
 
@@ -124,17 +124,17 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
     cluster.answers = CLUSTER
     ended = run("render", "-A", "--context", "there", "--kubeconfig", "mine")
     assert (ended.status, class_in(ended.out), ended.err) == (0, "internal", f"With the settings of the {WHERE}.\n")
-    there = "--context=there --kubeconfig=mine"
+    options = "--context=there --kubeconfig=mine"
     assert cluster.calls == [
-        f"get --output=json --all-namespaces {there} -- services",
-        f"get --output=json {there} -- decoratorcontrollers.metacontroller.k8s.io",
-        f"get --output=json --namespace=ingress-manager {there} -- deployment/ingress-manager",
-        f"get --output=json --namespace=ingress-manager {there} -- configmap/ingress-manager-settings-abc",
+        f"get --output=json --all-namespaces {options} -- services",
+        f"get --output=json {options} -- decoratorcontrollers.metacontroller.k8s.io",
+        f"get --output=json --namespace=ingress-manager {options} -- deployment/ingress-manager",
+        f"get --output=json --namespace=ingress-manager {options} -- configmap/ingress-manager-settings-abc",
     ]
 
 
 @pytest.mark.parametrize(
-    ("answers", "told"),
+    ("answers", "message"),
     [
         (
             {"deployment/ingress-manager": {"kind": "Deployment", "spec": {"template": {"spec": {}}}}},
@@ -159,10 +159,10 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
     ],
 )
 def test_what_is_wrong_with_the_settings_of_a_cluster_is_told(
-    answers: dict[str, Any], told: str, cluster: Cluster
+    answers: dict[str, Any], message: str, cluster: Cluster
 ) -> None:
     cluster.answers = {**CLUSTER, **answers}
-    assert told in run("render").err
+    assert message in run("render").err
 
 
 def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, mo
         '"ingresses" in API group "networking.k8s.io" at the cluster scope'
     )
     lacking = "Error: you lack the right to list ingresses.networking.k8s.io in the cluster\n"
-    for script, told in (
+    for script, message in (
         (f"echo '{forbidden}' >&2; exit 1", lacking),
         (f"echo '{said}' >&2; exit 1", "Error: It was refused - is it the right host?\n"),
         ("exit 1", "Error: kubectl failed with exit code 1\n"),
@@ -184,4 +184,4 @@ def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, mo
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
         ended = run("render", "--settings", "/dev/null")
-        assert (ended.status, ended.out, ended.err) == (2, "", told)
+        assert (ended.status, ended.out, ended.err) == (2, "", message)

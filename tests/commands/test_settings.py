@@ -13,7 +13,7 @@ BAD = "limits:\n  hosts:\n  - A\ndefaults: {host: B}\n"
 EVERY_HOST = "limits.hosts is any: a namespace without limits of its own may claim every host."
 
 
-def told(file: str, line: int = 3) -> str:
+def mistake(file: str, line: int = 3) -> str:
     """Return what is printed about BAD."""
     return f'{file}:{line}: limits.hosts[0]: "A" must be lower case\n'
 
@@ -23,7 +23,7 @@ def test_the_first_mistake_is_told_with_its_line_and_the_other_files_are_checked
     good.write_text("")
     bad.write_text(BAD)
     out = f"{good}: the hook would start with it: 0 profiles, 0 under namespaces\n"
-    assert run("settings", bad, good) == (1, out, f"{told(str(bad))}{good}: {EVERY_HOST}\n")
+    assert run("settings", bad, good) == (1, out, f"{mistake(str(bad))}{good}: {EVERY_HOST}\n")
 
 
 def test_a_limit_of_hosts_that_is_lifted_on_purpose_for_a_namespace_is_not_told() -> None:
@@ -36,7 +36,7 @@ def test_in_the_manifest_of_a_configmap_the_line_is_that_of_the_text() -> None:
     manifest = (
         f"apiVersion: v1\nkind: ConfigMap\n---\napiVersion: v1\nkind: ConfigMap\ndata:\n  settings.yaml: |\n{inside}"
     )
-    assert run("settings", "-", stdin=manifest) == (1, "", told("stdin", 7))
+    assert run("settings", "-", stdin=manifest) == (1, "", mistake("stdin", 7))
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:

@@ -42,19 +42,19 @@ def objects(draw: st.DrawFn) -> list[Object]:
     shop["metadata"] |= {"name": draw(NAMES), "namespace": draw(st.just("team-a") | NAMES)}
     shop["metadata"] |= draw(st.fixed_dictionaries({}, optional={"uid": TEXT}))
     metadata = {**shop["metadata"], "annotations": {}}
-    own: Object = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata}
+    desired: Object = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata}
     backend = {"service": {"name": shop["metadata"]["name"], "port": {"name": port}}}
     paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
-    by_hand = {**own, "metadata": {**metadata, "resourceVersion": "5", "annotations": {COPIED: draw(TEXT)}}}
+    by_hand = {**desired, "metadata": {**metadata, "resourceVersion": "5", "annotations": {COPIED: draw(TEXT)}}}
     by_hand["spec"] = {"ingressClassName": "nginx", "rules": [{"host": "a.example.com", "http": {"paths": paths}}]}
-    return [shop, draw(st.sampled_from([as_created(own, shop), by_hand]))]
+    return [shop, draw(st.sampled_from([as_created(desired, shop), by_hand]))]
 
 
 def plans(items: list[Item]) -> Iterator[Iterable[Step]]:
     """Yield the steps of every command that plans."""
-    yield from (release_of(each, items).steps for each in of_kind(items, SERVICE))
+    yield from (release_of(service, items).steps for service in of_kind(items, SERVICE))
     with suppress(Unreadable):
-        yield from (each.steps for each in adoptions_of(items, of_kind(items, INGRESS), LENIENT))
+        yield from (adoption.steps for adoption in adoptions_of(items, of_kind(items, INGRESS), LENIENT))
     yield from (uninstall_steps(items, keep=keep) for keep in (True, False))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
-from ingress_manager.commands.reasons import REASONS
+from ingress_manager.commands.findings.registry import REASONS
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.core.errors import Reason
 from tests import dumps, golden
@@ -70,7 +70,7 @@ def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> Non
 def test_what_may_not_be_read_is_said_and_makes_no_state_another(
     unread: str, state: str, sentence: str, cluster: Cluster
 ) -> None:
-    answers = {resource: found for resource, found in ALL.items() if resource != unread}
+    answers = {resource: answer for resource, answer in ALL.items() if resource != unread}
     cluster.says(answers, "Error from server (Forbidden): no")
     options = () if unread == "--settings" else NO_SETTINGS
     ended = run("status", *options, "-o", "json")
@@ -87,8 +87,8 @@ def test_what_may_not_be_read_is_said_and_makes_no_state_another(
 def test_a_url_is_not_served_without_its_certificate(cluster: Cluster) -> None:
     tls = {"ingress/tls": "true", "ingress/tls-secret": "absent"}
     ingress = {"tls": [{"absent": ["a.example.com"]}], "address": "203.0.113.7", "created": "2020-01-01T00:00:00Z"}
-    found = [{"Service": {"host": "a.example.com", "annotations": tls}, "Ingress": ingress, "EndpointSlice": {}}]
-    cluster.says(stored(*dumps.objects(found)) | {"secrets": ""})
+    items = [{"Service": {"host": "a.example.com", "annotations": tls}, "Ingress": ingress, "EndpointSlice": {}}]
+    cluster.says(stored(*dumps.objects(items)) | {"secrets": ""})
     [row] = run("status", *NO_SETTINGS, "-o", "json").json["exposed"]
     assert (row["state"], row["sentence"]) == ("accepted", "spec.tls names Secret team-a/absent, which isn't there")
 
@@ -100,9 +100,9 @@ def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, clus
     (tmp_path / "settings.yaml").write_text(ROUTES)
     for options, scope in ((("-n", "team-a"), "--namespace=infrastructure"), (("-A",), "--all-namespaces")):
         cluster.says(stored(SHOP, ROUTE, GATEWAY))
-        told = run("status", "--settings", tmp_path / "settings.yaml", "-o", "json", *options).json
+        output = run("status", "--settings", tmp_path / "settings.yaml", "-o", "json", *options).json
         assert f"get --output=json {scope} -- {GATEWAYS}" in "\n".join(cluster.calls)
-        assert [row["urls"] for row in told["exposed"]] == [["http://a.example.com/"]]
+        assert [row["urls"] for row in output["exposed"]] == [["http://a.example.com/"]]
 
 
 def test_one_service_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:

@@ -11,7 +11,7 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.gateway import lacking
-from devcluster.overlay import CLASS
+from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.core.kubernetes import DECORATOR
 from tests.e2e.audit import deleted, written
@@ -99,7 +99,7 @@ def mover(plane: ControlPlane, namespace: str, folder: Path) -> Path:
     return kubeconfig_of(plane, namespace, "mover", folder)
 
 
-HELD = {"annotations": {"kubernetes.io/ingress.class": CLASS}, "finalizers": ["example.com/held"]}
+HELD = {"annotations": {"kubernetes.io/ingress.class": GATEWAY_CLASS}, "finalizers": ["example.com/held"]}
 """The metadata of an Ingress whose class moves into the spec, and which can't go before somebody lets it."""
 
 
@@ -113,7 +113,7 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
     assert gateway
     kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
     places: dict[tuple[str, str], str] = {}
-    for name, metadata, spec in (("shop", HELD, {}), ("www", {}, {"ingressClassName": CLASS})):
+    for name, metadata, spec in (("shop", HELD, {}), ("www", {}, {"ingressClassName": GATEWAY_CLASS})):
         host = f"{name}.{stage.namespace}.example.com"
         ingress = by_hand(stage.namespace, name, host, "shop", PORT, metadata=metadata, **spec)
         path = {"path": "/cart", "pathType": "Prefix", "backend": backend("cart", PORT)}
@@ -150,7 +150,7 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
     assert {name for _, name in settling} == deleted(releasing) == {"canary"}, "nothing is written again"
     assert all(map(is_ours, ours.values()))
     assert {*ours} == {"shop", "cart", "shop.www", "cart.www"}
-    assert {each["spec"]["ingressClassName"] for each in ours.values()} == {CLASS}
+    assert {each["spec"]["ingressClassName"] for each in ours.values()} == {GATEWAY_CLASS}
     assert ours["shop"]["metadata"]["uid"] == before["metadata"]["uid"]
     now = {each["metadata"]["name"]: each for each in stage.api.list(INGRESSES, stage.namespace)}
     assert not any(map(is_ours, now.values()))

@@ -16,7 +16,7 @@ from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import LOOPBACK, Gateway, lacking
-from devcluster.overlay import CLASS
+from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage, served_by
 from tests.e2e.objects import backend, by_hand, create, published
 from tests.e2e.people import said, tenant_of
@@ -70,8 +70,8 @@ def test_a_service_whose_name_runs_together_with_another_namespaces_gets_no_ingr
     stage.until_ingress("a-bshop", "the Ingress of a Service whose name doesn't run together", lambda _: True)
 
 
-BY_CLASS: Object = {"ingressClassName": CLASS}
-ANNOTATED = {"annotations": {"kubernetes.io/ingress.class": CLASS}}
+BY_CLASS: Object = {"ingressClassName": GATEWAY_CLASS}
+ANNOTATED = {"annotations": {"kubernetes.io/ingress.class": GATEWAY_CLASS}}
 
 
 def test_somebody_who_may_write_ingresses_takes_none_of_anothers_requests_either(

@@ -18,7 +18,7 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.gateway import LOOPBACK, answers
 from devcluster.gateway import NAME as GATEWAY
-from devcluster.overlay import CLASS
+from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage
 from tests.e2e.conftest import SERVING_SETTINGS, nodes
 from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, SECRETS, create
@@ -187,15 +187,15 @@ def https_listener(cluster: DevCluster) -> Iterator[None]:
     pems = {"tls.crt": certificate.cert_chain_pems[0], "tls.key": certificate.private_key_pem}
     data = {key: pem.bytes().decode() for key, pem in pems.items()}
     create(api, SECRETS, "certificate", GATEWAY, type="kubernetes.io/tls", stringData=data)
-    found = api.get(GATEWAYS, CLASS, GATEWAY)
+    found = api.get(GATEWAYS, GATEWAY_CLASS, GATEWAY)
     assert found
     assert cluster.gateway
     before = found["spec"]["listeners"]
     tls = {"mode": "Terminate", "certificateRefs": [{"name": "certificate"}]}
     https = before[0] | {"name": "https", "protocol": "HTTPS", "port": cluster.gateway.https_port, "tls": tls}
-    api.patch(GATEWAYS, CLASS, {"spec": {"listeners": [*before, https]}}, GATEWAY)
+    api.patch(GATEWAYS, GATEWAY_CLASS, {"spec": {"listeners": [*before, https]}}, GATEWAY)
     yield
-    api.patch(GATEWAYS, CLASS, {"spec": {"listeners": before}}, GATEWAY)
+    api.patch(GATEWAYS, GATEWAY_CLASS, {"spec": {"listeners": before}}, GATEWAY)
     api.delete(SECRETS, "certificate", GATEWAY)
 
 

@@ -10,7 +10,7 @@ from devcluster import gateway
 from devcluster.api import CRDS, HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, SERVICES, WEBHOOKS
 from devcluster.cluster import DevCluster
 from devcluster.gateway import NAME as GATEWAY
-from devcluster.overlay import CLASS
+from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.managed import operations_to_disown
@@ -29,7 +29,7 @@ def installed(engine: str) -> Iterator[DevCluster]:
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=True, httproute=True, admission=True) as cluster:
         create(cluster.api, NAMESPACES, "both")
         allowed = {"spec": {"allowedListeners": {"namespaces": {"from": "All"}}}}
-        cluster.api.patch(GATEWAYS, CLASS, allowed, GATEWAY)
+        cluster.api.patch(GATEWAYS, GATEWAY_CLASS, allowed, GATEWAY)
         yield cluster
 
 

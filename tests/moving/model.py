@@ -39,7 +39,7 @@ class Model:
     """The cluster. `lags` draws what Metacontroller sees late; None: nothing."""
 
     def __init__(self, settings: Settings, lags: Random | None) -> None:
-        self._policy, self._lags = settings, lags
+        self._settings, self._lags = settings, lags
         self.store: dict[Key, Object] = {}
         self.time, self._count, self._reports, self._reacting = 0.0, 1000, count(1), False
         # What Metacontroller has seen of the store, and the versions with which it synced each Service last.
@@ -64,8 +64,8 @@ class Model:
     def update(self, _: Resource, obj: Object) -> None:
         """Replace an object that was not changed meanwhile. Raises ApiError."""
         before = self.read(key := key_of(obj), obj["metadata"])
-        system = {each: before["metadata"][each] for each in ("uid", "creationTimestamp", "resourceVersion")}
-        after = obj | {"metadata": {each: value for each, value in (obj["metadata"] | system).items() if value}}
+        system = {field: before["metadata"][field] for field in ("uid", "creationTimestamp", "resourceVersion")}
+        after = obj | {"metadata": {field: value for field, value in (obj["metadata"] | system).items() if value}}
         if after != before:
             self._write(key, after)
 
@@ -102,38 +102,39 @@ class Model:
             for kind in self._seen:
                 if fully or self._lags is None or self._lags.random() < 0.5:
                     self._seen[kind] = self.all(kind)
-            for each in self.all("Ingress"):
-                self.update(INGRESSES, each | {"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.10"}]}}})
-            for each in self._seen["Service"]:
-                self._sync(each)
+            for ingress in self.all("Ingress"):
+                self.update(INGRESSES, ingress | {"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.10"}]}}})
+            for service in self._seen["Service"]:
+                self._sync(service)
         self._reacting = False
 
     def _sync(self, parent: Object) -> None:
         uid = parent["metadata"]["uid"]
-        own = [each for each in self._seen["Ingress"] if (controller_of(each) or {}).get("uid") == uid]
-        there = [each for each in own if each["metadata"].get("annotations", {}).get(DECORATOR) == CONTROLLER]
-        versions = [each["metadata"]["resourceVersion"] for each in (parent, *there)]
+        owned = [obj for obj in self._seen["Ingress"] if (controller_of(obj) or {}).get("uid") == uid]
+        decorated = [obj for obj in owned if obj["metadata"].get("annotations", {}).get(DECORATOR) == CONTROLLER]
+        versions = [obj["metadata"]["resourceVersion"] for obj in (parent, *decorated)]
         # A try with the same just before its copies are up to date takes some milliseconds of bad luck: it is left out.
-        if self._synced.get(uid) == versions and any(each != self.all(kind) for kind, each in self._seen.items()):
+        if self._synced.get(uid) == versions and any(seen != self.all(kind) for kind, seen in self._seen.items()):
             return
         self._synced[uid] = versions
-        answered = answer(json.dumps(sync_request(parent, attached=there, httproutes=False)).encode(), self._policy)
+        request = sync_request(parent, attached=decorated, httproutes=False)
+        answered = answer(json.dumps(request).encode(), self._settings)
         refused = answered.body.decode().strip() if answered.status != 200 else ""
         if not refused:
-            wanted = [with_annotation(each, DECORATOR, CONTROLLER) for each in json.loads(answered.body)["attachments"]]
-            before, after = ({each["metadata"]["name"]: each for each in some} for some in (there, wanted))
-            absent = [named(each) for name, each in after.items() if name not in before]
+            wanted = [with_annotation(obj, DECORATOR, CONTROLLER) for obj in json.loads(answered.body)["attachments"]]
+            before, after = ({obj["metadata"]["name"]: obj for obj in some} for some in (decorated, wanted))
+            absent = [named(obj) for name, obj in after.items() if name not in before]
             try:
-                observed, desired = ({group_key(INGRESSES): each} for each in (before, after))
+                observed, desired = ({group_key(INGRESSES): side} for side in (before, after))
                 manage(self, [INGRESSES], parent, observed, desired)  # type: ignore[arg-type]
                 refused = not_made("{namespace}/{name}".format_map(parent["metadata"]), absent).line() if absent else ""
             except SyncError as error:
                 refused = str(error)
         if refused:
             # The same Event again gets another resourceVersion.
-            told = event(parent, refused)
-            told["metadata"]["resourceVersion"] = str(next(self._reports))
-            self.store["Event", uid, refused] = told
+            report = event(parent, refused)
+            report["metadata"]["resourceVersion"] = str(next(self._reports))
+            self.store["Event", uid, refused] = report
 
     def sleep(self, seconds: float) -> None:
         """Let time go by."""
@@ -143,8 +144,8 @@ class Model:
     def kubectl(self, *words: str, stdin: str = "") -> str:
         """Return what kubectl prints. Raises KubectlFailed with what it says on standard error."""
         verb, *rest = by_name(words)
-        options = dict(each.removeprefix("--").partition("=")[::2] for each in rest if each.startswith("-"))
-        names = [each for each in rest if not each.startswith("-")]
+        options = dict(word.removeprefix("--").partition("=")[::2] for word in rest if word.startswith("-"))
+        names = [word for word in rest if not word.startswith("-")]
         if verb == "get":
             return self._get(names, options)
         try:
@@ -155,7 +156,7 @@ class Model:
                 return ""
             change: Any = json.loads(options.get("patch", "{}"))
             if verb == "annotate":
-                pairs = (each.partition("=") for each in names[2:])
+                pairs = (word.partition("=") for word in names[2:])
                 changes = {key if sign else key[:-1]: value if sign else None for key, sign, value in pairs}
                 change = {"metadata": {"annotations": changes, "resourceVersion": options.get("resource-version")}}
             made = operated if options.get("type") == "json" else patched
@@ -166,27 +167,27 @@ class Model:
         return ""
 
     def _get(self, names: list[str], options: dict[str, str]) -> str:
-        kinds = {KINDS.get(each.partition(".")[0], "") for each in names[0].split(",")}
+        kinds = {KINDS.get(resource.partition(".")[0], "") for resource in names[0].split(",")}
         if "" in kinds:
             raise KubectlFailed(f'error: the server doesn\'t have a resource type "{names[0]}"')
-        found = [each for each in self.all(*kinds) if names[1:] in ([], [each["metadata"]["name"]])]
-        found = [each for each in found if options.get("namespace") in {None, each["metadata"]["namespace"]}]
+        objects = [obj for obj in self.all(*kinds) if names[1:] in ([], [obj["metadata"]["name"]])]
+        objects = [obj for obj in objects if options.get("namespace") in {None, obj["metadata"]["namespace"]}]
         if "Event" in kinds:
-            found = [each for each in found if f"={each['involvedObject']['uid']}," in options["field-selector"]]
-        return json.dumps(listing(*found))
+            objects = [obj for obj in objects if f"={obj['involvedObject']['uid']}," in options["field-selector"]]
+        return json.dumps(listing(*objects))
 
 
-def operated(found: Object, operations: Iterable[Object]) -> Object:
+def operated(obj: Object, operations: Iterable[Object]) -> Object:
     """Return what a JSON patch makes of an object (RFC 6902). Raises ApiError where one of its tests fails."""
-    made: Object = copy.deepcopy(found)
-    for each in operations:
-        *path, last = [key.replace("~1", "/") for key in each["path"].split("/")[1:]]
+    made: Object = copy.deepcopy(obj)
+    for operation in operations:
+        *path, last = [key.replace("~1", "/") for key in operation["path"].split("/")[1:]]
         at: Any = made
         for key in path:
             at = at[int(key) if isinstance(at, list) else key]
         key = int(last) if isinstance(at, list) else last
-        if each["op"] == "remove":
+        if operation["op"] == "remove":
             del at[key]
-        elif at[key] != each["value"]:
+        elif at[key] != operation["value"]:
             raise ApiError(422, "Invalid", "the server rejected our request due to an error in our request")
     return made

@@ -35,26 +35,26 @@ class Claim(NamedTuple):
 
 def facts(objects: Iterable[Object], requests: Iterable[tuple[str, ...]]) -> Facts:
     """Return what is served: what answers each request, the certificates of each host, and who renews them."""
-    services = {name_of(each): each for each in objects if each["kind"] == "Service"}
-    ingresses = [each for each in objects if each["kind"] == "Ingress"]
-    ingresses.sort(key=lambda each: (each["metadata"]["creationTimestamp"], name_of(each)))
-    claims = [claim for each in ingresses for claim in claims_of(each, services)]
-    found = {request: answer(request, claims) for request in requests}
-    return found | dict.fromkeys(certificates(ingresses, services), frozenset())
+    services = {name_of(obj): obj for obj in objects if obj["kind"] == "Service"}
+    ingresses = [obj for obj in objects if obj["kind"] == "Ingress"]
+    ingresses.sort(key=lambda obj: (obj["metadata"]["creationTimestamp"], name_of(obj)))
+    claims = [claim for ingress in ingresses for claim in claims_of(ingress, services)]
+    answers = {request: answer(request, claims) for request in requests}
+    return answers | dict.fromkeys(certificates(ingresses, services), frozenset())
 
 
 def requests_for(objects: Iterable[Object]) -> list[tuple[str, str, str]]:
     """Return requests, each a controller, a host and a path: for all that is named, and for some beside and below."""
-    claims = [claim for each in objects for claim in claims_of(each, {})]
-    hosts = {"nobody.example.net", *(each.host.replace("*.", "any.") or "other.example.net" for each in claims)}
-    below = {path for each in claims for path in (each.path.rstrip("/") or "/", f"{each.path.rstrip('/')}/below")}
-    paths = {"/", "/below", "/cartoon", *(each.path for each in claims), *below}
-    return list(product(sorted({each.controller for each in claims}), sorted(hosts), sorted(paths)))
+    claims = [claim for obj in objects for claim in claims_of(obj, {})]
+    hosts = {"nobody.example.net", *(claim.host.replace("*.", "any.") or "other.example.net" for claim in claims)}
+    below = {path for claim in claims for path in (claim.path.rstrip("/") or "/", f"{claim.path.rstrip('/')}/below")}
+    paths = {"/", "/below", "/cartoon", *(claim.path for claim in claims), *below}
+    return list(product(sorted({claim.controller for claim in claims}), sorted(hosts), sorted(paths)))
 
 
-def claims_of(each: Object, services: dict[str, Object]) -> Iterator[Claim]:
+def claims_of(ingress: Object, services: dict[str, Object]) -> Iterator[Claim]:
     """Yield each path of an Ingress."""
-    metadata, spec = each["metadata"], each["spec"]
+    metadata, spec = ingress["metadata"], ingress["spec"]
     annotations = metadata.get("annotations", {}).items()
     terms = {(key, value) for key, value in annotations if is_for_controllers(key) and key != ISSUER}
     rules = [(rule.get("host", ""), path) for rule in spec.get("rules", []) for path in rule["http"]["paths"]]
@@ -72,9 +72,9 @@ def answer(request: tuple[str, ...], claims: Sequence[Claim]) -> frozenset[Any]:
     controller, host, path = request
     below = f"{path.rstrip('/')}/"
     for named in (host, f"*.{host.partition('.')[2]}", ""):
-        if found := [claim for claim in claims if (claim.controller, claim.host) == (controller, named)]:
-            exact = [claim for claim in found if claim.path == path and claim.kind == "Exact"]
-            prefixes = [claim for claim in found if claim.kind != "Exact" and below.startswith(claim.prefix)]
+        if matching := [claim for claim in claims if (claim.controller, claim.host) == (controller, named)]:
+            exact = [claim for claim in matching if claim.path == path and claim.kind == "Exact"]
+            prefixes = [claim for claim in matching if claim.kind != "Exact" and below.startswith(claim.prefix)]
             fitting = [*exact, *sorted(prefixes, key=lambda claim: -len(claim.prefix))]
             return fitting[0].answer if fitting else frozenset()
     return frozenset()
@@ -87,14 +87,14 @@ def certificates(ingresses: Iterable[Object], services: dict[str, Object]) -> It
     come later. Source: its documentation, "Annotated Ingress resource".
     """
     owners: dict[tuple[str, str], Object] = {}
-    for each in ingresses:
-        namespace, entries = each["metadata"]["namespace"], each["spec"].get("tls", [])
-        for claim in claims_of(each, services):
+    for ingress in ingresses:
+        namespace, entries = ingress["metadata"]["namespace"], ingress["spec"].get("tls", [])
+        for claim in claims_of(ingress, services):
             # An entry for the host itself goes before a wildcard, and that before one without hosts.
             around = (claim.host, f"*.{claim.host.partition('.')[2]}", None)
-            found = [entry["secretName"] for one in around for entry in entries if one in entry.get("hosts", [None])]
-            if claim.answer and found:
-                yield "TLS", claim.controller, claim.host, namespace, found[0]
-        for entry in entries if ISSUER in each["metadata"].get("annotations", {}) else ():
-            if owners.setdefault((namespace, entry["secretName"]), each) is each:
+            secrets = [entry["secretName"] for one in around for entry in entries if one in entry.get("hosts", [None])]
+            if claim.answer and secrets:
+                yield "TLS", claim.controller, claim.host, namespace, secrets[0]
+        for entry in entries if ISSUER in ingress["metadata"].get("annotations", {}) else ():
+            if owners.setdefault((namespace, entry["secretName"]), ingress) is ingress:
                 yield from (("renewed", namespace, entry["secretName"], host) for host in entry.get("hosts", []))

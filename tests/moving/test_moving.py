@@ -44,9 +44,9 @@ def drawn(chance: Random) -> Iterator[Object]:
 def service(chance: Random, namespace: str, name: str, host: str) -> Object:
     """Return a Service with one or two ports, which sometimes is ingress-manager's already."""
     ports = [{"name": "http", "port": 80}, {"name": "admin", "port": 9090}][: chance.choice((1, 1, 2))]
-    own = {"ingress/http": "true", "ingress/host": chance.choice((f"{name}.own.example.com", host))}
-    own["ingress/path"] = chance.choice(OF["paths"])
-    asked = chance.choice(({},) * 8 + (own, own, own | {"ingress/tls-secret": "own-cert"}))
+    exposing = {"ingress/http": "true", "ingress/host": chance.choice((f"{name}.own.example.com", host))}
+    exposing["ingress/path"] = chance.choice(OF["paths"])
+    asked = chance.choice(({},) * 8 + (exposing, exposing, exposing | {"ingress/tls-secret": "own-cert"}))
     return new(SERVICES, name, namespace, {"annotations": asked}, spec={"ports": ports})
 
 
@@ -56,10 +56,10 @@ def ingress(chance: Random, services: Sequence[Object], hosts: Sequence[str], cl
     namespace, name = (over[0]["metadata"][key] for key in ("namespace", "name"))
     used = ["", hosts[1]] if chance.random() < 0.06 else hosts
     rules: dict[str, list[Object]] = {}
-    for each in over:
-        port = chance.choice(each["spec"]["ports"])
+    for target in over:
+        port = chance.choice(target["spec"]["ports"])
         asked = chance.choice(({"number": port["port"]}, {"name": port["name"]}))
-        backend = {"service": {"name": each["metadata"]["name"], "port": asked}}
+        backend = {"service": {"name": target["metadata"]["name"], "port": asked}}
         for host in used[: chance.choice((1, 1, 2))]:
             path = chance.choice(OF["paths"])
             while (host, path.rstrip("/")) in claimed:
@@ -75,7 +75,7 @@ def ingress(chance: Random, services: Sequence[Object], hosts: Sequence[str], cl
         several = [{"hosts": [host], "secretName": f"cert-{number}"} for number, host in enumerate(named)]
         one: list[Object] = [{"hosts": named, "secretName": "cert"}]
         spec["tls"] = chance.choice((one, one, one, [{"secretName": "cert"}], wild, several))
-    annotations = chance.choice([each for alike in OF["annotations"] for each in alike])
+    annotations = chance.choice([choice for alike in OF["annotations"] for choice in alike])
     label = chance.choice((name, name, f"{name}-a", f"{name}-b"))
     return new(INGRESSES, label, namespace, {"annotations": annotations}, spec=spec)
 
@@ -84,17 +84,17 @@ class Player(Model):
     """A cluster in memory, the commands, and what was served at the last write."""
 
     def __init__(self, seed: int, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        self.chance, self._settings, self._lines = Random(seed), folder / "settings.yaml", [f"seed {seed}"]
-        self._settings.write_bytes(text := msgspec.yaml.encode(self.chance.choice(OF["settings"])))
+        self.chance, self._settings_file, self._lines = Random(seed), folder / "settings.yaml", [f"seed {seed}"]
+        self._settings_file.write_bytes(text := msgspec.yaml.encode(self.chance.choice(OF["settings"])))
         # Every other time, Metacontroller sees Services and Ingresses late, and not in the order of the writes.
         super().__init__(parse(text.decode()), Random(seed) if seed % 2 else None)
         # How many writes there were, and the number of the one that is disturbed, with how.
         self.writes, self.disturbed = 0, (0, "")
         self._requests, self._served = list[tuple[str, str, str]](), Facts()
-        for each in drawn(self.chance):
+        for obj in drawn(self.chance):
             # Where Metacontroller was first, nobody else's Ingress can have the name.
             with suppress(ApiError):
-                self.create(INGRESSES, each)
+                self.create(INGRESSES, obj)
         self.react(fully=True)
         self.begin()
         patch.setattr(Kubectl, "run", lambda _, *words, stdin="": self.asked_for(words, stdin))
@@ -113,7 +113,7 @@ class Player(Model):
         """See that all that was served still is."""
         now = facts(self.all("Service", "Ingress"), self._requests)
         lost = {key: was for key, was in self._served.items() if key not in now or not was <= now[key]}
-        assert not lost, f"{done}: {[(*each, now.get(each[0])) for each in lost.items()]}\n{self}"
+        assert not lost, f"{done}: {[(*loss, now.get(loss[0])) for loss in lost.items()]}\n{self}"
         self._served = now
 
     def asked_for(self, words: tuple[str, ...], stdin: str) -> str:
@@ -146,25 +146,25 @@ class Player(Model):
 
     def adopt(self) -> int:
         """Adopt all that is not ingress-manager's."""
-        return self.run("adopt", "--all", "--all-namespaces", "--settings", str(self._settings))
+        return self.run("adopt", "--all", "--all-namespaces", "--settings", str(self._settings_file))
 
     def release(self) -> set[int]:
         """Release all Services."""
-        return {self.run("release", "/".join(key_of(each)[1:])) for each in self.all("Service")}
+        return {self.run("release", "/".join(key_of(service)[1:])) for service in self.all("Service")}
 
     def ours(self, *, ours: bool = True) -> set[Key]:
         """Return the Ingresses that are ingress-manager's, or those that aren't."""
-        return {key_of(each) for each in self.all("Ingress") if ours is bool(controller_of(each))}
+        return {key_of(ingress) for ingress in self.all("Ingress") if ours is bool(controller_of(ingress))}
 
 
 def test_what_answers_answers_at_every_moment_of_moving_in_and_out_and_another_run_ends_what_was_cut_off(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, number, is_thorough = (request.config.getoption(each) for each in ("--seed", "--clusters", "--thorough"))
+    first, number, is_thorough = (request.config.getoption(option) for option in ("--seed", "--clusters", "--thorough"))
     for seed in range(first, first + (number if is_thorough else 20)):
         whole = Player(seed, tmp_path, monkeypatch)
         assert whole.adopt() in {0, 1}, whole
-        left, writes = whole.ours(ours=False), whole.writes
+        remaining, writes = whole.ours(ours=False), whole.writes
         assert whole.release() <= {0}, whole
         assert not whole.ours(), whole
         assert whole.adopt() in {0, 1}, whole
@@ -174,7 +174,7 @@ def test_what_answers_answers_at_every_moment_of_moving_in_and_out_and_another_r
         player.adopt()
         player.adopt()
         # A name that the first run has made free may make more possible to the second.
-        assert player.ours(ours=False) <= left or how == "guarded", player
+        assert player.ours(ours=False) <= remaining or how == "guarded", player
         player.disturbed = (player.writes + player.chance.randint(1, 8), how)
         player.release()
         player.disturbed = (0, "")

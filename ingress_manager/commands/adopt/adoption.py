@@ -12,9 +12,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingress_manager.commands.adopt.around import Around, asked_beside
-from ingress_manager.commands.adopt.asked import Asked, asked_for
-from ingress_manager.commands.adopt.obstacles import obstacles, why_not, why_not_replaced
+from ingress_manager.commands.adopt.obstacles import Obstacle, obstacles, why_not, why_not_replaced
+from ingress_manager.commands.adopt.requested import Around, Part, requested_beside, requested_for
 from ingress_manager.commands.plans.deployers import about_service, not_yet
 from ingress_manager.commands.plans.plan import PAUSE, Plan, Seen, Step
 from ingress_manager.commands.plans.steps import annotating, kubectl, patch, remains, touch
@@ -32,7 +31,7 @@ Need = tuple[str, ...]
 class Adoption(Plan):
     """The plan for one Ingress: its messages say why it can't be adopted."""
 
-    parts: Sequence[Asked] = ()
+    parts: Sequence[Part] = ()
     """What Services ask for in its place; empty if it can't be adopted."""
 
     needs: Sequence[Need] = ()
@@ -46,7 +45,7 @@ class Adoption(Plan):
     @property
     def dropped(self) -> list[str]:
         """Return the annotations that it keeps, as fields, and that a recreated one would lack."""
-        fields = (field for part in self.parts if part.stays for field in part.lost)
+        fields = (field for part in self.parts if part.stays for field in part.dropped)
         return [field for field in fields if not field.startswith("metadata.labels.")]
 
     @property
@@ -77,43 +76,43 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     label, _, entrance = title.partition(".")
     service = around.services.get(label) if not entrance or is_entrance_name(entrance) else None
     if service and is_made_for(item, service):
-        return Adoption(item, title, notes=[f"{title}: is ingress-manager's already"])
+        return Adoption(item, title, notes=["is ingress-manager's already"])
     spec = as_spec(item)
     names = [*dict.fromkeys(path.backend.service.name for _, path in spec.paths() if path.backend.service)]
-    wrong = [*obstacles(item, service, spec, around)]
+    wrong: list[Obstacle] = [*obstacles(item, service, spec, around)]
     if not (names or wrong):
-        wrong.append("spec.rules: no path leads to a Service")
-    parts = list[Asked]()
+        wrong.append(("spec.rules: no path leads to a Service", ""))
+    parts = list[Part]()
     for name in names:
         backend = around.services.get(f"{item.namespace}/{name}")
         if backend is None:
-            wrong.append(f"leads to Service {name}, which isn't there: nothing could be annotated")
+            wrong.append((f"leads to Service {name}, which isn't there: nothing could be annotated", ""))
             continue
         is_namesake = service is not None and name == service.name
         its_spec = spec_for(spec, name) if names[1:] else spec
-        part = Asked(item, its_spec, backend, entrance if is_namesake else "", around.settings)
-        parts.append(asked_for(part) if is_namesake else asked_beside(part, around))
+        part = Part(item, its_spec, backend, entrance if is_namesake else "", around.settings)
+        parts.append(requested_for(part) if is_namesake else requested_beside(part, around))
         wrong += why_not(parts[-1], around)
     kept = next((part for part in parts if part.stays), None)
     others = [part for part in parts if part is not kept]
     wrong += why_not_replaced(item, spec) if others else ()
     if service and not kept and entrance in read_entrances(service.annotations):
-        asks = f"Service {service.name} asks for an Ingress of this name, which would be made once this one has gone"
-        wrong.append(f"{asks}, and could take requests from others: set {begin_of(entrance)}{HTTP} to false first")
+        asks = f"Service {service.name} requests an Ingress of this name, which would be made once this one has gone"
+        remedy = f"set {begin_of(entrance)}{HTTP} to false first"
+        wrong.append((f"{asks}, and could take requests from others", remedy))
     wrong += () if wrong else not_yet(item, [(part.service, part.annotations) for part in parts])
     if wrong:
-        return Adoption(item, title, messages=[about(item, sentence) for sentence in wrong])
+        return Adoption(item, title, messages=[about(item, why, remedy=remedy) for why, remedy in wrong])
     plan = Adoption(item, title, [*adoption_steps(item, others, kept)], parts=parts)
     plan.done = f"{title} is ingress-manager's: {', '.join(plan.becomes)}."
-    notes = [sentence for part in parts if part.annotations for sentence in about_service(part.service)]
+    plan.notes = [sentence for part in parts if part.annotations for sentence in about_service(part.service)]
     if plan.dropped:
         what = f"stays as it is; if it is ever deleted, it comes back without {', '.join(plan.dropped)}"
-        notes.insert(0, f"{what}, unless the settings have them copied from the Service (limits.copyAnnotations)")
-    plan.notes = [f"{title}: {sentence}" for sentence in notes]
+        plan.notes.insert(0, f"{what}, unless the settings have them copied from the Service (limits.copyAnnotations)")
     return plan
 
 
-def adoption_steps(item: Item, others: Sequence[Asked], kept: Asked | None) -> Iterator[Step]:
+def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Iterator[Step]:
     """Yield the steps after which `others` replace an Ingress, or all of it but the part `kept`.
 
     If no cluster has given the objects their uids, there are only annotations.
@@ -129,9 +128,7 @@ def adoption_steps(item: Item, others: Sequence[Asked], kept: Asked | None) -> I
         until = [seen, *([is_served(part, addresses)] if addresses else [])]
         yield annotating(part.service, part.annotations, until, version=True) if part.annotations else Step(until=until)
     if others and not addresses:
-        sentence = (
-            f"No controller has given {item.full_name} an address, so nobody can see when the new ones are served."
-        )
+        sentence = f"No controller has given {item.full_name} an address: nobody can see when new ones are served."
         yield Step(pause=PAUSE, notes=[sentence])
     if not kept:
         yield Step(until=planned)
@@ -148,7 +145,7 @@ def adoption_steps(item: Item, others: Sequence[Asked], kept: Asked | None) -> I
         yield Step(touched.undo or ())
 
 
-def patch_to_adopt(item: Item, kept: Asked) -> dict[str, Any]:
+def patch_to_adopt(item: Item, kept: Part) -> dict[str, Any]:
     """Return the merge patch that makes the Service the Ingress's owner, with the accepted changes."""
     change: dict[str, Any] = {"metadata": patch_to_own(item, kept.service)}
     for field in ("annotations", "labels") if kept.changes else ():
@@ -171,26 +168,26 @@ def deleting(item: Item) -> Step:
     return Step(("kubectl", "delete", f"--raw={uri}", "--filename=-"), None, stdin=json.dumps(only))
 
 
-def exists_as_planned(asked: Asked) -> Seen:
+def exists_as_planned(part: Part) -> Seen:
     """Return the check that Metacontroller has created the Ingress of a Service as planned."""
-    annotations = asked.ingress["metadata"].get("annotations", {})
+    annotations = part.ingress["metadata"].get("annotations", {})
     return Seen(
-        f"Ingress {asked.full_name} stands as planned",
-        kubectl("get", Item(asked.ingress)),
+        f"Ingress {part.full_name} stands as planned",
+        kubectl("get", Item(part.ingress)),
         lambda item: (
-            is_made_for(item, asked.service)
-            and item.object.get("spec") == asked.ingress["spec"]
+            is_made_for(item, part.service)
+            and item.object.get("spec") == part.ingress["spec"]
             and annotations.items() <= item.annotations.items()
         ),
-        f"`ingress-manager status {asked.service.full_name}` may say why",
+        f"`ingress-manager status {part.service.full_name}` may say why",
     )
 
 
-def is_served(asked: Asked, addresses: Any) -> Seen:
+def is_served(part: Part, addresses: Any) -> Seen:
     """Return the check that a controller has given the Ingress these addresses of the old one's status."""
     return Seen(
-        f"Ingress {asked.full_name} has the addresses of the one that it replaces",
-        kubectl("get", Item(asked.ingress)),
+        f"Ingress {part.full_name} has the addresses of the one that it replaces",
+        kubectl("get", Item(part.ingress)),
         lambda item: bool(at(item, "status", "loadBalancer", "ingress") == addresses),
         "that one stays. It is not served yet, or has a load balancer of its own",
     )

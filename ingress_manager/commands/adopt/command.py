@@ -8,7 +8,7 @@ from ingress_manager.commands.adopt.adoption import Adoption, adoptions_of
 from ingress_manager.commands.adopt.needed import entries, find_needs, needed_code
 from ingress_manager.commands.plans.plan import apply_option, perform
 from ingress_manager.commands.printing import as_yaml
-from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
+from ingress_manager.commands.reading.kubectl import MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS_OR_DEFAULTS, Source, read_named, with_source
 from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
 from ingress_manager.commands.snapshot.managed import is_managed
@@ -30,9 +30,7 @@ CODE = "The values of {} are code, which the ingress controller runs with its ow
 
 @click.command(short_help="Make hand-written Ingresses ingress-manager's.")
 @click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1)
-@click.option(
-    "--all", "everything", is_flag=True, help="Adopt all Ingresses of the namespace, the files or the cluster."
-)
+@click.option("--all", "everything", is_flag=True, help="Adopt all Ingresses of a namespace, the files or the cluster.")
 @click.option(
     "--accept-changes",
     "accepted",
@@ -106,7 +104,7 @@ def elsewhere(source: Source, items: Sequence[Item]) -> list[Item]:
     if source.files or source.all_namespaces:
         return []
     try:
-        ingresses = source.kubectl.get(RESOURCES[INGRESS], "--all-namespaces")
+        ingresses = source.kubectl.get(MANAGED_RESOURCES[INGRESS], "--all-namespaces")
     except KubectlFailed as failed:
         note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
         return []
@@ -121,9 +119,9 @@ def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
         what = f"becomes {', '.join(adoption.becomes)}" if adoption.replaces else "stays, and is adopted"
         what = "can't be adopted" if adoption.messages else what
         yield comment(f"{adoption.item.full_name:{width}}  {what}")
-        # The whole sentences, with what can be done, follow.
+        # The remedies follow, in the messages.
         needs = [f"limits.{': '.join([limit, name, *map(quoted, value)])}" for limit, name, *value in adoption.needs]
-        why = needs or [message.sentence.partition("; ")[0] for message in adoption.messages]
+        why = needs or [message.sentence for message in adoption.messages]
         yield from (comment(f"  {cut(reason, LONGEST_CELL)}") for reason in dict.fromkeys(why))
         yield from (comment(f"  {field}: one made anew would lack it") for field in adoption.dropped)
     can = sum(bool(adoption.becomes) for adoption in adoptions)

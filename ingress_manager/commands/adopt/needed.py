@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ingress_manager.commands.adopt.adoption import Adoption, Need
-from ingress_manager.commands.adopt.asked import BOOKKEEPING, CANARY
+from ingress_manager.commands.adopt.requested import BOOKKEEPING, CANARY
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.objects import as_spec
 from ingress_manager.core.annotations import PATH_TYPES

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from ingress_manager.commands.adopt.around import Around
-from ingress_manager.commands.adopt.asked import CANARY, Asked
 from ingress_manager.commands.adopt.changes import CERT_MANAGER_KEYS
+from ingress_manager.commands.adopt.requested import CANARY, Around, Part
 from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.managed import CONTROLLER, owners
@@ -16,96 +15,97 @@ from ingress_manager.core.vocabulary import EDIT_IN_PLACE
 
 DEFAULT_BACKEND = "spec.defaultBackend"
 
+Obstacle = tuple[str, str]
+"""A sentence that says why an Ingress can't be adopted, and what to do; empty if the sentence says it."""
 
-def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[str]:
+
+def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[Obstacle]:
     """Yield why an Ingress can't be adopted, whatever Services ask for."""
     if spec.default_backend and DEFAULT_BACKEND not in around.accepted:
         yield (
-            f"{DEFAULT_BACKEND}: controllers differ in what it answers: write it as a rule without a host, or take it "
-            f"out, first; --accept-changes {DEFAULT_BACKEND} does without it"
+            f"{DEFAULT_BACKEND}: controllers differ in what it answers",
+            f"write it as a rule without a host, or take it out; --accept-changes {DEFAULT_BACKEND} does without it",
         )
-    yield from (f"{obj} is being deleted" for obj in (item, service) if obj and obj.is_being_deleted)
+    yield from ((f"{obj} is being deleted", "") for obj in (item, service) if obj and obj.is_being_deleted)
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
-        yield f"belongs to another DecoratorController of Metacontroller's: {other}"
+        yield f"belongs to another DecoratorController of Metacontroller's: {other}", ""
     if item.annotations.get(EDIT_IN_PLACE) == "true":
         yield (
-            f"has the annotation {EDIT_IN_PLACE}: cert-manager would write its challenge into it, Metacontroller would "
-            "take that out at once, and no certificate would be renewed; take it off first"
+            f"has the annotation {EDIT_IN_PLACE}: Metacontroller would take out cert-manager's challenges at once",
+            "take it off first, or no certificate would be renewed",
         )
     for owner in owners(item):
         if service is None or owner.get("uid") != service.metadata.get("uid"):
-            yield (
-                f"belongs to {owner.get('kind')} {owner.get('name')}, by metadata.ownerReferences: it would outlive "
-                "its Service, or go before; take the reference off first"
-            )
+            name = f"{owner.get('kind')} {owner.get('name')}"
+            problem = f"belongs to {name}, by metadata.ownerReferences: it would outlive its Service, or go before"
+            yield problem, "take the reference off first"
     for _, path in spec.paths():
         if path.backend.service is None:
-            yield f"spec.rules: the path {path.path} leads to another resource than a Service: take it out first"
+            yield f"spec.rules: the path {path.path} leads to another resource than a Service", "take it out first"
 
 
-def why_not(asked: Asked, around: Around) -> Iterator[str]:
+def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
     """Yield why an Ingress, or its part, can't be what a Service asks for."""
-    name, effective = asked.service.name, asked.here
-    certificates = [*map(str, certificates_of(asked.spec))]
+    name, effective = part.service.name, part.effective
+    certificates = [*map(str, certificates_of(part.spec))]
     if effective.gateway_of_httproutes or not effective.makes_ingresses:
         yield (
-            f"the settings would not give Service {name} an Ingress alone: adopt with outputs [ingress] first (by a "
-            "profile or defaults), and add httproute afterwards"
+            f"the settings would not give Service {name} an Ingress alone",
+            "adopt with outputs [ingress] first (by a profile or defaults), and add httproute afterwards",
         )
     elif len(certificates) > 1:
-        yield (
-            f"spec.tls: the hosts of Service {name} need {' and '.join(certificates)}, and an Ingress that is made for "
-            "it has one certificate: put one for all these hosts into one Secret first"
-        )
-    elif refused := refusal_of(asked.decision):
-        yield f"Service {name} would be refused: {refused.line()}"
+        needed = f"the hosts of Service {name} need {' and '.join(certificates)}"
+        problem = f"spec.tls: {needed}, and an Ingress that is made for it has one certificate"
+        yield problem, "put one for all these hosts into one Secret first"
+    elif refused := refusal_of(part.decision):
+        yield f"Service {name} would be refused: {refused.line()}", ""
     else:
-        yield from (f"Service {name}: {wrong.sentence}" for wrong in unseen(asked.service, asked.annotations))
         yield from (
-            f"{change}; --accept-changes {change.field} allows it"
-            for change in asked.changes
+            (f"Service {name}: {wrong.sentence}", wrong.remedy) for wrong in unseen(part.service, part.annotations)
+        )
+        yield from (
+            (str(change), f"--accept-changes {change.field} allows it")
+            for change in part.changes
             if not change.is_served_alike and change.field not in around.accepted
         )
-        for field, protects in asked.lost.items():
+        for field, protects in part.dropped.items():
             # A recreated canary without its annotation would take the requests of the Ingress beside it.
-            may_stay = asked.stays and field != f"metadata.annotations.{CANARY}"
+            may_stay = part.stays and field != f"metadata.annotations.{CANARY}"
             if protects or not (may_stay or field in around.accepted):
+                profile = f"a profile can add it ({begin_of(part.entrance)}{PROFILE})"
+                copied = "limits.copyAnnotations can have it copied from a Service with one entrance"
                 does = "the administrator accepts the loss (limits.acceptedLosses)"
                 without = f"or {does}" if protects else f"--accept-changes {field} does without"
-                yield (
-                    f"{field}: Ingress {asked.full_name}, made anew, would lack it: a profile can add it "
-                    f"({begin_of(asked.entrance)}{PROFILE}), or limits.copyAnnotations can have it copied from a "
-                    f"Service with one entrance; {without}"
-                )
-        if not asked.stays:
-            yield from why_not_beside(asked, around)
+                problem = f"{field}: Ingress {part.full_name}, made anew, would lack it"
+                yield problem, f"{profile}, or {copied}; {without}"
+        if not part.stays:
+            yield from why_not_beside(part, around)
 
 
-def why_not_beside(asked: Asked, around: Around) -> Iterator[str]:
+def why_not_beside(part: Part, around: Around) -> Iterator[Obstacle]:
     """Yield why a new Ingress can't replace a part of another."""
-    item = asked.item
-    if not around.ingresses.get(asked.full_name, True):
-        yield f"Service {asked.service.name} would ask for Ingress {asked.full_name}, which is there: adopt that first"
-    spec = as_spec(Item(asked.ingress))
+    item = part.item
+    if not around.ingresses.get(part.full_name, True):
+        yield f"Service {part.service.name} would request Ingress {part.full_name}, which exists", "adopt that first"
+    spec = as_spec(Item(part.ingress))
     own_class = class_of(item, spec)
     for place in dict.fromkeys(places_of(spec)):
         for other, its_class in around.claims.get(place, ()):
             # Of two with the same path, the older one answers. A new one is the youngest.
-            is_between = other.full_name not in {item.full_name, asked.full_name} and item.born <= other.born
+            is_between = other.full_name not in {item.full_name, part.full_name} and item.born <= other.born
             if is_between and its_class in {"", own_class or its_class}:
-                yield (
-                    f"Ingress {other.full_name} has {place[0] or '*'}{place[1]}, too, and would be older than "
-                    f"{asked.full_name}: take it out of one of the two first"
-                )
+                claim = f"{place[0] or '*'}{place[1]}"
+                problem = f"Ingress {other.full_name} has {claim}, too, and would be older than {part.full_name}"
+                yield problem, "take it out of one of the two first"
 
 
-def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[str]:
+def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
     """Yield why an Ingress can't be replaced, even by Ingresses with the same rules."""
     issuers = [key for key in item.annotations if key.startswith(CERT_MANAGER_KEYS)]
     secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
     if issuers and secrets:
+        certificate = f"the Certificate of Secret {', '.join(secrets)}"
         yield (
-            f"metadata.annotations: {', '.join(issuers)}: the Certificate of Secret {', '.join(secrets)} belongs to "
-            "this Ingress, and would go with it; make a Certificate of your own for that Secret, take the annotation "
-            "off, and run adopt again"
+            f"metadata.annotations: {', '.join(issuers)}: {certificate} belongs to this Ingress, and would go with it",
+            "make a Certificate of your own for that Secret, take the annotation off, and run adopt again",
         )

@@ -12,7 +12,7 @@ from ingress_manager.commands.inspection import Inspection, inspect
 from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
 from ingress_manager.commands.reading.cluster import read_settings, scope_of
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source
-from ingress_manager.commands.reading.settings import policy_of, settings_of_file
+from ingress_manager.commands.reading.settings import settings_of_file, usable_settings
 from ingress_manager.commands.terminal import INDENT, note, width, wrapped
 from ingress_manager.commands.text import counted, shown
 from ingress_manager.core.settings import Settings
@@ -56,7 +56,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     """  # noqa: D301 - \b keeps click from joining lines
     if new is not None and source.settings is not None:
         raise click.UsageError("--current-settings is for an audit without --settings")
-    settings = read_settings(source, "--current-settings") if new is None else policy_of(settings_of_file(new))
+    settings = read_settings(source, "--current-settings") if new is None else usable_settings(settings_of_file(new))
     inspection = inspect(source, settings) if new is None else inspect(source, settings, preview, surroundings=False)
     if isinstance(settings, Settings) and settings.pauses:
         note(f"The settings pause {settings.pauses}: nothing changes there until `paused` is false.")

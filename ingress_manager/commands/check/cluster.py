@@ -126,6 +126,10 @@ def containers(item: Item) -> list[dict[str, Any]]:
     return mappings(at(item, "spec", "template", "spec", "containers"))
 
 
+def image_of(item: Item) -> str:
+    return next((str(container.get("image", "")) for container in containers(item)), "")
+
+
 def engine_version(item: Item) -> str:
     """Return the version of Metacontroller that a workload runs, or its image if that has no tag; empty if none."""
     images = (_METACONTROLLER.fullmatch(str(container.get("image", ""))) for container in containers(item))

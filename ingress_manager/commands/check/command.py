@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.check import expected, hook, provided
+from ingress_manager.commands.check import hook, provided
 from ingress_manager.commands.check.cluster import Cluster, Outcome, Result, ok, unknown
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.options import CLUSTER, Source, timeout_option, with_source
@@ -29,8 +29,6 @@ class Check(NamedTuple):
     """One thing that is checked."""
 
     part: str
-    """The part of the installation."""
-
     what: str
     """What should be, reported if it is so and if that isn't known."""
 
@@ -48,7 +46,7 @@ CHECKS = (
     Check("hook", "it runs, in this program's version", hook.runs, AGAIN),
     Check("hook", "its settings can be used, pause nothing, and hold, as far as it tells", hook.settings, AGAIN),
     Check("hook", "Metacontroller reaches it, as far as Events tell", hook.reached, REACH),
-    Check("admission policies", "each is as this version has it", expected.policies, AGAIN),
+    Check("admission policies", "each is as this version has it", provided.policies, AGAIN),
     Check("admission webhook", "it is there, if the settings deny, and in order", hook.webhook, AGAIN),
     Check("rights of Metacontroller", "it has what it needs, and may not write Services", provided.rights),
     Check("Gateway API", "HTTPRoutes and ListenerSets are made, if asked for, and have CRDs", provided.gateway_api),
@@ -58,13 +56,13 @@ CHECKS = (
 def results(cluster: Cluster) -> Iterator[Result]:
     """Yield the results of all checks, at least one of each."""
     for part, what, look, remedy in CHECKS:
-        found: list[Result] = []
+        outcomes: list[Result] = []
         try:
-            found.extend(look(cluster))  # results stay even if something later can't be read
-            found = found or [ok(what)]
+            outcomes.extend(look(cluster))  # results stay even if something later can't be read
+            outcomes = outcomes or [ok(what)]
         except KubectlFailed as failed:
-            found.append(unknown(f"it isn't known whether {what}: {failed.message}"))
-        for outcome, sentence, own_remedy in found:
+            outcomes.append(unknown(f"it isn't known whether {what}: {failed.message}"))
+        for outcome, sentence, own_remedy in outcomes:
             is_well = outcome in {Outcome.OK, Outcome.UNKNOWN}
             yield Result(outcome, f"{part}: {sentence}", own_remedy or ("" if is_well else remedy))
 
@@ -89,19 +87,19 @@ def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -
     """  # noqa: D301 - \b keeps click from joining lines
     until, noted = monotonic() + seconds, ""
     while True:
-        found = [*results(Cluster(source.kubectl))]
-        wrong = next((result.sentence for result in found if result.outcome is Outcome.WRONG), "")
+        checked = [*results(Cluster(source.kubectl))]
+        wrong = next((result.sentence for result in checked if result.outcome is Outcome.WRONG), "")
         if not wrong or not wait or monotonic() >= until:
             break
         if wrong != noted:
             noted = wrong
             note(f"… waiting until nothing is wrong: {wrong}")
         sleep(SECONDS_BETWEEN_CHECKS)
-    for outcome, sentence, remedy in found:
+    for outcome, sentence, remedy in checked:
         click.echo(f"{click.style(outcome, fg=COLOURS[outcome])} {one_line(sentence)}")
         if remedy:
             click.echo(f"    {one_line(remedy)}")
-    count = Counter(result.outcome for result in found)
+    count = Counter(result.outcome for result in checked)
     summary = ", ".join(f"{count[outcome]} {outcome.name.lower()}" for outcome in Outcome if count[outcome])
     click.echo(f"\n{'All is well: ' if {*count} == {Outcome.OK} else ''}{summary}.")
     context.exit(1 if wrong else 2 if count[Outcome.UNKNOWN] else 0)

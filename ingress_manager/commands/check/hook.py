@@ -9,22 +9,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from ingress_manager import __version__
-from ingress_manager.commands.check.cluster import (
-    ALL,
-    DEPLOYMENTS,
-    Cluster,
-    Result,
-    containers,
-    unknown,
-    warning,
-    wrong,
-)
+from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, Result, image_of, unknown, warning, wrong
 from ingress_manager.commands.check.provided import replicas
-from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
+from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, TIME, can_be_read, first_in, wrong_with
 from ingress_manager.commands.snapshot.events import OF_SERVICES, report_of
-from ingress_manager.commands.snapshot.items import INGRESS, Item, Message, at, mappings
+from ingress_manager.commands.snapshot.items import INGRESS, Message, at, mappings
 from ingress_manager.commands.snapshot.surroundings import LONG_AGO, time_of
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 
@@ -56,10 +47,6 @@ def runs(cluster: Cluster) -> Iterator[Result]:
     elif not version:
         yield unknown(f"the image is {image_of(deployment)}, which doesn't say its version")
     yield from replicas(deployment)
-
-
-def image_of(item: Item) -> str:
-    return next((str(container.get("image", "")) for container in containers(item)), "")
 
 
 def settings(cluster: Cluster) -> Iterator[Result]:
@@ -100,7 +87,7 @@ def reached(cluster: Cluster) -> Iterator[Result]:
             return
         ours = f"--selector={MANAGED_BY_LABEL}={MANAGED_BY}"
         output = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
-        created = cluster.kubectl.run("get", ALL, ours, output, "--", RESOURCES[INGRESS]).split()
+        created = cluster.kubectl.run("get", ALL, ours, output, "--", MANAGED_RESOURCES[INGRESS]).split()
         if failed >= time_of(max(created, default="")):
             failure = f"at {newest.time}, {newest.sentence}"
             yield wrong(f"the hook didn't answer Metacontroller as it should: {failure}")

@@ -1,23 +1,31 @@
-"""`check`: what others provide: Kubernetes, Metacontroller with its rights, and the Gateway API.
+"""`check`: what the hook needs around it, as it is and as this version installs it (installed/).
 
-Our DecoratorController is here, too: Metacontroller reads it. docs/install.md names the tested versions.
+That is Kubernetes, Metacontroller with its rights, our DecoratorController and admission policies, and the Gateway API.
+docs/install.md names the tested versions.
 """
 
 import json
 import re
 from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache, reduce
+from importlib import resources
 from itertools import product
-from typing import NamedTuple
+from operator import getitem
+from typing import Any, NamedTuple
 
 import msgspec
+import yaml
 
 from ingress_manager.commands.check.cluster import Cluster, Result, containers, engine_version, unknown, warning, wrong
-from ingress_manager.commands.check.expected import expected, folder_of, spec_differences
-from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, RESOURCES, KubectlFailed
+from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.settings import DECORATORS
+from ingress_manager.commands.snapshot.drift import field_differences
 from ingress_manager.commands.snapshot.items import Item, at, mappings
 from ingress_manager.commands.snapshot.managed import CONTROLLER
+from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.settings import HTTPROUTE
+from ingress_manager.core.text import cut
 
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
@@ -110,9 +118,6 @@ class Access(NamedTuple):
     group: str
     resource: str
 
-    def __str__(self) -> str:
-        return f"{self.verb} {self.resource}"
-
 
 NEVER = tuple(Access(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
 """The rights that Metacontroller must not have: it never writes Services."""
@@ -132,31 +137,31 @@ def rights(cluster: Cluster) -> Iterator[Result]:
     ]
     has = may(cluster, account, [*needed, *NEVER])
     called = f"the ServiceAccount {account.replace(':', '/')}"
-    if missing := [str(right) for right in needed if right not in has]:
+    if missing := [f"{right.verb} {right.resource}" for right in needed if right not in has]:
         remedy = "Bind the ClusterRole to it: metacontroller/README.md says how."
         yield wrong(f"{called} may not {', '.join(missing)}", remedy)
-    if excessive := [str(right) for right in NEVER if right in has]:
+    if excessive := [f"{right.verb} {right.resource}" for right in NEVER if right in has]:
         remedy = "Metacontroller's own manifests grant it; metacontroller/install doesn't, as nothing needs it."
         yield warning(f"{called} may {', '.join(excessive)}", remedy)
 
 
-def may(cluster: Cluster, account: str, asked: list[Access]) -> set[Access]:
+def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
     """Return which rights a ServiceAccount has. The API server answers, and stores nothing."""
     namespace = account.partition(":")[0]
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
     who = {"user": f"system:serviceaccount:{account}", "groups": groups}
     kind = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
-    reviews = [{**kind, "spec": {**who, "resourceAttributes": right._asdict()}} for right in asked]
+    reviews = [{**kind, "spec": {**who, "resourceAttributes": right._asdict()}} for right in wanted]
     stdin = json.dumps({"apiVersion": "v1", "kind": "List", "items": reviews})
     answers = cluster.kubectl.run("create", "--filename=-", "--output=jsonpath={.status.allowed} ", stdin=stdin)
-    return {right for right, answer in zip(asked, answers.split(), strict=True) if answer == "true"}
+    return {right for right, answer in zip(wanted, answers.split(), strict=True) if answer == "true"}
 
 
 def gateway_api(cluster: Cluster) -> Iterator[Result]:
     """Yield the kinds that the settings ask for and the DecoratorController doesn't manage, or that have no CRD."""
     managed = [kind for kind in PAGES if cluster.makes(f"{kind.lower()}s")]
     for kind in managed:
-        name = RESOURCES[kind]
+        name = MANAGED_RESOURCES[kind]
         crds = cluster.all(f"customresourcedefinitions/{name}", IGNORE_NOT_FOUND)
         conditions = mappings(at(crds[0], "status", "conditions")) if crds else ()
         if not any((one.get("type"), one.get("status")) == ("Established", "True") for one in conditions):
@@ -171,3 +176,75 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
     for kind in [kind for kind in kinds if kind not in managed]:
         sentence = f"the settings ask for {kind}s, and the DecoratorController doesn't make them"
         yield wrong(sentence, f"{PAGES[kind]} says which one does.")
+
+
+FOLDERS = ("controller", "httproute", "listenerset")
+"""The folders of metacontroller/: each adds a kind to the one before it."""
+
+POLICIES = {
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies.admissionregistration.k8s.io",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+}
+
+LONGEST = 200
+"""Characters of a difference: an expression has thousands."""
+
+ADDED: Object = {"matchPolicy": "Equivalent", "scope": "*", "parameterNotFoundAction": "Allow"}
+ADDED |= {"namespaceSelector": {}, "objectSelector": {}}
+"""The defaults that the API server adds."""
+
+
+@cache
+def expected(folder: str) -> dict[tuple[str, str], Object]:
+    """Return the objects that a folder in installed/ installs, by kind and name.
+
+    installed/ is a link to metacontroller/, whose folders kustomize builds, as is done here. Each patch of an overlay
+    adds entries to lists of one object.
+    """
+    files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
+    documents = [obj for file in files for obj in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
+    patches = [patch for obj in documents for patch in obj.get("patches", ())]
+    objects = deepcopy(expected(FOLDERS[FOLDERS.index(folder) - 1])) if patches else {}
+    objects |= {(obj["kind"], obj["metadata"]["name"]): obj for obj in documents if obj["kind"] != "Kustomization"}
+    for patch in patches:
+        for added in yaml.load(patch["patch"], yaml.CSafeLoader):
+            _, *path, _ = added["path"].split("/")
+            entries: Any = reduce(getitem, path, objects[patch["target"]["kind"], patch["target"]["name"]])
+            entries.append(added["value"])
+    return objects
+
+
+def folder_of(cluster: Cluster) -> str:
+    """Return the folder whose DecoratorController manages the same kinds as the cluster's."""
+    return next((folder for folder in reversed(FOLDERS) if cluster.makes(f"{folder}s")), FOLDERS[0])
+
+
+def spec_differences(ours: Object, observed: Any) -> list[str]:
+    """Return a sentence for each field in which the spec of an object differs from ours."""
+    sentences = field_differences(plain(at(observed, "spec")), plain(ours["spec"]), "spec")
+    return [cut(sentence, LONGEST) for sentence in sentences]
+
+
+def plain(value: Any) -> Any:
+    """Return a value without what the API server adds, and with single spaces in expressions."""
+    if isinstance(value, dict):
+        return {key: plain(field) for key, field in value.items() if key not in ADDED or field != ADDED[key]}
+    if isinstance(value, list):
+        return [plain(entry) for entry in value]
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def policies(cluster: Cluster) -> Iterator[Result]:
+    """Yield which admission policies and bindings are missing, or differ from this version's.
+
+    Policies for more kinds than are managed are fine, too.
+    """
+    folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
+    for kind, name in expected(folders[0]):
+        if resource := POLICIES.get(kind):
+            observed = cluster.one(resource, name)
+            by_folder = [spec_differences(expected(folder)[kind, name], observed) for folder in folders]
+            if observed is None:
+                yield wrong(f"the {kind} {name} isn't there")
+            elif all(by_folder):
+                yield wrong(f"the {kind} {name}: {by_folder[0][0]}")

@@ -13,7 +13,7 @@ from ingress_manager.commands.findings.finding import Finding, Severity, finding
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
-from ingress_manager.commands.snapshot.surroundings import CLASS, GATEWAY, addresses_of, gateway_of
+from ingress_manager.commands.snapshot.surroundings import CLASS_KIND, GATEWAY, addresses_of, gateway_of
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.rules import location
 from ingress_manager.core.text import listed
@@ -100,7 +100,7 @@ def _competitors(evidence: Evidence) -> Iterator[list[Claimant]]:
 
     Classes share a server if they have the same controller; a class of unknown controller stands alone.
     """
-    classes = evidence.around.items[CLASS].items()
+    classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_place: dict[tuple[tuple[str, ...], str, str, bool], list[Claimant]] = {}
     for obj in sorted(evidence.snapshot.objects.values(), key=lambda obj: obj.item.born):

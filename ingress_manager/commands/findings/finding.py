@@ -54,8 +54,8 @@ class Kind(NamedTuple):
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
         """Return the findings of this kind, by namespace and name."""
-        found = (finding._replace(kind=self) for finding in self.find(evidence))
-        return sorted(found, key=lambda finding: (finding.item.full_name, str(finding.item)))
+        findings = (finding._replace(kind=self) for finding in self.find(evidence))
+        return sorted(findings, key=lambda finding: (finding.item.full_name, str(finding.item)))
 
 
 class Finding(NamedTuple):

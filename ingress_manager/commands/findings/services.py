@@ -148,16 +148,15 @@ def detached(evidence: Evidence) -> Iterator[Finding]:
     """The object has our label or annotation, but lacks its owner, Metacontroller's annotation or its Service."""
     for obj, owner in evidence.unmanaged:
         is_controlled = bool(obj.owner) and not obj.service  # by something else than a Service
-        if service := owner or (None if is_controlled else evidence.service_requesting(obj)):
+        service = owner or (None if is_controlled else evidence.service_requesting(obj))
+        # Kubernetes deletes what a deleted Service owns. An object without an owner may serve: it stays.
+        command = kubectl("delete", obj.item) if obj.service else steps.patch(obj.item, DISOWNED)
+        if service:
             change = managed.patch_to_own(obj.item, service.item)
             # Controllers write its status all the time: a patch with its version would fail.
             del change["resourceVersion"]
             command = steps.patch(obj.item, {"metadata": change})
-            yield Finding(obj.item, _missing_link(obj, owner), command, service.item)
-        else:
-            # Kubernetes deletes what a deleted Service owns. An object without an owner may serve: it stays.
-            command = kubectl("delete", obj.item) if obj.service else steps.patch(obj.item, DISOWNED)
-            yield Finding(obj.item, _missing_link(obj, owner), command)
+        yield Finding(obj.item, _missing_link(obj, owner), command, service.item if service else None)
 
 
 @finding(

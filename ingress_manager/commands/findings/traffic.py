@@ -17,7 +17,7 @@ from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_o
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.snapshot.surroundings import (
     BY_CAUSE,
-    CLASS,
+    CLASS_KIND,
     GATEWAY,
     IS_DEFAULT,
     LONG_AGO,
@@ -32,7 +32,7 @@ from ingress_manager.commands.snapshot.surroundings import (
 )
 from ingress_manager.core.text import listed, quoted
 
-PATIENCE = timedelta(minutes=5)
+GRACE_PERIOD = timedelta(minutes=5)
 """The age of an object from which a silent controller, or a Secret that isn't there, is a finding."""
 
 FAULTS = dict(zip(BY_CAUSE, ["can't resolve what it refers to", "doesn't accept it", "doesn't serve it"], strict=True))
@@ -53,7 +53,7 @@ def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surrounding
 
 def _is_minutes_old(obj: ObjectSnapshot, around: Surroundings) -> bool:
     created = time_of(obj.item.metadata.get("creationTimestamp"))
-    return LONG_AGO < created < around.now - PATIENCE
+    return LONG_AGO < created < around.now - GRACE_PERIOD
 
 
 @finding(blocks=Blocks.TRAFFIC, remedy="Set ingress/class or defaults.class to the class of a running controller.")
@@ -61,9 +61,9 @@ def _is_minutes_old(obj: ObjectSnapshot, around: Surroundings) -> bool:
 def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """There is no IngressClass of that name, or no default one."""
     # A controller serves an Ingress with an address, whatever its class.
-    if obj.kind != INGRESS or CLASS not in around.read or addresses_of(obj.item):
+    if obj.kind != INGRESS or CLASS_KIND not in around.read or addresses_of(obj.item):
         return
-    name, classes = obj.typed.spec.ingress_class_name, around.items[CLASS]
+    name, classes = obj.typed.spec.ingress_class_name, around.items[CLASS_KIND]
     if name is not None and name not in classes:
         known = f"; there is {listed(sorted(classes))}" if classes else "; there is none at all"
         yield f"spec.ingressClassName is {quoted(name)}, and there is no IngressClass of that name{known}"

@@ -50,24 +50,20 @@ def deployers_of(item: Item) -> list[Deployer]:
     return [deployer for deployer in deployers if deployer.keep] or deployers
 
 
-def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iterator[str]:
-    """Yield the reasons why a tool's source has to change before a plan for an Ingress that annotates `services`."""
+def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iterator[tuple[str, str]]:
+    """Yield why a tool's source has to change, and how, before a plan for an Ingress that annotates `services`."""
     for deployer in deployers_of(ingress):
         key, _, value = deployer.keep.partition("=")
         if value not in ingress.annotations.get(key, "").split(","):
-            yield (
-                f"{deployer.name} keeps this Ingress, and would write it back, delete it, or fail: add the annotation "
-                f"{deployer.keep} in {deployer.source} and let {deployer.name} write it, then take the Ingress out of "
-                f"{deployer.source}, and plan it again"
-            )
+            problem = f"{deployer.name} keeps this Ingress, and would write it back, delete it, or fail"
+            first = f"add the annotation {deployer.keep} in {deployer.source} and let {deployer.name} write it"
+            yield problem, f"{first}, then take the Ingress out of {deployer.source}, and plan it again"
     for service, annotations in services:
         for deployer in deployers_of(service):
             if annotations and deployer.takes_off:
                 lacking = ", ".join(f"{key}={value}" for key, value in annotations.items())
-                yield (
-                    f"{deployer.name} keeps Service {service.name}, and takes off annotations that {deployer.source} "
-                    f"doesn't have: put them into {deployer.source} first: {lacking}"
-                )
+                problem = f"{deployer.name} keeps Service {service.name}, and takes off what {deployer.source} lacks"
+                yield problem, f"put these annotations into {deployer.source} first: {lacking}"
 
 
 def about_service(item: Item, *, released: bool = False) -> Iterator[str]:

@@ -20,10 +20,9 @@ from ingress_manager.commands.text import Command, comment, shown, word
 PAUSE = 10
 """Seconds in which Metacontroller sees a change, where nothing proves it."""
 
-BETWEEN_LOOKS = 0.5
-"""Seconds."""
+POLL_SECONDS = 0.5
 
-PATIENCE = 300
+WAIT_LIMIT = 300
 """Seconds to wait for a condition. A load balancer takes minutes to get an address."""
 
 apply_option = click.option("--apply", is_flag=True, help="Carry the steps out instead of showing them.")
@@ -81,7 +80,7 @@ class Plan:
     """Empty: nothing can be done, or needs to be."""
 
     messages: Sequence[Message] = ()
-    notes: Sequence[str] = ()
+    notes: list[str] = field(default_factory=list)
     done: str = ""
     """A sentence to print afterwards."""
 
@@ -104,7 +103,7 @@ def perform(kubectl: Kubectl, plans: Iterable[Plan], *, apply: bool) -> int:
     for plan in plans:
         errors += show(plan.messages)
         for sentence in plan.notes:
-            note(sentence)
+            note(f"{plan.title}: {sentence}")
         if apply and plan.steps:
             carry_out(kubectl, plan.title, plan.steps)
             click.echo(plan.done)
@@ -152,12 +151,12 @@ def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
 
 
 def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object]) -> None:
-    """Wait for a condition. Raises KubectlFailed after PATIENCE."""
-    end = monotonic() + PATIENCE
+    """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT."""
+    end = monotonic() + WAIT_LIMIT
     while not any(map(seen.holds, _look(kubectl, seen, before))):
         if monotonic() > end:
-            raise KubectlFailed(f"After {PATIENCE} s it is not seen that {seen.what}: {seen.otherwise}")
-        sleep(BETWEEN_LOOKS)
+            raise KubectlFailed(f"After {WAIT_LIMIT} s it is not seen that {seen.what}: {seen.otherwise}")
+        sleep(POLL_SECONDS)
 
 
 def _look(kubectl: Kubectl, seen: Seen, before: Collection[object] = ()) -> list[Item]:

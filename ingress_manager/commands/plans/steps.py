@@ -125,8 +125,5 @@ def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
     before = {key: item.annotations.get(key) for key in annotations}
     for key, value in (*annotations.items(), *before.items()):
         if value is not None and not is_seen(value):
-            sentence = (
-                f"{key}: {quoted(value)} holds characters that a person would not see in a command, so none is made: "
-                "take them out, with `kubectl edit`"
-            )
-            yield about(item, sentence, "metadata", "annotations", key)
+            sentence = f"{key}: {quoted(value)} holds characters that a person would not see in a command: none is made"
+            yield about(item, sentence, "metadata", "annotations", key, remedy="take them out, with `kubectl edit`")

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 
 import click
 
-from ingress_manager.commands.reading.kubectl import RESOURCES, KubectlFailed
+from ingress_manager.commands.reading.kubectl import MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, can_be_read
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, VERSIONS, Item, of_kind
 from ingress_manager.commands.snapshot.managed import is_decorated, is_labelled
 from ingress_manager.commands.snapshot.objects import secrets_of
 from ingress_manager.commands.snapshot.services import Known, Snapshot
-from ingress_manager.commands.snapshot.surroundings import CLASS, GATEWAY, SECRET, SLICE, Surroundings, attached_to
+from ingress_manager.commands.snapshot.surroundings import CLASS_KIND, GATEWAY, SECRET, SLICE, Surroundings, attached_to
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.commands.text import plural
 from ingress_manager.core.settings import Settings
@@ -36,7 +36,7 @@ def read_objects(source: Source) -> tuple[list[Item], Known]:
             known.unread["namespaces"] = f"No Service of {listed(sorted(blind))} was read: nothing there was looked at"
             items = [item for item in items if item.namespace not in blind]
         return items, known
-    for kind, resource in RESOURCES.items():
+    for kind, resource in MANAGED_RESOURCES.items():
         try:
             items += source.read(resource)
         except KubectlFailed as failed:
@@ -90,7 +90,7 @@ def read_surroundings(source: Source, snapshot: Snapshot) -> Surroundings:
     managed = [obj for obj in snapshot.objects.values() if obj.is_decorated and obj.service]
     gateways = {label.partition("/")[0] for obj in managed for label in attached_to(obj, GATEWAY)}
     matters = {
-        CLASS: any(obj.kind == INGRESS for obj in managed),
+        CLASS_KIND: any(obj.kind == INGRESS for obj in managed),
         GATEWAY: bool(gateways),
         SLICE: bool(managed),
         SECRET: any(True for obj in managed for _ in secrets_of(obj)),

@@ -14,19 +14,19 @@ from ingress_manager.commands.terminal import waiting
 from ingress_manager.commands.text import with_options
 from ingress_manager.core.text import one_line, quoted
 
-RESOURCES = {
+MANAGED_RESOURCES = {
     INGRESS: "ingresses.networking.k8s.io",
     HTTPROUTE: "httproutes.gateway.networking.k8s.io",
     LISTENERSET: "listenersets.gateway.networking.k8s.io",
 }
 """The managed kinds in the order of the fields of `Observed`, with the names by which kubectl finds no others."""
 
-OF_GATEWAY_API = (RESOURCES[HTTPROUTE], RESOURCES[LISTENERSET])
+OF_GATEWAY_API = (MANAGED_RESOURCES[HTTPROUTE], MANAGED_RESOURCES[LISTENERSET])
 """The managed kinds that a cluster may not know."""
 
 LISTS = {
     "services": "/api/v1/services",
-    RESOURCES[INGRESS]: "/apis/networking.k8s.io/v1/ingresses",
+    MANAGED_RESOURCES[INGRESS]: "/apis/networking.k8s.io/v1/ingresses",
     "endpointslices.discovery.k8s.io": "/apis/discovery.k8s.io/v1/endpointslices",
 }
 """Kinds with perhaps ten thousand objects: where the API server lists them in all namespaces."""

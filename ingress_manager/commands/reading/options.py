@@ -9,7 +9,7 @@ import click
 
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read_files
-from ingress_manager.commands.reading.settings import policy_of, settings_of_cluster, settings_of_file
+from ingress_manager.commands.reading.settings import settings_of_cluster, settings_of_file, usable_settings
 from ingress_manager.commands.snapshot.items import Item, of_kind
 from ingress_manager.commands.terminal import note
 from ingress_manager.core.settings import Settings
@@ -69,7 +69,7 @@ class Source:
         can't be read, and click.UsageError if they can't be used.
         """
         if self.settings is not None:
-            return policy_of(settings_of_file(self.settings))
+            return usable_settings(settings_of_file(self.settings))
         if self.files:
             note(f"With the default settings; {option} FILE takes others.")
             return Settings()
@@ -79,7 +79,7 @@ class Source:
             sentence = f"The settings could not be looked at: {failed.message}; {option} FILE names them"
             raise KubectlFailed(sentence) from failed
         note(f"With the settings of the {settings.file}.")
-        return policy_of(settings)
+        return usable_settings(settings)
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
@@ -114,7 +114,7 @@ ALL_OBJECTS: Options = (
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
 """Files given without -f."""
 
-SETTINGS = settings_option("the cluster's")
+OF_CLUSTER_AND_SETTINGS: Options = (*OF_CLUSTER, settings_option("the cluster's"))
 SETTINGS_OR_DEFAULTS = settings_option("the cluster's; with files, the defaults")
 
 

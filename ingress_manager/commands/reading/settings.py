@@ -58,7 +58,7 @@ class SettingsText(NamedTuple):
             return Message(error.sentence, self.file, self.line or error.line or 1)
 
 
-def policy_of(text: SettingsText) -> Settings:
+def usable_settings(text: SettingsText) -> Settings:
     """Return the settings in a text. Raises click.UsageError with what is wrong with it."""
     settings = text.parse()
     if isinstance(settings, Message):

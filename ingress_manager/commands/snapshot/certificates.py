@@ -16,10 +16,7 @@ try:
 except ImportError:
     x509 = None  # type: ignore[assignment]
 
-NOT_INSTALLED = (
-    "the Python library cryptography isn't installed; "
-    "`pip install '.[certificates]'`, in a clone of ingress-manager, brings it"
-)
+NOT_INSTALLED = "cryptography isn't installed; `pip install '.[certificates]'` in a clone of ingress-manager brings it"
 
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 

@@ -29,10 +29,14 @@ class Message:
     about: str = ""
     """The object, as namespace/name; empty when it is about the file."""
 
+    remedy: str = ""
+    """What to do, if the sentence doesn't say it."""
+
     def __str__(self) -> str:
-        """Return the message as editors and CI know it: `file:line: namespace/name: sentence`."""
+        """Return the message as editors and CI know it: `file:line: namespace/name: sentence; remedy`."""
         place = f"{self.file}:{self.line}" if self.file else ""
-        return one_line(": ".join(part for part in (place, self.about, self.sentence) if part))
+        text = "; ".join(filter(None, (self.sentence, self.remedy)))
+        return one_line(": ".join(part for part in (place, self.about, text) if part))
 
 
 class Unreadable(Exception):  # noqa: N818 - the problems are its messages
@@ -150,9 +154,9 @@ def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
     return [item for item in items if item.kind in kinds]
 
 
-def about(item: Item, sentence: str, *field: str | int) -> Message:
+def about(item: Item, sentence: str, *field: str | int, remedy: str = "") -> Message:
     """Return a message about an item, at the line of one of its fields, such as "spec", "ports", 0."""
-    return Message(sentence, item.file, item.line(*field), item.full_name)
+    return Message(sentence, item.file, item.line(*field), item.full_name, remedy)
 
 
 def at(value: Any, *path: str) -> Any:

@@ -18,10 +18,10 @@ from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, c
 from ingress_manager.core.kubernetes import ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
 
-CLASS, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
+CLASS_KIND, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
 SURROUNDING_RESOURCES = {
-    CLASS: "ingressclasses.networking.k8s.io",
+    CLASS_KIND: "ingressclasses.networking.k8s.io",
     GATEWAY: "gateways.gateway.networking.k8s.io",
     SLICE: "endpointslices.discovery.k8s.io",
     SECRET: "secrets",
@@ -55,7 +55,7 @@ class Surroundings:
         """Add the items that belong to the surroundings."""
         for item in items:
             if item.kind in SURROUNDING_RESOURCES:
-                self.items[item.kind][item.name if item.kind == CLASS else item.full_name] = item
+                self.items[item.kind][item.name if item.kind == CLASS_KIND else item.full_name] = item
             if item.kind == SLICE:
                 service = f"{item.namespace}/{item.labels.get('kubernetes.io/service-name')}"
                 self.slices.setdefault(service, []).append(item)

@@ -1,0 +1,270 @@
+"""What Services have to request in the place of an Ingress, beside what exists, and what they get.
+
+A part of an Ingress is what leads to one Service; most Ingresses have one.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import yaml
+
+from ingress_manager.commands.adopt.changes import CLASS_FIELD, Change, changes_of
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_kind
+from ingress_manager.commands.snapshot.managed import is_managed
+from ingress_manager.commands.snapshot.objects import (
+    IngressSpec,
+    as_spec,
+    as_type,
+    certificates_of,
+    class_of,
+    places_of,
+)
+from ingress_manager.core.annotations import (
+    HTTP,
+    LONGEST_ENTRANCE,
+    PATH_TYPES,
+    PREFIX,
+    PROFILE,
+    TABLE,
+    begin_of,
+    by_entrance,
+    ingress_of,
+    is_entrance_name,
+    read_entrances,
+)
+from ingress_manager.core.copying import not_allowed
+from ingress_manager.core.decide import Decision, Desired, decide
+from ingress_manager.core.effective import EffectiveSettings, effective_settings
+from ingress_manager.core.kubernetes import NOTHING, Object, Service
+from ingress_manager.core.settings import Settings
+from ingress_manager.core.syntax import EVERY_HOST
+from ingress_manager.core.vocabulary import NGINX, OLD_CLASS, is_read_from_services, protects
+
+CANARY = f"{NGINX}canary"
+"""It makes another Ingress of the same hosts get some of the requests, not all."""
+
+BOOKKEEPING = (
+    *("kubectl.kubernetes.io/", "meta.helm.sh/", "helm.sh/", "app.kubernetes.io/", "argocd.argoproj.io/"),
+    *("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "field.cattle.io/publicEndpoints"),
+    *(f"ingress.kubernetes.io/{name}" for name in ("backends", "forwarding-rule", "https-forwarding-rule", "ssl-cert")),
+    *(f"ingress.kubernetes.io/{name}" for name in ("target-proxy", "https-target-proxy", "url-map", "static-ip")),
+    *(PREFIX, "ingress-manager/", "metacontroller.k8s.io/", OLD_CLASS),
+)
+"""How the keys of annotations and labels begin that change nothing for whoever sends a request: by these, tools know
+their objects, and controllers note what they have made; the class is said by spec.ingressClassName. Sources: the
+documentation of Helm, Argo CD, Flux, Rancher and ingress-gce."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an Ingress: what an entrance of its Service is to request in its place, and the result."""
+
+    item: Item
+    """The Ingress."""
+
+    spec: IngressSpec
+    """The Ingress's, with only what leads to the Service."""
+
+    service: Item
+    entrance: str
+    settings: Settings
+    requested: Mapping[str, str | None] = field(default_factory=dict)
+    """Annotations that the Service is to have; None takes one off."""
+
+    @cached_property
+    def annotations(self) -> dict[str, str | None]:
+        """Return the requested annotations that the Service lacks, or has with another value."""
+        return {key: value for key, value in self.requested.items() if self.service.annotations.get(key) != value}
+
+    @cached_property
+    def changed(self) -> Item:
+        """Return the annotated Service, without its version, which nobody knows yet."""
+        after = {**self.service.annotations, **self.requested}
+        annotations = {key: value for key, value in after.items() if value is not None}
+        metadata = self.service.metadata | {"annotations": annotations, "resourceVersion": ""}
+        return replace(self.service, object=self.service.object | {"metadata": metadata})
+
+    @cached_property
+    def typed(self) -> Service:
+        """Return the annotated Service. Raises Unreadable."""
+        return as_type(self.changed, Service)
+
+    @cached_property
+    def effective(self) -> EffectiveSettings:
+        """Return what holds for the entrance."""
+        profile = self.changed.annotations.get(f"{begin_of(self.entrance)}{PROFILE}")
+        return effective_settings(self.settings, self.service.namespace, profile)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """Return the decision on the annotated Service."""
+        return decide(self.typed, NOTHING, self.settings)
+
+    @property
+    def full_name(self) -> str:
+        """Return the Ingress of the entrance, as namespace/name."""
+        return f"{self.service.namespace}/{ingress_of(self.entrance, self.service.name)}"
+
+    @property
+    def stays(self) -> bool:
+        """Return whether that is the Ingress itself."""
+        return self.full_name == self.item.full_name
+
+    @property
+    def ingresses(self) -> list[Object]:
+        """Return the Ingresses desired for the Service, those of its other entrances included."""
+        desired = self.decision.objects if isinstance(self.decision, Desired) else {}
+        return [obj for (kind, _), obj in desired.items() if kind == INGRESS]
+
+    @cached_property
+    def ingress(self) -> Object:
+        """Return the desired Ingress of the entrance, empty if there is none."""
+        name = ingress_of(self.entrance, self.service.name)
+        return next((obj for obj in self.ingresses if obj["metadata"]["name"] == name), {})
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """Return the fields that the desired Ingress changes."""
+        return [*changes_of(self.typed, self.spec, self.item, self.ingress)] if self.ingress else []
+
+    @cached_property
+    def dropped(self) -> dict[str, bool]:
+        """Return the fields that a recreated Ingress would lack, each with whether it protects."""
+        if not self.ingress:
+            return {}
+        metadata, tls = self.ingress["metadata"], bool(self.ingress["spec"].get("tls"))
+        desired: dict[str, str] = metadata.get("annotations", {})
+        guarded = protecting(self.item, self.effective, tls=tls)
+        dropped = {}
+        for key, value in self.item.annotations.items():
+            source = self.changed.annotations if is_read_from_services(key) else desired
+            if source.get(key) != value if key in guarded else not (key.startswith(BOOKKEEPING) or key in desired):
+                dropped[f"metadata.annotations.{key}"] = key in guarded
+        labels = (key for key in self.item.labels if not key.startswith(BOOKKEEPING) and key not in metadata["labels"])
+        return dropped | {f"metadata.labels.{key}": False for key in labels}
+
+
+def requested_for(part: Part) -> Part:
+    """Return a part that requests what the Ingress says, as far as annotations can; `part` requests nothing.
+
+    What the Service requests already stays if the result is the same. Raises Unreadable.
+    """
+    item, effective, begin = part.item, part.effective, begin_of(part.entrance)
+    present = by_entrance(part.service.annotations).get(part.entrance, {})
+    # A command can't show a person what isn't printable.
+    shown = [(key, value) for key, value in item.annotations.items() if value.isprintable()]
+    allowed = {key: value for key, value in shown if not not_allowed(key, value, effective.limits.copy_annotations)}
+    copied = {key: value for key, value in allowed.items() if key not in effective.added_with_tls}
+    # What is copied from the Service, each of its entrances is given. On the Service, the hook guards what protects.
+    on = read_entrances(part.service.annotations)
+    is_shared = part.entrance or {*on} - {part.entrance}
+    also = {} if is_shared else copied | protecting(item, effective, tls=bool(certificates_of(part.spec)))
+    off = {f"{begin}{key}": None for key in present if key not in TABLE or TABLE[key].adopted}
+    new = {f"{begin}{key}": value for key, value in words_of(part.spec, class_of(item, part.spec), effective).items()}
+    full = replace(part, requested=off | new | also)
+    for key in reversed(new):
+        # What the settings and the ports imply isn't requested.
+        without = replace(part, requested={**full.requested, key: None})
+        full = without if full.ingress and without.ingress == full.ingress else full
+    unchanged = replace(part, requested=also) if part.entrance in on else full
+    fits = unchanged.ingress and not (full.ingress and len(full.changes) < len(unchanged.changes))
+    return unchanged if fits else full
+
+
+def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
+    """Return those annotations of an Ingress that keep requests out, but for those that settings add or accept."""
+    by_settings = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
+    return {key: value for key, value in item.annotations.items() if protects(key) and key not in by_settings}
+
+
+def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings) -> dict[str, str]:
+    """Return the ingress/… annotations that request all that an Ingress says of one Service.
+
+    A path type that isn't allowed is left out, and becomes the default one: a change that somebody can accept.
+    """
+    leading = [(host, path, str(to.port)) for host, path in spec.paths() if (to := path.backend.service)]
+    port, *more = dict.fromkeys(port for *_, port in leading)
+    by_host: dict[str, list[dict[str, str]]] = {}
+    for host, path, to_port in leading:
+        route = {"path": path.path or "/"}
+        if path.path_type in PATH_TYPES[1:] and path.path_type in effective.limits.path_types:
+            route["pathType"] = path.path_type
+        by_host.setdefault(host or EVERY_HOST, []).append(route | ({"port": to_port} if more else {}))
+    words = {HTTP: "true"}
+    routes, *others = by_host.values()
+    if all(other == routes for other in others):
+        words["ingress/host"] = ", ".join(by_host)
+    else:
+        routes = [{"host": host} | route for host, entries in by_host.items() for route in entries]
+    if len(routes) > 1:
+        text = yaml.safe_dump(routes, default_flow_style=True, sort_keys=False, width=float("inf"))
+        words["ingress/routes"] = text.rstrip()
+    else:
+        words["ingress/path"] = routes[0]["path"]
+        words["ingress/path-type"] = routes[0].get("pathType", PATH_TYPES[0])
+    if not more:
+        words["ingress/port"] = port
+    if ingress_class and ingress_class != effective.default_class:
+        words["ingress/class"] = ingress_class
+    certificate = next(iter(certificates_of(spec)), None)
+    words["ingress/tls"] = "true" if certificate else "false"
+    if certificate and certificate.secret_name:
+        words["ingress/tls-secret"] = certificate.secret_name
+    return words
+
+
+class Around:
+    """The Services and Ingresses that exist, or that the plans so far will create."""
+
+    def __init__(self, items: Sequence[Item], settings: Settings, accepted: Container[str]) -> None:
+        """Read the items. `accepted` fields, such as spec.defaultBackend, may change. Raise Unreadable."""
+        self.settings, self.accepted = settings, accepted
+        self.services = {item.full_name: item for item in of_kind(items, SERVICE)}
+        # Whether each Ingress is managed; and the Ingresses that claim a host and path, each with its class.
+        self.ingresses: dict[str, bool] = {}
+        self.claims: dict[tuple[str, str, bool], list[tuple[Item, str]]] = {}
+        for item in of_kind(items, INGRESS):
+            self.add(item, managed=is_managed(item))
+
+    def add(self, item: Item, *, managed: bool) -> None:
+        """Add an Ingress, and what it answers."""
+        spec = as_spec(item)
+        self.ingresses[item.full_name] = managed
+        for claim in dict.fromkeys(places_of(spec)):
+            self.claims.setdefault(claim, []).append((item, class_of(item, spec)))
+
+    def add_planned(self, part: Part) -> None:
+        """Add the Service as it will be annotated, and its Ingress."""
+        self.services[part.service.full_name] = part.changed
+        if part.full_name in self.ingresses:
+            self.ingresses[part.full_name] = True
+        else:
+            # A word sorts it behind every timestamp.
+            metadata = part.ingress["metadata"] | {"creationTimestamp": "not born yet"}
+            self.add(Item(part.ingress | {"metadata": metadata}), managed=True)
+
+
+def requested_beside(part: Part, around: Around) -> Part:
+    """Return a part that requests what the Ingress says, beside what its Service requests already."""
+    item, service, name = part.item, part.service, part.service.name
+    entrances = [*read_entrances(service.annotations)]
+    for present in [replace(part, entrance=entrance) for entrance in entrances]:
+        # An entrance of an earlier run may lack accepted fields. One with other hosts or paths is never the same.
+        differ = (*(change.field for change in present.changes if not change.is_served_alike), *present.dropped)
+        fits = all(field in around.accepted and field.startswith(("metadata.", CLASS_FIELD)) for field in differ)
+        if present.ingress and fits:
+            return present
+    if "" not in entrances and service.full_name not in around.ingresses:
+        return requested_for(part)
+    # What remains of the Ingress's name without that of the Service.
+    rest = f"-{item.name}-".replace(".", "-").replace(f"-{name}-", "-", 1).strip("-")
+    words = (rest[:LONGEST_ENTRANCE].strip("-"), "also", *(f"also-{number}" for number in range(2, 99)))
+    free = (
+        word
+        for word in words
+        if is_entrance_name(word)
+        and word not in entrances
+        and f"{item.namespace}/{ingress_of(word, name)}" not in around.ingresses
+    )
+    return requested_for(replace(part, entrance=next(free)))
