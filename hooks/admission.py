@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from hooks.sync import UNREADABLE, Answer, StoredService
+from hooks.sync import UNREADABLE, Answer, StoredService, named
 from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import Refused, decide, refusal_of
@@ -53,7 +53,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
         request = decode(body).request
     except UNREADABLE as error:
         problem = Problem(f"not an AdmissionReview (admission.k8s.io/v1): {error}", Reason.INVALID_REQUEST)
-        return Answer(400, f"{problem.line()}\n".encode(), UNREAD)
+        return Answer(400, f"{problem.line()}\n".encode(), UNREAD, named(body), Problems([problem]))
     problems, decision = Problems(), decide(request.object, NOTHING, settings)
     if isinstance(decision, Refused) and decision.is_paused:
         problems, settings = decision.problems, settings.without_pause()

@@ -14,15 +14,15 @@ Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
-from typing import Annotated
 from zlib import crc32
 
 import msgspec
 
 from ingress_manager.core.decide import RESYNC_SECONDS, Refused, RemovedFirst, decide, not_made, recheck_after, spread
 from ingress_manager.core.errors import Problem, Problems, Reason
-from ingress_manager.core.kubernetes import Key, Object, ObjectMeta, Observed, Service
+from ingress_manager.core.kubernetes import Key, Name, Object, ObjectMeta, Observed, Service
 from ingress_manager.core.settings import Settings
 
 HOUR = 3600
@@ -38,21 +38,24 @@ OFF, ASKED, THERE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refus
 class ManagedFieldsEntry(msgspec.Struct, frozen=True):
     """Says when a part of an object was changed. Source: the Kubernetes API reference, ManagedFieldsEntry."""
 
-    time: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    time: str | None = None
 
 
 class StoredMeta(ObjectMeta, rename="camel", frozen=True):
-    creation_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
-    managed_fields: tuple[ManagedFieldsEntry, ...] = ()
+    creation_timestamp: str | None = None
+    managed_fields: tuple[ManagedFieldsEntry, ...] | None = None
 
     @property
     def changed(self) -> float:
         """Return when the object was created or last changed, as Unix time; 0 if that isn't known.
 
-        Anybody who may edit the object can write any time there.
+        Anybody who may edit the object can write any time there, also one that is no time in Python, as of the year 0.
         """
-        times = [self.creation_timestamp, *[entry.time for entry in self.managed_fields]]
-        return max((time.timestamp() for time in times if time), default=0)
+        latest = 0.0
+        for text in (self.creation_timestamp, *[entry.time for entry in self.managed_fields or ()]):
+            with suppress(ValueError, OverflowError):
+                latest = max(latest, datetime.fromisoformat(text or "").timestamp())
+        return latest
 
 
 class StoredService(Service, rename="camel", frozen=True):
@@ -66,6 +69,17 @@ class SyncRequest(msgspec.Struct, frozen=True):
     attachments: Observed
 
 
+class NamedObject(msgspec.Struct, frozen=True):
+    metadata: Name
+
+
+class NamedBody(msgspec.Struct, frozen=True):
+    """A body of which only the name of its Service is read: a sync request, or an AdmissionReview, which nests it."""
+
+    object: NamedObject | None = None
+    request: "NamedBody | None" = None
+
+
 class Answer(msgspec.Struct, frozen=True):
     """An HTTP response (JSON if the status is 200, else one line of text), and what is logged and counted of it."""
 
@@ -75,7 +89,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Its meaning."""
 
     service: StoredService | None = None
-    """None: it couldn't be read."""
+    """It has only a name if its other fields couldn't be read. None: not even that."""
 
     problems: Problems | None = None
     """The reasons of a refusal, a removal or a warning; or the missing objects."""
@@ -98,7 +112,7 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
         request = decode(body)
     except UNREADABLE as error:
         problem = Problem(f"not a request of Metacontroller's contract v2: {error}", Reason.INVALID_REQUEST)
-        return refusal(400, Problems([problem]))
+        return refusal(400, Problems([problem]), named(body))
     service = request.object
     decision = decide(service, request.attachments, settings)
     if isinstance(decision, Refused):
@@ -117,6 +131,16 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
     resync = min(recheck_after(service, age), int(until_hourly(service, now)) + 1)
     missing = not_made(f"{service.metadata.namespace}/{service.metadata.name}", decision.missing)
     return Answer(200, encode(objects, resync), ASKED, service, Problems([missing]))
+
+
+def named(body: bytes) -> StoredService | None:
+    """Return a Service with the name that an unreadable body holds; None if there is none."""
+    with suppress(*UNREADABLE):
+        read = msgspec.json.decode(body, type=NamedBody)
+        if stated := (read.request or read).object:
+            metadata = StoredMeta(**msgspec.structs.asdict(stated.metadata))
+            return StoredService(api_version="v1", kind="Service", metadata=metadata)
+    return None
 
 
 def until_hourly(service: Service, now: float) -> float:

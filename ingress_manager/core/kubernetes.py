@@ -1,5 +1,7 @@
 """The fields of Kubernetes objects on which a decision depends, as types. All other fields are ignored.
 
+Whatever the API server stores can be read as these types: otherwise one odd field would make its Service undecidable.
+
 Sources: the Kubernetes API reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference
 (HTTPRoute v1, ListenerSet v1).
 """
@@ -19,10 +21,13 @@ DECORATOR = "metacontroller.k8s.io/decorator-controller"
 """An annotation that Metacontroller adds, also to LAST_APPLIED: the name of its DecoratorController."""
 
 
-class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
+class Name(msgspec.Struct, frozen=True):
     name: str
     namespace: str
     uid: str
+
+
+class ObjectMeta(Name, rename="camel", frozen=True):
     resource_version: str = ""
     annotations: dict[str, str] | None = None
 
@@ -43,7 +48,7 @@ class Service(msgspec.Struct, rename="camel", frozen=True):
     api_version: Literal["v1"]
     kind: Literal["Service"]
     metadata: ObjectMeta
-    spec: ServiceSpec
+    spec: ServiceSpec = ServiceSpec()
 
     @property
     def ports(self) -> Sequence[ServicePort]:
@@ -56,12 +61,12 @@ class AttachmentMeta(msgspec.Struct, frozen=True):
 
 
 class IngressPath(msgspec.Struct, rename="camel", frozen=True):
-    path_type: str
+    path_type: str = ""
     path: str = ""
 
 
 class IngressPaths(msgspec.Struct, frozen=True):
-    paths: tuple[IngressPath, ...]
+    paths: tuple[IngressPath, ...] = ()
 
 
 class RoutePath(msgspec.Struct, frozen=True):
@@ -90,7 +95,7 @@ class ListenerEntry(msgspec.Struct, frozen=True):
 
 
 class ParentRef(msgspec.Struct, rename="camel", frozen=True):
-    name: str
+    name: str = ""
     kind: str | None = None
     namespace: str | None = None
     section_name: str | None = None
@@ -114,7 +119,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
     kind: str
     metadata: AttachmentMeta
-    spec: Spec
+    spec: Spec = Spec()
 
     @property
     def hosts(self) -> list[str]:
@@ -156,7 +161,7 @@ def key_of(desired: Object) -> Key:
 class Observed(msgspec.Struct, frozen=True):
     """The existing objects that were made for a Service, by namespace/name. None: Metacontroller doesn't watch it."""
 
-    ingresses: dict[str, Attachment] = msgspec.field(name="Ingress.networking.k8s.io/v1", default_factory=dict)
+    ingresses: dict[str, Attachment] | None = msgspec.field(name="Ingress.networking.k8s.io/v1", default=None)
     httproutes: dict[str, Attachment] | None = msgspec.field(name=f"HTTPRoute.{GATEWAY_API}/v1", default=None)
     listenersets: dict[str, Attachment] | None = msgspec.field(name=f"ListenerSet.{GATEWAY_API}/v1", default=None)
 

@@ -66,7 +66,7 @@ def make_ingress(exposure: Exposure) -> Object:
     basis, ingress_class = exposure.basis, exposure.ingress_class
     annotations = exposure.carried.by_kind["Ingress"]
     if ingress_class is None and OLD_CLASS not in annotations:
-        observed = basis.observed.ingresses.get(f"{basis.service.metadata.namespace}/{basis.name}")
+        observed = (basis.observed.ingresses or {}).get(f"{basis.service.metadata.namespace}/{basis.name}")
         ingress_class = observed.spec.ingress_class_name if observed else None
     spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
     if basis.tls:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import HTTPROUTES, INGRESSES, Object, service
 from ingress_manager.core.copying import ANY
-from ingress_manager.core.kubernetes import LAST_APPLIED
+from ingress_manager.core.kubernetes import LAST_APPLIED, Spec
 from ingress_manager.core.settings import Defaults, Limits, Profile, Settings, Tls
 from ingress_manager.core.settings_parser import read
 from ingress_manager.core.shape import FieldError
@@ -283,3 +283,43 @@ def forged(draw: st.DrawFn, observed: list[Object]) -> Object:
         kind = draw(st.sampled_from([INGRESSES, HTTPROUTES]))
         attached[kind][draw(keys)] = made | {"metadata": metadata | {"annotations": annotations}}
     return attached
+
+
+# What the API server stores, and no decision depends on.
+
+TIMES = NASTY | st.sampled_from(
+    [
+        None,
+        "2026-11-21T10:59:00Z",
+        "2026-11-21T10:59:00.123456789Z",
+        "2016-12-31T23:59:60Z",
+        "9999-12-31T23:59:59Z",
+        "10000-01-01T11:59:59Z",
+        "292277026596-12-04T15:30:08Z",
+        "0001-01-01T00:00:00Z",
+        "0000-12-31T10:00:00Z",
+        "-0001-01-01T00:00:00Z",
+    ]
+)
+"""Also those that an offset or protobuf moves out of the years 1 to 9999, which Python has."""
+
+LARGE_NUMBERS = st.integers(-(2**80), 2**80)
+MANAGED = st.fixed_dictionaries({"manager": NASTY, "time": TIMES, "fieldsV1": ANYTHING})
+ODD_METADATA = {
+    "creationTimestamp": TIMES,
+    "deletionTimestamp": TIMES,
+    "deletionGracePeriodSeconds": LARGE_NUMBERS,
+    "finalizers": st.none(),
+    "managedFields": st.none() | st.lists(MANAGED, max_size=3),
+}
+ODD_SPEC = {"sessionAffinity": NASTY, "healthCheckNodePort": LARGE_NUMBERS, "later": ANYTHING}
+LISTS_AND_MAPS = sorted({*Spec.__struct_encode_fields__, "ports", "annotations", "labels"})
+
+
+@st.composite
+def odd(draw: st.DrawFn, stored: Object) -> Object:
+    """Draw a Service, or an object that was made for one, with values that nobody needs, and null for what it lacks."""
+    nulls = dict.fromkeys(draw(st.sets(st.sampled_from(LISTS_AND_MAPS))))
+    metadata = nulls | draw(st.fixed_dictionaries({}, optional=ODD_METADATA)) | stored["metadata"]
+    spec = nulls | draw(st.fixed_dictionaries({}, optional=ODD_SPEC)) | stored["spec"]
+    return stored | {"metadata": metadata, "spec": spec, "status": draw(ANYTHING)}

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object, as_created, body, sync_request
+from hooks import admission
 from hooks.sync import REMOVED, Answer, answer
 from ingress_manager.core import settings_parser
 from ingress_manager.core.effective import effective_settings
@@ -19,6 +20,7 @@ from ingress_manager.core.shape import shown
 from ingress_manager.core.syntax import wrong_path
 from ingress_manager.core.vocabulary import protects
 from tests.core import made_up
+from tests.hooks.test_admission import DENY, review
 
 MOST_ANNOTATION_BYTES = 256 * 1024
 OF_AN_OBJECT = ("apiVersion", "kind", "metadata", "spec", "name", "namespace", "labels", "annotations")
@@ -242,6 +244,24 @@ def test_a_path_that_we_accept_is_harmless(path: str) -> None:
 @given(made_up.spoiled(made_up.services().map(sync_request)), made_up.settings())
 def test_a_request_with_anything_in_it_is_answered_as_the_contract_says(request: Object, settings: Settings) -> None:
     assert answered_twice(body(request), settings).status in {200, 400, 422}
+
+
+@given(made_up.ANY_SERVICES, made_up.settings(), made_up.settings(), st.data())
+def test_whatever_the_api_server_stores_beside_what_a_decision_needs_changes_no_answer(
+    parent: Object, earlier: Settings, settings: Settings, data: st.DataObject
+) -> None:
+    """A field that nobody could read would let stay what is forbidden, and keep its owner from opting out."""
+    made = [as_created(each, parent) for each in desired_for(parent, earlier)]
+    odd = data.draw(made_up.odd(parent))
+    sent = body(sync_request(odd, attached=[data.draw(made_up.odd(each)) for each in made]))
+    with_odd = answer(sent, settings)
+    without = answer(body(sync_request(parent, attached=made)), settings)
+    assert (with_odd.status, with_odd.body, with_odd.word) == (without.status, without.body, without.word)
+    assert answer(sent, settings, now=1.8e9).status == without.status
+    denying = msgspec.structs.replace(settings, admission=DENY)
+    old = data.draw(st.none() | made_up.odd(parent))
+    plain = review(parent, parent if old else None)
+    assert admission.answer(review(odd, old), denying).body == admission.answer(plain, denying).body
 
 
 @given(made_up.spoiled(made_up.plain_settings()).map(json.dumps) | made_up.YAML)

@@ -7,6 +7,7 @@ create: {annotations, labels, spec, finalizers}   the tenant creates the Service
 patch: PATCH                  the tenant patches it (RFC 7396)
 delete: OPTIONS               the tenant deletes it
 manage fields: BYTES          the tenant writes a field of so many bytes into its managedFields
+manage at: TIME               the tenant writes a time there
 edit the ingress: PATCH       somebody who may edit Ingresses patches that one
 ingress: FIELDS               soon the Ingress has these fields, among others; null: there is none
 unchanged: true               after one more sync, the Ingress is the one last seen, with the same spec and annotations
@@ -36,7 +37,7 @@ from tests.e2e.people import said, tenant_of
 from tests.words import holds
 
 ATTACKS = {attack.name: attack.fields["steps"] for attack in golden.read(Path(__file__).with_name("attacks.yaml"))}
-AT_THE_GATE = {"entrance-kept-by-a-mistake-in-another", "host-kept-by-a-pause"}
+AT_THE_GATE = {"entrance-kept-by-a-mistake-in-another", "host-kept-by-a-pause", "year-zero"}
 """These are in `make test`. There, test_policies.py tries the other kinds."""
 
 NAME = "shop"
@@ -92,13 +93,18 @@ class Attack:
     def patch(self, patch: Object) -> None:
         self.tenant.request("PATCH", self.path, body=patch)
 
-    def manage_fields(self, size: int) -> None:
+    def manage_fields(self, size: int, **more: Any) -> None:
         # Go writes each < as six bytes when Metacontroller sends the Service to the hook.
         fields: Object = {f"f:{'<' * size}": {}}
-        entry = {"manager": "tenant", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+        entry = {"manager": "tenant", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", **more}
         # The API server ignores an update that changes nothing else.
         managed = {"labels": {"managed": f"{size}"}, "managedFields": [{**entry, "fieldsV1": fields}]}
         self.patch({"metadata": managed})
+
+    def manage_at(self, time: str) -> None:
+        self.manage_fields(1, time=time)
+        written = self.tenant.get(SERVICES, NAME, self.stage.namespace) or {"metadata": {}}
+        assert time in [entry.get("time") for entry in written["metadata"]["managedFields"]]
 
     def delete(self, options: Object) -> None:
         self.tenant.request("DELETE", self.path, body=options)

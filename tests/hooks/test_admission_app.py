@@ -47,12 +47,15 @@ def test_each_answer_is_json_and_is_counted_with_its_time() -> None:
 
 def test_what_is_told_is_logged_with_its_service_and_not_with_who_was_told(capsys: pytest.CaptureFixture[str]) -> None:
     client = client_of(DENYING)
-    for new, old in ((service({"ingress/http": "true"}), None), (WRONG, WRONG), (WRONG, None)):
+    unread = WRONG | {"spec": 1}
+    for new, old in ((service({"ingress/http": "true"}), None), (WRONG, WRONG), (WRONG, None), (unread, None)):
         client.post("/admit", data=review(new, old))
     started, *told = log_lines(capsys)
     assert (started["event"], started["version"]) == ("started", version("ingress-manager"))
     line = SHOP | {"status": 200, "reasons": ["invalid-value"], "sentence": " · ".join(SENTENCES)}
+    *told, of_unread = told
     assert told == [{"event": "warned", "level": "info"} | line, {"event": "denied", "level": "warning"} | line]
+    assert (of_unread["event"], of_unread["service"], of_unread["status"]) == ("unread", "shop", 400)
 
 
 def test_a_body_that_is_no_review_is_refused_in_text_and_what_is_no_request_is_counted_too() -> None:

@@ -89,10 +89,11 @@ SHOP, NOBODY = {"namespace": "team-a", "service": "shop"}, {"namespace": None, "
     ("settings", "sent", "status", "level", "logged"),
     [
         (Settings(), body(sync_request(WRONG)), 422, "warning", SHOP | {"reasons": ["invalid-value", "unknown-port"]}),
+        (Settings(), body({"object": WRONG}), 400, "warning", SHOP | {"reasons": ["invalid-request"]}),
         (Settings(), b"{}", 400, "warning", NOBODY | {"reasons": ["invalid-request"]}),
         (Settings(paused=True), OPTED_IN, 429, "info", SHOP | {"reasons": ["paused"]}),
     ],
-    ids=["a Service that is refused", "a body that is no request", "a pause"],
+    ids=["a Service that is refused", "a Service that can't be read", "a body that is no request", "a pause"],
 )
 def test_a_refusal_is_logged_with_who_is_refused_and_why(  # noqa: PLR0917 - a row of the table
     settings: Settings, sent: bytes, status: int, level: str, logged: Any, capsys: pytest.CaptureFixture[str]

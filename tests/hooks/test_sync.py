@@ -71,6 +71,20 @@ def test_of_a_key_that_is_stated_twice_the_last_counts() -> None:
     ]
 
 
+NAMED = {"namespace": "team-a", "name": "shop", "uid": "u"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "name"),
+    [(NAMED | {"annotations": [], "managedFields": 1}, "shop"), (NAMED | {"name": 1}, None), (None, None)],
+)
+def test_of_a_body_that_is_no_request_the_name_of_the_service_is_read_if_there_is_one(
+    metadata: Object, name: str | None
+) -> None:
+    answered = answer(body({"object": {"metadata": metadata}}), Settings())
+    assert (answered.status, answered.service and answered.service.metadata.name) == (400, name)
+
+
 CREATED, LATER = (datetime(2026, 11, 21, hour, tzinfo=UTC).timestamp() for hour in (10, 11))
 
 
@@ -84,6 +98,8 @@ CREATED, LATER = (datetime(2026, 11, 21, hour, tzinfo=UTC).timestamp() for hour 
         (LATER, [{"time": "2026-11-21T10:59:00Z"}, {}, {"time": "2026-11-21T10:10:00Z"}], 15, 15),
         (LATER, [{"time": "2026-11-21T12:58:20+02:00"}], 25, 25),
         (LATER, [{"time": "2026-11-21T10:53:20Z"}], 100, 100),
+        (LATER, [{"time": "0000-01-01T00:00:00Z"}, {"time": "2026-11-21T10:53:20Z"}, {"time": "x"}], 100, 100),
+        (LATER, [{"time": "10000-01-01T11:59:59Z"}, {"time": None}, {"time": "2016-12-31T23:59:60Z"}], 240, 360),
     ],
 )
 def test_the_next_look_waits_the_longer_the_longer_ago_the_service_was_changed(
