@@ -47,7 +47,7 @@ RULES: dict[str, dict[str, Any]] = {
     "fullnameOverride": {"pattern": "^([a-z0-9][a-z0-9-]*)?$"},
     "podDisruptionBudget.maxUnavailable": {"type": ["integer", "string"], "pattern": "^[0-9]+%$"},
     "admission.caBundle": {"pattern": "^(-----BEGIN CERTIFICATE-----|$)"},
-    "settings": {"$ref": "#/$defs/Policy"},
+    "settings": {"$ref": "#/$defs/Settings"},
 }
 """What it says of some values beside."""
 
