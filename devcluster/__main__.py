@@ -167,19 +167,19 @@ def tell(cluster: DevCluster, out: Console) -> bool:
             try:
                 seen = step.play(stage)
             except DevClusterError as failure:
-                out.print(told_line("✘", "red", number, step, "failed"), soft_wrap=True)
+                out.print(step_line("✘", "red", number, step, "failed"), soft_wrap=True)
                 out.print(Padding(Text(str(failure), style="red"), (0, 0, 1, INDENT), expand=False))
                 out.print(f"Step {number} of {len(steps)} failed; the story ends here.", style="bold red")
                 return False
             took = f"{(time.perf_counter() - stage.acted_at) * 1000:.0f} ms"
-            out.print(told_line("✔", "green", number, step, took), soft_wrap=True)
+            out.print(step_line("✔", "green", number, step, took), soft_wrap=True)
             if seen:
                 out.print(Padding(Text(seen, style="dim"), (0, 0, 0, INDENT), expand=False))
     out.print(f"\nAll {len(steps)} steps had their effect.", style="bold green")
     return True
 
 
-def told_line(mark: str, colour: str, number: int, step: Step, took: str) -> Text:
+def step_line(mark: str, colour: str, number: int, step: Step, took: str) -> Text:
     """Return the line that tells one step."""
     return Text.assemble(
         (mark, colour), f" {number:2}.", (f"{took:>10}  ", "dim"), (step.done, "bold"), f" → {step.happens}"

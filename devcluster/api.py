@@ -42,13 +42,9 @@ LEASES = Resource("coordination.k8s.io/v1", "leases", "Lease")
 INGRESSES = Resource("networking.k8s.io/v1", "ingresses", "Ingress")
 HTTPROUTES = Resource("gateway.networking.k8s.io/v1", "httproutes", "HTTPRoute")
 LISTENERSETS = Resource("gateway.networking.k8s.io/v1", "listenersets", "ListenerSet")
+_WEBHOOK = "ValidatingWebhookConfiguration"
+WEBHOOKS = Resource("admissionregistration.k8s.io/v1", f"{_WEBHOOK.lower()}s", _WEBHOOK, namespaced=False)
 CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
-WEBHOOKS = Resource(
-    "admissionregistration.k8s.io/v1",
-    "validatingwebhookconfigurations",
-    "ValidatingWebhookConfiguration",
-    namespaced=False,
-)
 
 
 class ApiError(DevClusterError):
@@ -138,11 +134,9 @@ class Api:
         with _reaching(), self._send(method, path, params or {}, body=body) as response:
             return msgspec.json.decode(response.content, type=Object)
 
-    def warnings(
-        self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: Object | None = None
-    ) -> tuple[str, ...]:
+    def warnings(self, method: str, path: str, *, params: Mapping[str, str], body: Object) -> tuple[str, ...]:
         """Send a request and return what the answer warns of: what kubectl would print."""
-        with _reaching(), self._send(method, path, params or {}, body=body) as response:
+        with _reaching(), self._send(method, path, params, body=body) as response:
             return warnings_of(response.headers.get("Warning", ""))
 
     def ready(self) -> bool:

@@ -26,14 +26,8 @@ class Backend(ThreadingHTTPServer):
             disable_nagle_algorithm = True
 
             def do_GET(self) -> None:
-                got = {
-                    "service": name,
-                    "port": port,
-                    "method": self.command,
-                    "path": self.path,
-                    "headers": dict(self.headers),
-                }
-                body = json.dumps(got).encode() + b"\n"
+                got = {"service": name, "port": port, "method": self.command, "path": self.path}
+                body = json.dumps(got | {"headers": dict(self.headers)}).encode() + b"\n"
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))

@@ -69,13 +69,8 @@ class DevCluster(Processes):
         progress: Progress = lambda _line: None,
     ) -> None:
         super().__init__()
-        self._choice = engine
-        self._settings = settings
-        self._resync = resync
-        self._gateway = gateway
-        self._httproute = httproute
-        self._admission = admission
-        self._progress = progress
+        self._choice, self._settings, self._resync, self._progress = engine, settings, resync, progress
+        self._gateway, self._httproute, self._admission = gateway, httproute, admission
 
     def start(self) -> None:
         """Start all parts, in an order in which each finds what it needs; what takes long begins early."""
@@ -189,9 +184,8 @@ class DevCluster(Processes):
     def _controller_started(self) -> bool:
         # Both engines record an Event. If an object has no namespace, its Events are in the namespace default. The API
         # server's own, of its leader elections, may name no object.
-        return ("Started", CONTROLLER) in (
-            (event["reason"], event["involvedObject"].get("name")) for event in self.api.list(EVENTS, "default")
-        )
+        events = self.api.list(EVENTS, "default")
+        return ("Started", CONTROLLER) in ((event["reason"], event["involvedObject"].get("name")) for event in events)
 
     def follow(self) -> None:
         """Do what Deployments ask for that have changed: the hook goes by its settings, the engine starts anew.

@@ -156,9 +156,8 @@ class Node(Processes):
             process.start()
         self.control_plane.kubectl("apply", "--server-side", f"--filename={Path(__file__).with_name('coredns.yaml')}")
         kubelet.wait_ready(lambda: is_true(self.api.get(NODES, "node"), "Ready"))
-        wait_for(
-            lambda: is_true(self.api.get(DEPLOYMENTS, "coredns", "kube-system"), "Available"), 60, what="the node's DNS"
-        )
+        dns = ("coredns", "kube-system")
+        wait_for(lambda: is_true(self.api.get(DEPLOYMENTS, *dns), "Available"), 60, what="the node's DNS")
 
     def _make_namespaces(self) -> None:
         ready = self.folder / "namespaces-are-ready"
@@ -196,9 +195,8 @@ class Node(Processes):
         ranges = {"ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}
         network["ipam"] = {"type": "host-local", **ranges, "dataDir": str(self.folder / "addresses")}
         (self.folder / "cni").mkdir()
-        (self.folder / "cni" / "pods.conflist").write_text(
-            json.dumps({"cniVersion": "1.0.0", "name": "pods", "plugins": [network]})
-        )
+        pods = {"cniVersion": "1.0.0", "name": "pods", "plugins": [network]}
+        (self.folder / "cni" / "pods.conflist").write_text(json.dumps(pods))
         return self._deep("containerd", f"--config={config}")
 
     def _kubelet(self) -> Process:

@@ -92,12 +92,8 @@ class Overlay:
             # kustomize takes no absolute path. Resolved, because macOS has a link in the place of /tmp.
             return [os.path.relpath(REPOSITORY / name, folder.resolve()) for name in names]
 
-        content = {
-            "resources": paths(self.resources),
-            "components": paths(self.components),
-            "images": self.images,
-            "patches": self.patches,
-        }
+        folders = {"resources": paths(self.resources), "components": paths(self.components)}
+        content: dict[str, Any] = {**folders, "images": self.images, "patches": self.patches}
         text = yaml.safe_dump({key: value for key, value in content.items() if value}, sort_keys=False)
         (folder / "kustomization.yaml").write_text(text)
         return text

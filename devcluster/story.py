@@ -160,9 +160,8 @@ def annotated(stage: Stage) -> str:
     stage.act(lambda: stage.annotate("shop", "true"))
     ingress = stage.memory["shop"] = stage.until_ingress("shop", "the Ingress shop", lambda _: True)
     stage.expect(routes(ingress) == [(HOST, "/", "Prefix", "shop", PORT)], f"an Ingress with {routes(ingress)}")
-    stage.expect(
-        ingress["spec"].get("ingressClassName") == stage.ingress_class, f"another class than {stage.ingress_class}"
-    )
+    ingress_class = ingress["spec"].get("ingressClassName")
+    stage.expect(ingress_class == stage.ingress_class, f"the class {ingress_class}, not {stage.ingress_class}")
     return shown(ingress)
 
 
@@ -194,9 +193,8 @@ def edited(stage: Stage) -> str:
 def port_changed(stage: Stage) -> str:
     ports = {"spec": {"ports": [{"name": "http", "port": OTHER_PORT}]}}
     stage.act(lambda: stage.api.patch(SERVICES, "shop", ports, stage.namespace))
-    ingress = stage.until_ingress(
-        "shop", f"a backend with port {OTHER_PORT}", lambda ingress: routes(ingress)[0][4] == OTHER_PORT
-    )
+    what = f"a backend with port {OTHER_PORT}"
+    ingress = stage.until_ingress("shop", what, lambda ingress: routes(ingress)[0][4] == OTHER_PORT)
     stage.memory["shop"] = ingress
     return f"backend {routes(ingress)[0][3]}:{routes(ingress)[0][4]}"
 
@@ -260,10 +258,10 @@ def served_by(stage: Stage, name: str, answer: Answer) -> bool:
 def routes(ingress: Object) -> list[tuple[str, str, str, str, int]]:
     """Return (host, path, path type, Service, port) of each path of an Ingress."""
     paths = [(rule["host"], path) for rule in ingress["spec"]["rules"] for path in rule["http"]["paths"]]
-    services = [path["backend"]["service"] for _, path in paths]
     return [
         (host, path["path"], path["pathType"], service["name"], service["port"]["number"])
-        for (host, path), service in zip(paths, services, strict=True)
+        for host, path in paths
+        for service in [path["backend"]["service"]]
     ]
 
 

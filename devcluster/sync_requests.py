@@ -29,25 +29,15 @@ def sync_request(parent: Object, *, attached: list[Object] | None = None, httpro
     for obj in attached or []:
         if obj["kind"] in kinds:
             of_kinds[kinds[obj["kind"]]][f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"] = obj
-    return {
-        "controller": {"apiVersion": "metacontroller.k8s.io/v1alpha1", "metadata": {"name": NAME}},
-        "object": parent,
-        "attachments": of_kinds,
-        "related": {},
-        "finalizing": False,
-    }
+    controller = {"apiVersion": "metacontroller.k8s.io/v1alpha1", "metadata": {"name": NAME}}
+    request = {"controller": controller, "object": parent, "attachments": of_kinds}
+    return request | {"related": {}, "finalizing": False}
 
 
 def owner_reference(parent: Object) -> Object:
     """Return what Metacontroller writes on an object that it makes for a parent."""
-    return {
-        "apiVersion": parent["apiVersion"],
-        "kind": parent["kind"],
-        "name": parent["metadata"]["name"],
-        "uid": parent["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    reference = {"apiVersion": parent["apiVersion"], "kind": parent["kind"], "name": parent["metadata"]["name"]}
+    return reference | {"uid": parent["metadata"]["uid"], "controller": True, "blockOwnerDeletion": True}
 
 
 def as_created(desired: Object, parent: Object) -> Object:

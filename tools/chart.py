@@ -1,8 +1,8 @@
 """The schema of the Helm chart's values: `make docs` writes it.
 
-values.yaml is its source: whatever has a comment above it is a value, or a section of
-values. What Metacontroller, the API server and Prometheus need isn't made: files/ of the chart has links to the
-kustomize folders, which Helm follows, also when it packages the chart.
+values.yaml is its source: whatever has a comment above it is a value, or a section of values. What Metacontroller, the
+API server and Prometheus need isn't made: files/ of the chart has links to the kustomize folders, which Helm follows,
+also when it packages the chart.
 """
 
 import ast
@@ -119,8 +119,5 @@ def types_of_settings(type_: type[msgspec.Struct]) -> dict[str, Any]:
             [text] = [
                 below[base.__name__, field.name] for base in struct.__mro__ if (base.__name__, field.name) in below
             ]
-            schema["properties"][field.encode_name] = {
-                "description": text,
-                **schema["properties"][field.encode_name],
-            }
+            schema["properties"][field.encode_name] = {"description": text, **schema["properties"][field.encode_name]}
     return schemas

@@ -117,9 +117,8 @@ def make(*command: str | Path) -> None:
 def main(wanted: str | None, image: str | None, to: Path) -> None:
     """Write the files of a release into the folder dist/."""
     if wanted and wanted != __version__:
-        raise DevClusterError(
-            f"this is version {__version__}; `bump-my-version bump --new-version {wanted}` changes it"
-        )
+        bump = f"`bump-my-version bump --new-version {wanted}`"
+        raise DevClusterError(f"this is version {__version__}; {bump} changes it")
     with progress() as report:
         files = write(to, image=image, report=report)
     for path in files:

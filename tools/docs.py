@@ -79,13 +79,8 @@ def findings() -> str:
         ", ".join(f"`{kind.name}`" for kind in KINDS if kind.severity is severity)
         for severity in (Severity.WARNING, Severity.HINT)
     )
-    rows = described((kind.name, kind.meaning) for kind in KINDS)
+    rows = listed(f"`{kind.name}`: {kind.meaning}" for kind in KINDS)
     return f"{rows}\n\nWarnings are {warnings}.\nHints are {hints}. All others are errors."
-
-
-def described(rows: Iterable[tuple[str, str]]) -> str:
-    """Return a Markdown list of words and what they mean."""
-    return listed(f"`{word}`: {text}" for word, text in rows)
 
 
 def listed(texts: Iterable[str]) -> str:
@@ -100,12 +95,14 @@ PARTS: dict[str, Callable[[], str]] = {
     "limits": lambda: settings(Limits),
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
     "copied": copied,
-    "refusals": lambda: described(REASONS.items()),
+    "refusals": lambda: listed(f"`{reason}`: {remedy}" for reason, remedy in REASONS.items()),
     "findings": findings,
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
+PLAIN = {"NO_COLOR": "1", "COLUMNS": "100"}
+"""The environment of a page's commands."""
 
 APART = re.compile(r"[|<>$;&*?~]|--help")
 """What only a shell understands; and help, which CliRunner makes wider than it is elsewhere."""
@@ -127,20 +124,11 @@ def output(command: str) -> str:
     if program == "ingress-manager" and not APART.search(command):
         # In this process: to start another takes longer than all that it does.
         with contextlib.chdir(EXAMPLES):
-            ran = CliRunner(catch_exceptions=False).invoke(
-                commands, arguments, prog_name=program, env={"NO_COLOR": "1", "COLUMNS": "100"}
-            )
+            ran = CliRunner(catch_exceptions=False).invoke(commands, arguments, prog_name=program, env=PLAIN)
         return ran.output
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    return subprocess.run(
-        ["sh", "-c", command],
-        cwd=EXAMPLES,
-        env={**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    ).stdout
+    shell, env = ["sh", "-c", f"exec 2>&1; {command}"], {**os.environ, **PLAIN, "PATH": path}
+    return subprocess.run(shell, cwd=EXAMPLES, env=env, stdout=subprocess.PIPE, text=True, check=False).stdout
 
 
 def paths() -> list[Path]:

@@ -272,10 +272,7 @@ def folder_of(shell: Shell) -> str:
 @CONTEXT
 @YES
 @click.option(
-    "--ingresses",
-    type=click.Choice(["keep", "remove"]),
-    default="keep",
-    help="Whether what was made stays, or goes.",
+    "--ingresses", type=click.Choice(["keep", "remove"]), default="keep", help="Whether what was made stays, or goes."
 )
 def uninstall(context: str, ingresses: str, *, yes: bool) -> None:
     """Remove ingress-manager, and Metacontroller if it came with it. Every Ingress stays and is served all the time.

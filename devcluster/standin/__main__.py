@@ -32,9 +32,7 @@ from devcluster.control_plane import read_kubeconfig
 from devcluster.standin.children import ObjectMap, SyncError, controller_of, group_key, manage, name_of, with_annotation
 from ingress_manager.core.kubernetes import DECORATOR
 
-CONTROLLERS = Resource(
-    "metacontroller.k8s.io/v1alpha1", "decoratorcontrollers", "DecoratorController", namespaced=False
-)
+DECORATORS = Resource("metacontroller.k8s.io/v1alpha1", "decoratorcontrollers", "DecoratorController", namespaced=False)
 KNOWN = {resource.plural: resource for resource in (SERVICES, INGRESSES, HTTPROUTES, LISTENERSETS)}
 """The kinds that a DecoratorController may name."""
 
@@ -198,20 +196,11 @@ class Controller:
             }
             for copy in self._children
         }
-        request = {
-            "controller": self._dc,
-            "object": parent,
-            "attachments": observed,
-            "related": {},
-            "finalizing": False,
-        }
+        request = {"controller": self._dc, "object": parent, "attachments": observed}
+        body = msgspec.json.encode(request | {"related": {}, "finalizing": False})
+        headers = {"Content-Type": "application/json"}
         try:
-            response = self._session.post(
-                self._url,
-                data=msgspec.json.encode(request),
-                headers={"Content-Type": "application/json"},
-                timeout=self._timeout,
-            )
+            response = self._session.post(self._url, data=body, headers=headers, timeout=self._timeout)
         except requests.RequestException as error:
             raise SyncError(f'sync hook failed (version=v2): http error: Post "{self._url}": {cause(error)}') from error
         if response.status_code == 429:
@@ -265,7 +254,7 @@ def follow(api: Api) -> None:
             log.info("beginning anew: the DecoratorController has changed")
             os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - it is this program
 
-    Copy(api, CONTROLLERS, on_change).start()
+    Copy(api, DECORATORS, on_change).start()
     ready.wait()
     Controller(at_work[0], api).work()
 

@@ -116,9 +116,8 @@ def updated(observed: Object, desired: Object) -> Object:
 
 def with_last_applied(obj: Object, applied: Object) -> Object:
     """Return `obj` with an annotation that records `applied`, so that a later merge knows which fields were ours."""
-    return with_annotation(
-        obj, LAST_APPLIED, msgspec.json.encode(applied, order="sorted").decode().translate(_GO_ESCAPES)
-    )
+    record = msgspec.json.encode(applied, order="sorted").decode().translate(_GO_ESCAPES)
+    return with_annotation(obj, LAST_APPLIED, record)
 
 
 def with_annotation(obj: Object, key: str, value: str) -> Object:
