@@ -22,7 +22,7 @@ import msgspec
 
 from ingress_manager.core.decide import RESYNC_SECONDS, Refused, RemovedFirst, decide, not_made, recheck_after, spread
 from ingress_manager.core.errors import Problem, Problems, Reason
-from ingress_manager.core.kubernetes import Key, Name, Object, ObjectMeta, Observed, Service
+from ingress_manager.core.kubernetes import Key, Name, Object, ObjectMeta, Observed, Service, ServiceSpec
 from ingress_manager.core.settings import Settings
 
 HOUR = 3600
@@ -139,7 +139,7 @@ def named(body: bytes) -> StoredService | None:
         read = msgspec.json.decode(body, type=NamedBody)
         if stated := (read.request or read).object:
             metadata = StoredMeta(**msgspec.structs.asdict(stated.metadata))
-            return StoredService(api_version="v1", kind="Service", metadata=metadata)
+            return StoredService(api_version="v1", kind="Service", metadata=metadata, spec=ServiceSpec())
     return None
 
 

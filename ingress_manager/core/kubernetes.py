@@ -48,7 +48,7 @@ class Service(msgspec.Struct, rename="camel", frozen=True):
     api_version: Literal["v1"]
     kind: Literal["Service"]
     metadata: ObjectMeta
-    spec: ServiceSpec = ServiceSpec()
+    spec: ServiceSpec
 
     @property
     def ports(self) -> Sequence[ServicePort]:

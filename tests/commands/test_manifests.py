@@ -127,8 +127,8 @@ def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
     [with_nulls] = read(ingress(f"path: , {backend}", ", tls: null")).items
     [without] = read(ingress(backend)).items
     assert as_spec(with_nulls) == as_spec(without)
-    [item] = read(ingress("pathType: null, backend: {}"), "shop.yaml").items
-    sentence = "shop.yaml:4: default/shop: is no valid Ingress: spec.rules[0].http.paths[0]: must state pathType"
+    [item] = read(ingress("pathType: [], backend: {}"), "shop.yaml").items
+    sentence = "shop.yaml:4: default/shop: is no valid Ingress: spec.rules[0].http.paths[0].pathType: must be text"
     with pytest.raises(Unreadable, match=re.escape(sentence)):
         as_spec(item)
 
