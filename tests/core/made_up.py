@@ -188,9 +188,14 @@ LIMITS = {
 PROFILE = st.fixed_dictionaries({}, optional=COMMON | ONLY_HTTPROUTES | {"acceptedLosses": LOSSES})
 
 
+def fields_of_defaults(names: list[str]) -> dict[str, st.SearchStrategy[Any]]:
+    """Return the right values of all defaults, where there are profiles of these names."""
+    return COMMON | {"profile": st.sampled_from([None, *names])}
+
+
 def defaults(names: list[str], **needed: st.SearchStrategy[Any]) -> st.SearchStrategy[Object]:
     """Return defaults, where there are profiles of these names; one in three has a class that an annotation names."""
-    optional = COMMON | {"profile": st.sampled_from([None, *names])}
+    optional = fields_of_defaults(names)
     made = st.fixed_dictionaries(needed, optional={key: optional[key] for key in optional if key not in needed})
     classed = st.builds(
         lambda plain, name: plain | {"class": None, "annotations": plain.get("annotations", {}) | {OLD_CLASS: name}},

@@ -4,9 +4,11 @@ A value that is refused whatever else the Service is stands in refused.yaml inst
 those that are sequences of steps are in tests/e2e/attacks.yaml.
 """
 
+import dataclasses
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,7 +20,7 @@ from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.snapshot.drift import merge
 from ingress_manager.core.annotations import HTTP, KEYS, PORT, TABLE, Requested, parse
-from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, Limits, Settings
+from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, Limits, Profile, Settings
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import KNOWN
 from tests import golden
@@ -79,6 +81,27 @@ def test_every_annotation_has_right_values_wrong_values_and_a_case(key: str, dat
     assert getattr(requested, TABLE[key].field) is not None
     assert REFUSED[key]
     assert any(key in (case.service["metadata"].get("annotations") or ()) for case in CASES)
+
+
+def without(field: str, plain: Any) -> Any:
+    """Return a plain value without the fields of this name in it."""
+    return {key: without(field, plain[key]) for key in plain if key != field} if isinstance(plain, dict) else plain
+
+
+@pytest.mark.parametrize(
+    "field", sorted({field for type_ in (Defaults, Limits, Profile) for field in type_.__struct_encode_fields__})
+)
+def test_no_setting_is_ignored_silently(field: str) -> None:
+    """Without it, one of the cases becomes something else."""
+    for case in CASES:
+        plain = yaml.safe_load(case.settings_text) or {}
+        fewer = {part: without(field, value) for part, value in plain.items()}
+        if (
+            fewer != plain
+            and dataclasses.replace(case, fields={**case.fields, "settings": fewer}).becomes != case.becomes
+        ):
+            return
+    pytest.fail("no case needs it")
 
 
 @pytest.mark.parametrize("output", OUTPUT_NAMES)
