@@ -155,7 +155,7 @@ def objects(case: golden.Case = CASE) -> dict[str, Any]:
 def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
     settings: Callable[[str], Path],
 ) -> None:
-    names = ("annotation-that-protects-refused", "annotations-that-stay", "edited-in-place-refused")
+    names = ("annotation-that-protects-refused", "annotations-that-are-copied", "edited-in-place-refused")
     dump = json.dumps(listing(*(obj for name in names for obj in objects(ADOPTIONS[name])["items"])))
     general = "limits: {hosts: ['*.{namespace}.example.com']}\n"
     path = settings(
@@ -168,17 +168,16 @@ def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
         "# team-a/annotation-that-protects-refused  can't be adopted\n"
         "#   limits.hosts: annotation-that-protects-refused.example.com\n"
         '#   limits.copyAnnotations: nginx.ingress.kubernetes.io/whitelist-source-range: "10.0.0.0/8"\n'
-        "# team-a/annotations-that-stay             can't be adopted\n"
-        "#   limits.hosts: annotations-that-stay.example.com\n"
-        "# team-a/edited-in-place-refused           can't be adopted\n"
-        "#   has the annotation acme.cert-manager.io/http01-edit-in-place: "
+        "# team-a/annotations-that-are-copied       can't be adopted\n"
+        "#   limits.hosts: annotations-that-are-copied.example.com\n"
+        '#   limits.copyAnnotations: cert-manager.io/cluster-issuer: "letsencrypt"\n'
     )
     assert "\n# 0 of 3 Ingresses can be adopted, and 2 more with the settings at the end.\n" in table
     [entry] = yaml.safe_load(pasted)["namespaces"].values()
     held_on = (entry["defaults"], entry["limits"]["classes"], entry["limits"]["hosts"][0])
     assert held_on == ({"host": "a.example.com"}, ["nginx"], "*.{namespace}.example.com"), "what held holds on"
     again = run("adopt", "--all", "-f", "-", "--settings", settings(f"{general}{pasted}"), stdin=dump)
-    assert "comes back without metadata.annotations.cert-manager.io/cluster-issuer, " in again.err
+    assert "cert-manager.io/cluster-issuer=letsencrypt" in again.out
     assert "\n# 2 of 3 Ingresses can be adopted.\n" in again.out
     assert NEEDED not in again.out
 

@@ -89,7 +89,7 @@ class Player(Model):
         # Every other time, Metacontroller sees Services and Ingresses late, and not in the order of the writes.
         super().__init__(parse(text.decode()), Random(seed) if seed % 2 else None)
         # How many writes there were, and the number of the one that is disturbed, with how.
-        self.writes, self.disturbed = 0, (0, "")
+        self.writes, self.disturbed, self._is_watched = 0, (0, ""), True
         self._requests, self._served = list[tuple[str, str, str]](), Facts()
         for obj in drawn(self.chance):
             # Where Metacontroller was first, nobody else's Ingress can have the name.
@@ -111,6 +111,8 @@ class Player(Model):
 
     def written(self, done: str) -> None:
         """See that all that was served still is."""
+        if not self._is_watched:
+            return
         now = facts(self.all("Service", "Ingress"), self._requests)
         lost = {key: was for key, was in self._served.items() if key not in now or not was <= now[key]}
         assert not lost, f"{done}: {[(*loss, now.get(loss[0])) for loss in lost.items()]}\n{self}"
@@ -148,6 +150,17 @@ class Player(Model):
         """Adopt all that is not ingress-manager's."""
         return self.run("adopt", "--all", "--all-namespaces", "--settings", str(self._settings_file))
 
+    def recreate(self) -> None:
+        """Delete all that is ingress-manager's: what comes back serves the same. Only its age is another one."""
+        before = {key: self.store.pop(key) for key in self.ours()}
+        self._is_watched = False
+        self.react(fully=True)
+        self._is_watched = True
+        assert self.ours() == {*before}, self
+        for key, obj in before.items():
+            self.store[key]["metadata"]["creationTimestamp"] = obj["metadata"]["creationTimestamp"]
+        self.written("recreated")
+
     def release(self) -> set[int]:
         """Release all Services."""
         return {self.run("release", "/".join(key_of(service)[1:])) for service in self.all("Service")}
@@ -165,6 +178,7 @@ def test_what_answers_answers_at_every_moment_of_moving_in_and_out_and_another_r
         whole = Player(seed, tmp_path, monkeypatch)
         assert whole.adopt() in {0, 1}, whole
         remaining, writes = whole.ours(ours=False), whole.writes
+        whole.recreate()
         assert whole.release() <= {0}, whole
         assert not whole.ours(), whole
         assert whole.adopt() in {0, 1}, whole

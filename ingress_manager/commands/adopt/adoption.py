@@ -43,12 +43,6 @@ class Adoption(Plan):
         return [part.full_name for part in self.parts]
 
     @property
-    def dropped(self) -> list[str]:
-        """Return the annotations that it keeps, as fields, and that a recreated one would lack."""
-        fields = (field for part in self.parts if part.stays for field in part.dropped)
-        return [field for field in fields if not field.startswith("metadata.labels.")]
-
-    @property
     def replaces(self) -> bool:
         """Return whether other Ingresses replace it."""
         return not all(part.stays for part in self.parts)
@@ -106,9 +100,6 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     plan = Adoption(item, title, [*adoption_steps(item, others, kept)], parts=parts)
     plan.done = f"{title} is ingress-manager's: {', '.join(plan.becomes)}."
     plan.notes = [sentence for part in parts if part.annotations for sentence in about_service(part.service)]
-    if plan.dropped:
-        what = f"stays as it is; if it is ever deleted, it comes back without {', '.join(plan.dropped)}"
-        plan.notes.insert(0, f"{what}, unless the settings have them copied from the Service (limits.copyAnnotations)")
     return plan
 
 

@@ -57,7 +57,7 @@ def adopt(  # noqa: PLR0913 - each is an option
     the old one is deleted. An Ingress that annotations can't describe is refused, and stays as it is;
     --accept-changes accepts a difference.
 
-    With --all, a table of all Ingresses comes first, and the limits that they need come last.
+    With --all, a table of all Ingresses comes first. Where limits alone are in the way, those that would do come last.
 
     Exit status: 0 if all can be adopted, 1 if one can't, or if what is in a file can't be read, 2 for wrong use, if a
     file can't be opened, or if kubectl has failed.
@@ -89,8 +89,8 @@ def adopt(  # noqa: PLR0913 - each is an option
     if any(adoption.replaces for adoption in adoptions):
         items += elsewhere(source, items)
         adoptions = plan(settings)
+    find_needs(adoptions, settings, plan, accepted)
     if everything:
-        find_needs(adoptions, settings, plan, accepted)
         click.echo("\n".join(table(adoptions)))
     wrong = perform(source.kubectl, adoptions, apply=apply)
     if needed := entries(settings, adoptions):
@@ -123,7 +123,6 @@ def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
         needs = [f"limits.{': '.join([limit, name, *map(quoted, value)])}" for limit, name, *value in adoption.needs]
         why = needs or [message.sentence for message in adoption.messages]
         yield from (comment(f"  {cut(reason, LONGEST_CELL)}") for reason in dict.fromkeys(why))
-        yield from (comment(f"  {field}: one made anew would lack it") for field in adoption.dropped)
     can = sum(bool(adoption.becomes) for adoption in adoptions)
     could = sum(bool(adoption.needs) for adoption in adoptions)
     by_settings = f", and {could} more with the settings at the end" if could else ""

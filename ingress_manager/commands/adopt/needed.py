@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from ingress_manager.commands.adopt.adoption import Adoption, Need
-from ingress_manager.commands.adopt.requested import BOOKKEEPING, CANARY
 from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.managed import BOOKKEEPING
 from ingress_manager.commands.snapshot.objects import as_spec
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key
@@ -33,6 +33,8 @@ def find_needs(
     which a limit may have hidden, are added, too.
     """
     refused = [adoption for adoption in adoptions if adoption.messages]
+    if not refused:
+        return
     keys = {key for adoption in refused for key in adoption.item.annotations if not wrong_copied_key(key)}
     dropped = {key for key in keys if key.startswith(BOOKKEEPING) or f"metadata.annotations.{key}" in accepted}
     for adoption, free in zip(adoptions, plan(lifted(settings, sorted(keys - dropped))), strict=True):
@@ -55,10 +57,7 @@ def lifted(settings: Settings, copied: Iterable[str]) -> Settings:
 
 
 def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]:
-    """Yield what the limits don't allow of the desired Ingresses.
-
-    Annotations that protect must be copied, and others only if a new Ingress replaces the old one.
-    """
+    """Yield what the limits don't allow of the desired Ingresses."""
     for ingress in (ingress for part in adoption.parts for ingress in part.ingresses):
         annotations, spec = ingress["metadata"].get("annotations", {}), as_spec(Item(ingress))
         hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
@@ -68,9 +67,8 @@ def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]
         types = (path.path_type for _, path in spec.paths())
         yield from (("pathTypes", type_) for type_ in types if type_ not in effective.limits.path_types)
         for key in filter(None, annotations.get(COPIED, "").split(", ")):
-            is_dropped = key in adoption.item.annotations and ingress["metadata"]["name"] != adoption.item.name
-            is_required = key == CANARY or (protects(key) and key not in effective.accepted_losses)
-            if (is_dropped or is_required) and not_allowed(key, annotations[key], effective.limits.copy_annotations):
+            is_needed = key in adoption.item.annotations or (protects(key) and key not in effective.accepted_losses)
+            if is_needed and not_allowed(key, annotations[key], effective.limits.copy_annotations):
                 yield "copyAnnotations", key, annotations[key]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ingress_manager.commands.adopt.changes import CERT_MANAGER_KEYS
-from ingress_manager.commands.adopt.requested import CANARY, Around, Part
+from ingress_manager.commands.adopt.requested import Around, Part
 from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.managed import CONTROLLER, owners
@@ -69,15 +69,13 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
             if not change.is_served_alike and change.field not in around.accepted
         )
         for field, protects in part.dropped.items():
-            # A recreated canary without its annotation would take the requests of the Ingress beside it.
-            may_stay = part.stays and field != f"metadata.annotations.{CANARY}"
-            if protects or not (may_stay or field in around.accepted):
-                profile = f"a profile can add it ({begin_of(part.entrance)}{PROFILE})"
-                copied = "limits.copyAnnotations can have it copied from a Service with one entrance"
+            if protects or field not in around.accepted:
+                remedy = f"a profile can add it ({begin_of(part.entrance)}{PROFILE})"
+                if field.startswith("metadata.annotations."):
+                    remedy += ", or limits.copyAnnotations can have it copied from a Service with one entrance"
                 does = "the administrator accepts the loss (limits.acceptedLosses)"
                 without = f"or {does}" if protects else f"--accept-changes {field} does without"
-                problem = f"{field}: Ingress {part.full_name}, made anew, would lack it"
-                yield problem, f"{profile}, or {copied}; {without}"
+                yield f"{field}: Ingress {part.full_name}, once recreated, would lack it", f"{remedy}; {without}"
         if not part.stays:
             yield from why_not_beside(part, around)
 

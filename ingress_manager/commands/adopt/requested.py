@@ -11,7 +11,7 @@ import yaml
 
 from ingress_manager.commands.adopt.changes import CLASS_FIELD, Change, changes_of
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_kind
-from ingress_manager.commands.snapshot.managed import is_managed
+from ingress_manager.commands.snapshot.managed import BOOKKEEPING, is_managed
 from ingress_manager.commands.snapshot.objects import (
     IngressSpec,
     as_spec,
@@ -24,7 +24,6 @@ from ingress_manager.core.annotations import (
     HTTP,
     LONGEST_ENTRANCE,
     PATH_TYPES,
-    PREFIX,
     PROFILE,
     TABLE,
     begin_of,
@@ -39,21 +38,7 @@ from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.syntax import EVERY_HOST
-from ingress_manager.core.vocabulary import NGINX, OLD_CLASS, is_read_from_services, protects
-
-CANARY = f"{NGINX}canary"
-"""It makes another Ingress of the same hosts get some of the requests, not all."""
-
-BOOKKEEPING = (
-    *("kubectl.kubernetes.io/", "meta.helm.sh/", "helm.sh/", "app.kubernetes.io/", "argocd.argoproj.io/"),
-    *("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "field.cattle.io/publicEndpoints"),
-    *(f"ingress.kubernetes.io/{name}" for name in ("backends", "forwarding-rule", "https-forwarding-rule", "ssl-cert")),
-    *(f"ingress.kubernetes.io/{name}" for name in ("target-proxy", "https-target-proxy", "url-map", "static-ip")),
-    *(PREFIX, "ingress-manager/", "metacontroller.k8s.io/", OLD_CLASS),
-)
-"""How the keys of annotations and labels begin that change nothing for whoever sends a request: by these, tools know
-their objects, and controllers note what they have made; the class is said by spec.ingressClassName. Sources: the
-documentation of Helm, Argo CD, Flux, Rancher and ingress-gce."""
+from ingress_manager.core.vocabulary import is_read_from_services, protects
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ingress_manager.commands.snapshot.items import Item, mappings
-from ingress_manager.core.annotations import PROFILE
+from ingress_manager.core.annotations import PREFIX, PROFILE
 from ingress_manager.core.copying import COPIED, FINGERPRINT, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
-from ingress_manager.core.vocabulary import is_for_controllers, is_read_from_services
+from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers, is_read_from_services
 
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController in every installation: a cluster can have only one. The admission policies and
@@ -19,6 +19,17 @@ Metacontroller recognize managed objects by it."""
 
 RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, COPIED, PROFILE, FINGERPRINT)
 """The annotations that Metacontroller and ingress-manager write on managed objects."""
+
+BOOKKEEPING = (
+    *("kubectl.kubernetes.io/", "meta.helm.sh/", "helm.sh/", "app.kubernetes.io/", "argocd.argoproj.io/"),
+    *("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "field.cattle.io/publicEndpoints"),
+    *(f"ingress.kubernetes.io/{name}" for name in ("backends", "forwarding-rule", "https-forwarding-rule", "ssl-cert")),
+    *(f"ingress.kubernetes.io/{name}" for name in ("target-proxy", "https-target-proxy", "url-map", "static-ip")),
+    *(PREFIX, "ingress-manager/", "metacontroller.k8s.io/", OLD_CLASS),
+)
+"""Prefixes of annotations and labels that a recreated object can lack: tools recognize their objects by them, or
+controllers record what they made; spec.ingressClassName has the class. Sources: the documentation of Helm, Argo CD,
+Flux, Rancher and ingress-gce."""
 
 
 def owners(item: Item) -> list[Object]:
