@@ -19,11 +19,12 @@ from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_o
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.text import Command
 from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, WORDS, entrance_of, without_effect
-from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied
+from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied, not_allowed
+from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Key
 from ingress_manager.core.text import listed, nearest
-from ingress_manager.core.vocabulary import protects
+from ingress_manager.core.vocabulary import is_for_controllers, is_read_from, protects
 
 SYNC_ALL = ("kubectl", "rollout", "restart", "--namespace=metacontroller", "--", "deployment", "metacontroller")
 """Metacontroller syncs every Service when it starts."""
@@ -109,26 +110,10 @@ def drifted(evidence: Evidence) -> Iterator[Finding]:
 @finding(blocks=None, remedy="Put the annotation on the Service, which is refused if the protection would be lost.")
 def unguarded(evidence: Evidence) -> Iterator[Finding]:
     """A protecting annotation is on the object but not on its Service: a new object would lack it."""
-    for service, obj in evidence.allowed:
-        if not _is_wanted(service, obj):
-            continue
-        desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
-        # An annotation that Metacontroller applied last is `drifted`. Its record is JSON.
-        record = obj.item.annotations.get(LAST_APPLIED, "")
-        lost = {
-            key: value
-            for key, value in obj.item.annotations.items()
-            if protects(key)
-            and key not in desired
-            and key not in service.item.annotations
-            and f'"{key}":' not in record
-        }
-        if lost:
+    for service, obj, only_here in _not_requested(evidence):
+        if lost := {key: value for key, value in only_here.items() if protects(key)}:
             sentence = f"Service {service.item.full_name} lacks {listed(sorted(lost))}, by which this is protected"
-            command = kubectl("edit", service.item)
-            if all(value.isprintable() for value in lost.values()):  # anybody may have written them
-                command = steps.annotating(service.item, lost).command
-            yield Finding(obj.item, sentence, command, service.item)
+            yield Finding(obj.item, sentence, _annotating(service.item, lost), service.item)
 
 
 @finding(blocks=Blocks.SYNC, remedy="Delete it: it doesn't come back. Check that the hook and Metacontroller run.")
@@ -177,6 +162,24 @@ def not_copied(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=None,
+    remedy="Put the annotation on the Service, if limits.copyAnnotations allows it, or take it off the object. "
+    "The administrator can allow it, or add it by a profile.",
+    severity=Severity.WARNING,
+)
+def not_requested(evidence: Evidence) -> Iterator[Finding]:
+    """Neither Service nor settings ask for a controller's annotation of the object: a new object would lack it."""
+    for service, obj, only_here in _not_requested(evidence):
+        lost = {key: value for key, value in only_here.items() if _acts_on(obj, key) and not protects(key)}
+        if lost and evidence.snapshot.settings:
+            limits = effective_settings(evidence.snapshot.settings, obj.item.namespace).limits.copy_annotations
+            # Each entrance of the Service would be given it.
+            is_copied = len(service.entrances) == 1 and not any(not_allowed(*pair, limits) for pair in lost.items())
+            sentence = f"neither Service {service.item.full_name} nor the settings ask for {listed(sorted(lost))}"
+            yield Finding(obj.item, sentence, _annotating(service.item, lost) if is_copied else (), service.item)
+
+
+@finding(
+    blocks=None,
     remedy='Set ingress/http: "true" to publish the Service; otherwise remove the other annotations.',
     severity=Severity.HINT,
 )
@@ -185,6 +188,30 @@ def no_http(evidence: Evidence) -> Iterator[Finding]:
     for service in evidence.snapshot.services.values():
         for problem in without_effect(service.item.annotations):
             yield Finding(service.item, problem.sentence, kubectl("edit", service.item), service.item)
+
+
+def _not_requested(evidence: Evidence) -> Iterator[tuple[ServiceSnapshot, ObjectSnapshot, dict[str, str]]]:
+    """Yield the annotations that are on an object alone: a recreated one would lack them."""
+    for service, obj in evidence.allowed:
+        if _is_wanted(service, obj):
+            desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
+            # An annotation that Metacontroller applied last is `drifted`. Its record is JSON.
+            record, known = obj.item.annotations.get(LAST_APPLIED, ""), desired | service.item.annotations
+            annotations = obj.item.annotations.items()
+            yield service, obj, {k: v for k, v in annotations if k not in known and f'"{k}":' not in record}
+
+
+def _acts_on(obj: ObjectSnapshot, key: str) -> bool:
+    """Return whether a controller reads an annotation of an object, and none has written it."""
+    return is_for_controllers(key) and is_read_from(obj.item.kind, key) and not key.startswith(managed.BOOKKEEPING)
+
+
+def _annotating(service: Item, annotations: dict[str, str]) -> Command:
+    """Return the command that puts annotations on a Service: `kubectl edit` if a person would not see all of them."""
+    # Anybody may have written them.
+    if not all(value.isprintable() for value in annotations.values()):
+        return kubectl("edit", service)
+    return steps.annotating(service, annotations).command
 
 
 def _awaiting_sync(
