@@ -47,9 +47,18 @@ def note(sentence: str) -> None:
     click.secho(fitted(one_line(sentence)), dim=True, err=True)
 
 
+def progress(text: str = "") -> None:
+    """Replace the last line of progress on standard error, if that is a terminal; without text, remove it."""
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{text}", nl=False, err=True)
+
+
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Print on standard error what is being done, if it takes more than two seconds."""
+    """Print on standard error what is being done, if it takes more than two seconds, and the main thread does it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     timer = threading.Timer(SILENCE, lambda: click.echo(f"… {what}", err=True))
     timer.daemon = True
     timer.start()

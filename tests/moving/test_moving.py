@@ -98,6 +98,8 @@ class Player(Model):
         self.react(fully=True)
         self.begin()
         patch.setattr(Kubectl, "run", lambda _, *words, stdin="": self.asked_for(words, stdin))
+        # One after the other, so that the seed alone says what happens.
+        patch.setattr(plan, "AT_ONCE", 1)
         patch.setattr(plan, "sleep", self.sleep)
         patch.setattr(plan, "monotonic", lambda: self.time)
 

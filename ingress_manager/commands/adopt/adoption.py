@@ -38,6 +38,11 @@ class Adoption(Plan):
     """What the limits would have to allow, if nothing else prevents it."""
 
     @property
+    def services(self) -> list[str]:
+        """Return the Services that the steps change."""
+        return [part.service.full_name for part in self.parts]
+
+    @property
     def becomes(self) -> list[str]:
         """Return the Ingresses that it becomes: itself, if it stays."""
         return [part.full_name for part in self.parts]

@@ -6,7 +6,9 @@ proves that it has seen a change: the hook reports the requested objects that Me
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from threading import Event
 from time import monotonic, sleep
 
 import click
@@ -14,13 +16,17 @@ import click
 from ingress_manager.commands.printing import show
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
 from ingress_manager.commands.snapshot.items import Item, Message
-from ingress_manager.commands.terminal import note
+from ingress_manager.commands.terminal import SILENCE, note, progress
 from ingress_manager.commands.text import Command, comment, shown, word
 
 PAUSE = 10
 """Seconds in which Metacontroller sees a change, where nothing proves it."""
 
-POLL_SECONDS = 0.5
+POLL_SECONDS, LONGEST_POLL_SECONDS = 0.5, 2
+"""Each wait between two looks is longer than the one before: many plans run kubectl at the same time."""
+
+AT_ONCE = 16
+"""Plans that are carried out at the same time. Most of their time they wait."""
 
 WAIT_LIMIT = 300
 """Seconds to wait for a condition. A load balancer takes minutes to get an address."""
@@ -84,6 +90,11 @@ class Plan:
     done: str = ""
     """A sentence to print afterwards."""
 
+    @property
+    def services(self) -> list[str]:
+        """Return the Services that the steps change: another plan for one of them begins afterwards."""
+        return [self.item.full_name]
+
 
 def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
     """Yield the lines of a shell script: the commands, with notes and conditions as comments."""
@@ -97,26 +108,90 @@ def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
         yield from (comment(f"  wait until {seen.what}: {shown(seen.command, options)}") for seen in step.until)
 
 
-def perform(kubectl: Kubectl, plans: Iterable[Plan], *, apply: bool) -> int:
+def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
     """Print plans, or carry them out. Return the number of errors among their messages."""
-    errors = 0
+    errors, with_steps = 0, [plan for plan in plans if plan.steps]
     for plan in plans:
         errors += show(plan.messages)
         for sentence in plan.notes:
             note(f"{plan.title}: {sentence}")
-        if apply and plan.steps:
+        if plan.steps and not apply:
+            click.echo("\n".join([comment(plan.title), *listed(plan.steps, kubectl.options)]))
+    if apply and with_steps[1:]:
+        carry_out_together(kubectl, with_steps)
+    elif apply:
+        for plan in with_steps:
             carry_out(kubectl, plan.title, plan.steps)
             click.echo(plan.done)
-        elif plan.steps:
-            click.echo("\n".join([comment(plan.title), *listed(plan.steps, kubectl.options)]))
     return errors
 
 
-def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step]) -> None:
+def carry_out_together(kubectl: Kubectl, plans: Sequence[Plan]) -> None:
+    """Run AT_ONCE plans at a time, and print what each has done, in their order.
+
+    After a failure no other plan begins, and those under way end; on Ctrl-C, these stop, too. Raises KubectlFailed.
+    """
+    stopped, interrupted = Event(), Event()
+    runs, last_of = list[tuple[Future[bool], list[str]]](), dict[str, Future[bool]]()
+
+    def run(plan: Plan, earlier: Collection[Future[bool]], lines: list[str]) -> bool:
+        wait(earlier)
+        if stopped.is_set():
+            return False
+        try:
+            carry_out(kubectl, plan.title, plan.steps, lines.append, interrupted)
+        except BaseException:
+            stopped.set()
+            raise
+        lines.append(plan.done)
+        return True
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for plan in plans:
+            # A plan waits only for earlier ones, which the pool has begun before: they never wait for each other.
+            earlier, lines = [last_of[name] for name in plan.services if name in last_of], list[str]()
+            runs.append((pool.submit(run, plan, earlier, lines), lines))
+            last_of |= dict.fromkeys(plan.services, runs[-1][0])
+        try:
+            _print_in_order(runs)
+        except KeyboardInterrupt:
+            stopped.set()
+            interrupted.set()
+            _print_in_order(runs)
+    failures = list[str]()
+    for future, _ in runs:
+        try:
+            future.result()
+        except KubectlFailed as failed:
+            failures.append(failed.message)
+    if stopped.is_set():
+        untouched = sum(not (future.exception() or future.result()) for future, _ in runs)
+        raise KubectlFailed("\n".join([*failures, f"{untouched} of {len(runs)} were not begun."]))
+
+
+def _print_in_order(runs: list[tuple[Future[bool], list[str]]]) -> None:
+    """Print the lines of each run once it has ended, and forget them."""
+    for future, lines in runs:
+        while not future.done():
+            wait([future], timeout=SILENCE)
+            progress(f"{sum(other.done() for other, _ in runs)} of {len(runs)} are done")
+        progress()
+        click.echo("".join(f"{line}\n" for line in lines), nl=False)
+        lines.clear()
+
+
+def carry_out(
+    kubectl: Kubectl,
+    about: str,
+    steps: Iterable[Step],
+    echo: Callable[[str], None] = click.echo,
+    interrupted: Event | None = None,
+) -> None:
     """Print and run the steps of a plan for `about`.
 
-    Raises KubectlFailed if one fails, or on Ctrl-C. The message lists the commands that were begun, and how to go on or
-    back. The last one may have been carried out or not, because its answer can be lost: undoing it is harmless.
+    Raises KubectlFailed if one fails, on Ctrl-C, or once `interrupted` is set. The message lists the commands that were
+    begun, and how to go on or back. The last one may have been carried out or not, because its answer can be lost:
+    undoing it is harmless.
     """
     begun: list[Step] = []
     try:
@@ -125,16 +200,16 @@ def carry_out(kubectl: Kubectl, about: str, steps: Iterable[Step]) -> None:
             before = [item.metadata.get("resourceVersion") for item in known]
             begun.append(step)
             for sentence in step.notes:
-                click.echo(comment(sentence))
+                echo(comment(sentence))
             if step.command:
-                click.echo(f"$ {shown(step.command, kubectl.options)}")
+                echo(f"$ {shown(step.command, kubectl.options)}")
                 kubectl.run(*step.command[1:], stdin=step.stdin)
             if step.pause:
-                click.echo(comment(f"  waiting {step.pause} seconds"))
+                echo(comment(f"  waiting {step.pause} seconds"))
                 sleep(step.pause)
             for seen in step.until:
-                click.echo(comment(f"  waiting until {seen.what}"))
-                _wait(kubectl, seen, before)
+                echo(comment(f"  waiting until {seen.what}"))
+                _wait(kubectl, seen, before, interrupted)
     except (KubectlFailed, KeyboardInterrupt) as stopped:
         reason = stopped.message if isinstance(stopped, KubectlFailed) else "interrupted"
         commands = [f"  {shown(step.command, kubectl.options)}" for step in begun if step.command]
@@ -150,13 +225,16 @@ def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
     return ["Plan it again to go on.", *(["To go back:", *(f"  {command}" for command in undo)] if undo else [])]
 
 
-def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object]) -> None:
-    """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT."""
-    end = monotonic() + WAIT_LIMIT
+def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object], interrupted: Event | None) -> None:
+    """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt once `interrupted`."""
+    end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
     while not any(map(seen.holds, _look(kubectl, seen, before))):
+        if interrupted and interrupted.is_set():
+            raise KeyboardInterrupt
         if monotonic() > end:
             raise KubectlFailed(f"After {WAIT_LIMIT} s it is not seen that {seen.what}: {seen.otherwise}")
-        sleep(POLL_SECONDS)
+        sleep(seconds)
+        seconds = min(seconds * 1.5, LONGEST_POLL_SECONDS)
 
 
 def _look(kubectl: Kubectl, seen: Seen, before: Collection[object] = ()) -> list[Item]:

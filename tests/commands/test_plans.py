@@ -1,0 +1,131 @@
+"""Many plans are carried out together: some at a time, those of a Service one by one, and up to a failure."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+
+import pytest
+
+from ingress_manager.commands.plans import plan
+from ingress_manager.commands.plans.plan import AT_ONCE, Plan, Seen, Step
+from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.snapshot.items import Item
+
+PATIENCE = 10
+Patch = pytest.MonkeyPatch
+
+
+def plans(services: Sequence[str], until: Sequence[Seen] = ()) -> list[Plan]:
+    """Return a plan with two commands for each Service."""
+    return [
+        Plan(
+            Item({"kind": "Service", "metadata": {"namespace": "team-a", "name": service}}),
+            f"{number}",
+            [Step(("kubectl", "begin", f"{number}")), Step(("kubectl", "end", f"{number}"), until=until)],
+            done=f"{number} is done.",
+        )
+        for number, service in enumerate(services)
+    ]
+
+
+def kubectl_does(patch: Patch, does: Callable[[str, int], object]) -> None:
+    """Let each command of a plan call a function."""
+    patch.setattr(Kubectl, "run", lambda _, verb, number, **__: does(verb, int(number)) or "")
+
+
+def printed(numbers: Sequence[int]) -> str:
+    """Return what plans print."""
+    return "".join(f"$ kubectl begin {number}\n$ kubectl end {number}\n{number} is done.\n" for number in numbers)
+
+
+def test_as_many_as_allowed_run_together_and_each_is_printed_as_a_whole_in_its_order(
+    monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    number = 3 * AT_ONCE
+    together, lock, running, most = (
+        threading.Barrier(AT_ONCE, timeout=PATIENCE),
+        threading.Lock(),
+        set[int](),
+        set[int](),
+    )
+
+    def does(verb: str, number: int) -> None:
+        with lock:
+            (running.add if verb == "begin" else running.discard)(number)
+            most.add(len(running))
+        together.wait()
+        # A later one ends earlier.
+        time.sleep(0.002 * (AT_ONCE - number % AT_ONCE))
+
+    kubectl_does(monkeypatch, does)
+    assert plan.perform(Kubectl(), plans([f"s{number}" for number in range(number)]), apply=True) == 0
+    assert capsys.readouterr() == (printed(range(number)), "")
+    assert max(most) == AT_ONCE
+
+
+def test_those_of_one_service_follow_each_other(monkeypatch: Patch) -> None:
+    done = list[tuple[str, int]]()
+
+    def does(verb: str, number: int) -> None:
+        time.sleep(0.01)
+        done.append((verb, number))
+
+    kubectl_does(monkeypatch, does)
+    plan.perform(Kubectl(), plans(["shop", "cart"] * AT_ONCE), apply=True)
+    for service in (0, 1):
+        own = [number for _, number in done if number % 2 == service]
+        assert own == sorted(own)
+
+
+def test_after_a_failure_no_other_begins_and_those_under_way_end(
+    monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun, all_begun, failed = set[int](), threading.Barrier(AT_ONCE, timeout=PATIENCE), threading.Event()
+
+    def does(verb: str, number: int) -> None:
+        if verb == "end":
+            return
+        begun.add(number)
+        all_begun.wait()
+        if number == 0:
+            failed.set()
+            raise KubectlFailed("Error from server: no")
+        assert failed.wait(PATIENCE)
+        time.sleep(0.5)
+
+    kubectl_does(monkeypatch, does)
+    with pytest.raises(KubectlFailed) as raised:
+        plan.perform(Kubectl(), plans([f"s{number}" for number in range(2 * AT_ONCE)]), apply=True)
+    assert begun == {*range(AT_ONCE)}
+    assert capsys.readouterr().out == "$ kubectl begin 0\n" + printed(range(1, AT_ONCE))
+    assert raised.value.message == (
+        "0: Error from server: no\nBegun so far:\n  kubectl begin 0\nPlan it again to go on.\n"
+        f"{AT_ONCE} of {2 * AT_ONCE} were not begun."
+    )
+
+
+def test_ctrl_c_ends_what_waits_and_says_what_was_begun(monkeypatch: Patch) -> None:
+    never = Seen("it is there", ("kubectl", "get", "--", "ingress"), lambda _: False, "it isn't")
+    both_wait, presses, looks = threading.Event(), iter([KeyboardInterrupt()]), set[int]()
+
+    def looked(*_: object) -> list[Item]:
+        looks.add(threading.get_ident())
+        if len(looks) == 2:
+            both_wait.set()
+        return []
+
+    def waited(futures: Sequence[Future[bool]], timeout: float | None = None) -> None:
+        if timeout and (press := next(presses, None)):
+            assert both_wait.wait(PATIENCE)
+            raise press
+        wait(futures, timeout)
+
+    kubectl_does(monkeypatch, lambda *_: None)
+    monkeypatch.setattr(plan, "wait", waited)
+    monkeypatch.setattr(plan, "_look", looked)
+    with pytest.raises(KubectlFailed) as raised:
+        plan.perform(Kubectl(), plans(["shop", "cart", "shop"], [never]), apply=True)
+    begun = "Begun so far:\n  kubectl begin {0}\n  kubectl end {0}\nPlan it again to go on.\n"
+    of_each = [f"{number}: interrupted\n{begun.format(number)}" for number in (0, 1)]
+    assert raised.value.message == f"{''.join(of_each)}1 of 3 were not begun."
