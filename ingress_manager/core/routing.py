@@ -55,12 +55,11 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
             )
             basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
     if listener is None:
-        what, setting, instead = ("with", "https", "false") if basis.tls else ("without", "http", "true")
-        sentence = (
-            f"{gateway} has no listener for hosts {what} TLS, say the settings (gateway.{setting}); "
-            f'state {basis.key(TLS)}: "{instead}"'
-        )
-        basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(TLS))
+        begin = f"{gateway} has no listener for hosts {'with' if basis.tls else 'without'} TLS"
+        end = f'state {basis.key(TLS)}: "true", or the administrator names one (gateway.http)'
+        if basis.tls:  # nobody is told to turn TLS off
+            end = "the administrator names one (gateway.https), or makes no HTTPRoutes (outputs)"
+        basis.problems.add(f"{begin}: {end}", Reason.NOT_IN_HTTPROUTE, basis.key(TLS))
         return None
     redirecting = choose_redirect(basis, gateway, carried)
     return Routing(listener, Listener(*at, redirecting) if redirecting else None)
@@ -87,11 +86,11 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     if not is_wanted or gateway.redirects:
         return gateway.http if is_wanted else None
     if basis.requested.tls_redirect or by_default:
-        sentence = (
-            f"{gateway} can't redirect: it has no listener for http alone, say the settings (gateway.http); "
-            f'state {basis.key(REDIRECT)}: "false"'
-        )
-        basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(REDIRECT))
+        begin = f"{gateway} can't redirect without a listener for http alone"
+        end = f'state {basis.key(REDIRECT)}: "false", or the administrator names one (gateway.http)'
+        if by_default:  # the Service didn't request it
+            end = "the administrator names one (gateway.http), or turns the redirect off (tls.redirect)"
+        basis.problems.add(f"{begin}: {end}", Reason.NOT_IN_HTTPROUTE, basis.key(REDIRECT))
     else:
         for key in asking:
             add_lost(basis, key, NOT_SAID, carried.configured)
