@@ -42,6 +42,7 @@ class Reason(StrEnum):
     PAUSED = "paused"
     PROFILE_NOT_ALLOWED = "profile-not-allowed"
     PROTECTION_LOST = "protection-lost"
+    SETTINGS_CONFLICT = "settings-conflict"
     TOO_LARGE = "too-large"
     TOO_MANY_OBJECTS = "too-many-objects"
     UNKNOWN_ANNOTATION = "unknown-annotation"

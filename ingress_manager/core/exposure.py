@@ -102,8 +102,10 @@ def choose_class(basis: Basis) -> str | None:
     end, reason = effective.not_allowed(effective_class, effective.limits.classes), Reason.CLASS_NOT_ALLOWED
     if chosen is not None and old is not None:
         other = f"the annotation by which the settings name the class, {quoted(old)}"
-        end = "remove it, or choose another profile" if requested else "the administrator removes one of them"
-        end, reason = f"{quoted(chosen)} can't stand beside {other}; {end}", Reason.CONTRADICTION
+        end, reason = "remove it, or choose another profile", Reason.CONTRADICTION
+        if requested is None:
+            end, reason = "the administrator removes one of them", Reason.SETTINGS_CONFLICT
+        end = f"{quoted(chosen)} can't stand beside {other}; {end}"
     if end and requested is None:
         basis.problems.add(f"the class of the profile {effective.profile} {end}", reason, basis.key(PROFILE))
     elif end:

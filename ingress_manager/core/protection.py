@@ -35,7 +35,7 @@ def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Conta
         what, does, reason = key, "protects this Service", Reason.PROTECTION_LOST
     owner = "take it off if it may be lost, or "
     if key in configured:
-        what, owner = f"{key}, which the settings add to Ingresses,", ""
+        what, owner, reason = f"{key}, which the settings add to Ingresses,", "", Reason.SETTINGS_CONFLICT
     sentence = f"{what} {does}, and {why}: {owner}the administrator {remedy}accepts the loss (limits.acceptedLosses)"
     basis.problems.add(sentence, reason, key)
 

@@ -57,9 +57,11 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
     if listener is None:
         begin = f"{gateway} has no listener for hosts {'with' if basis.tls else 'without'} TLS"
         end = f'state {basis.key(TLS)}: "true", or the administrator names one (gateway.http)'
+        reason = Reason.NOT_IN_HTTPROUTE
         if basis.tls:  # nobody is told to turn TLS off
             end = "the administrator names one (gateway.https), or makes no HTTPRoutes (outputs)"
-        basis.problems.add(f"{begin}: {end}", Reason.NOT_IN_HTTPROUTE, basis.key(TLS))
+            reason = Reason.SETTINGS_CONFLICT
+        basis.problems.add(f"{begin}: {end}", reason, basis.key(TLS))
         return None
     redirecting = choose_redirect(basis, gateway, carried)
     return Routing(listener, Listener(*at, redirecting) if redirecting else None)
@@ -88,9 +90,11 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     if basis.requested.tls_redirect or by_default:
         begin = f"{gateway} can't redirect without a listener for http alone"
         end = f'state {basis.key(REDIRECT)}: "false", or the administrator names one (gateway.http)'
-        if by_default:  # the Service didn't request it
+        reason = Reason.NOT_IN_HTTPROUTE
+        if by_default:  # the Service need not have requested it
             end = "the administrator names one (gateway.http), or turns the redirect off (tls.redirect)"
-        basis.problems.add(f"{begin}: {end}", Reason.NOT_IN_HTTPROUTE, basis.key(REDIRECT))
+            reason = Reason.SETTINGS_CONFLICT
+        basis.problems.add(f"{begin}: {end}", reason, basis.key(REDIRECT))
     else:
         for key in asking:
             add_lost(basis, key, NOT_SAID, carried.configured)

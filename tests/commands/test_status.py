@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
+from ingress_manager.commands.findings.finding import REMEDIES
 from ingress_manager.commands.findings.registry import REASONS
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.core.errors import Reason
@@ -32,7 +33,8 @@ def test_no_sentence_is_longer_than_the_terminal_but_for_what_has_to_be_copied_w
 
 
 def test_every_reason_says_what_it_means_and_what_to_do() -> None:
-    assert [*REASONS] == [*Reason]
+    assert sorted(reason for reasons in REMEDIES.values() for reason in reasons) == [*Reason], "each is somebody's"
+    assert all([*reasons] == sorted(reasons) for reasons in REMEDIES.values())
     assert all(text.endswith(".") for text in REASONS.values())
     assert all(reason.value == reason.name.lower().replace("_", "-") for reason in Reason)
 

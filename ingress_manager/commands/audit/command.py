@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ingress_manager.commands.audit.preview import preview
-from ingress_manager.commands.findings.finding import Finding, Severity
+from ingress_manager.commands.findings.finding import Finding, Severity, Whose
 from ingress_manager.commands.inspection import Inspection, inspect
 from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
 from ingress_manager.commands.reading.cluster import read_settings, scope_of
@@ -102,6 +102,8 @@ def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> I
         first, *more = wrapped(f"{head}  {one_line(finding.sentence)}", width, hanging=INDENT)
         yield f"{click.style(first[:kind_width], fg=COLOURS[finding.kind.severity])}{first[kind_width:]}\n"
         yield from (f"{line}\n" for line in more)
+        if finding.whose is Whose.ADMINISTRATOR:
+            yield f"{INDENT}for the administrator\n"
         if finding.command:
             yield f"{INDENT}{click.style(one_line(shown(finding.command, options)), dim=True)}\n"
     if findings:
@@ -117,6 +119,7 @@ def _as_json(finding: Finding, options: Sequence[str]) -> dict[str, Any]:
         "object": {"kind": item.object.get("kind"), "namespace": item.namespace, "name": item.name},
         "sentence": finding.sentence,
         "reasons": finding.reasons,
+        "whose": finding.whose,
         "command": shown(finding.command, options) or None,
         **place,
     }

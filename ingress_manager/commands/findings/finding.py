@@ -11,7 +11,10 @@ from these.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, StrEnum, auto
+from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.plans.steps import kubectl
@@ -28,6 +31,19 @@ class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     HINT = "hint"
+
+
+class Whose(StrEnum):
+    """Who can do something about a reason."""
+
+    OWNER = "owner"
+    ADMINISTRATOR = "administrator"
+
+
+REMEDIES = msgspec.yaml.decode(
+    Path(__file__).with_name("reasons.yaml").read_bytes(), type=dict[Whose, dict[Reason, str]]
+)
+"""What to do about each reason, in some sentences, by whose it is."""
 
 
 class Blocks(Enum):
@@ -53,9 +69,12 @@ class Kind(NamedTuple):
     find: "Find" = lambda _: iter(())
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
-        """Return the findings of this kind, by namespace and name."""
+        """Return the findings of this kind, those for the administrator first, by namespace and name."""
         findings = (finding._replace(kind=self) for finding in self.find(evidence))
-        return sorted(findings, key=lambda finding: (finding.item.full_name, str(finding.item)))
+        return sorted(
+            findings,
+            key=lambda finding: (finding.whose != Whose.ADMINISTRATOR, finding.item.full_name, str(finding.item)),
+        )
 
 
 class Finding(NamedTuple):
@@ -85,6 +104,13 @@ class Finding(NamedTuple):
     def key(self) -> Key:
         """Return the key of the object concerned."""
         return self.about or (self.item.object["kind"], self.item.full_name)
+
+    @property
+    def whose(self) -> Whose | None:
+        """Return whose the reasons are: the administrator's if one of several is; None without any."""
+        if not REMEDIES[Whose.ADMINISTRATOR].keys().isdisjoint(self.reasons):
+            return Whose.ADMINISTRATOR
+        return Whose.OWNER if self.reasons else None
 
     def explained(self, reports: Mapping[str, Report] | None) -> "Finding":
         """Return the finding with Metacontroller's report, by the Service's uid; None: no Event could be read."""

@@ -1,14 +1,10 @@
 """All kinds of findings, the gravest first: this is the order of `audit`'s output and of its page."""
 
 from collections.abc import Iterable
-from pathlib import Path
-
-import msgspec
 
 from ingress_manager.commands.findings import claims, services, traffic
 from ingress_manager.commands.findings.evidence import Evidence
-from ingress_manager.commands.findings.finding import Finding, Kind, Severity
-from ingress_manager.core.errors import Reason
+from ingress_manager.commands.findings.finding import REMEDIES, Finding, Kind, Severity
 
 # Kinds of one severity are in the order of these modules, and of their functions.
 KINDS = sorted(
@@ -16,9 +12,8 @@ KINDS = sorted(
     key=lambda kind: [*Severity].index(kind.severity),
 )
 
-
-REASONS = msgspec.yaml.decode(Path(__file__).with_name("reasons.yaml").read_bytes(), type=dict[Reason, str])
-"""What to do about each reason of a refusal, in some sentences, in alphabetical order."""
+REASONS = {reason: remedy for remedies in REMEDIES.values() for reason, remedy in remedies.items()}
+"""What to do about each reason of a refusal, in some sentences."""
 
 
 def findings_of(evidence: Evidence, kinds: Iterable[Kind] = KINDS) -> list[Finding]:

@@ -9,7 +9,7 @@ In a command, a word in capitals is for a person to fill in.
 from collections.abc import Iterator
 
 from ingress_manager.commands.findings.evidence import Evidence
-from ingress_manager.commands.findings.finding import Blocks, Finding, Severity, finding
+from ingress_manager.commands.findings.finding import REMEDIES, Blocks, Finding, Severity, Whose, finding
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot import managed
@@ -244,7 +244,7 @@ def _correct(service: Item, refusal: Problems) -> Command:
 
     It is empty if only the administrator can do something.
     """
-    if any(problem.reason is Reason.NOT_WATCHED for problem in refusal.kept):
+    if any(problem.reason in REMEDIES[Whose.ADMINISTRATOR] for problem in refusal.kept):
         return ()
     corrections = [_correction(service, problem) for problem in refusal.kept]
     if refusal.more or not all(corrections):
