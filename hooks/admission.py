@@ -67,7 +67,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
         annotations = request.object.metadata.annotations or {}
         for key in keys_not_copied(annotations, decision.objects.values()):
             sentence = f"{key} is not copied to what is made for the Service"
-            problems.add(sentence, Reason.ANNOTATION_NOT_ALLOWED, key)
+            problems.add(sentence, Reason.NOT_COPIED, key)
         problems.extend(without_effect(annotations))
     if not problems.kept:
         return reviewed(request, ALLOWED)

@@ -16,7 +16,7 @@ import yaml
 from click.testing import CliRunner
 
 from devcluster.build import REPOSITORY
-from ingress_manager.commands.findings.finding import REMEDIES, Severity, Whose
+from ingress_manager.commands.findings.finding import REMEDIES, Severity
 from ingress_manager.commands.findings.registry import KINDS
 from ingress_manager.commands.main import commands
 from ingress_manager.core.annotations import TABLE
@@ -83,12 +83,6 @@ def findings() -> str:
     return f"{rows}\n\nWarnings are {warnings}.\nHints are {hints}. All others are errors."
 
 
-def refusals() -> str:
-    """Return the list of the reasons with their remedies, for the Service's owner and for the administrator."""
-    groups = ((whose, (f"`{reason}`: {remedy}" for reason, remedy in REMEDIES[whose].items())) for whose in Whose)
-    return "\n\n".join(f"For the {whose}:\n\n{listed(texts)}" for whose, texts in groups)
-
-
 def listed(texts: Iterable[str]) -> str:
     """Return a Markdown list, in lines that fit."""
     return "\n".join(textwrap.fill(f"- {text}", 150, subsequent_indent="  ", break_on_hyphens=False) for text in texts)
@@ -101,7 +95,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "limits": lambda: settings(Limits),
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
     "copied": copied,
-    "refusals": refusals,
+    "refusals": lambda: "\n\n".join(
+        f"For the {whose}:\n\n{listed(f'`{reason}`: {remedy}' for reason, remedy in remedies.items())}"
+        for whose, remedies in REMEDIES.items()
+    ),
     "findings": findings,
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
 }

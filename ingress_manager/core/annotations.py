@@ -272,7 +272,10 @@ def without_effect(annotations: Mapping[str, str]) -> list[Problem]:
     off = [name for name in described if HTTP not in described[name] and (not name or is_entrance_name(name))]
     if not (keys := sorted([begin_of(name) + key for name in off for key in described[name]])):
         return []
-    needed = dict.fromkeys(key.rpartition(PREFIX)[0] + HTTP for key in keys)
-    have = "has" if len(keys) == 1 else "have"
-    sentence = f'{listed(keys)} {have} no effect without {listed([*needed])}: "true"'
+    parts = [key.rpartition(PREFIX) for key in keys]
+    needed = dict.fromkeys(begin + HTTP for begin, _, _ in parts)
+    unknown = [(begin, word) for begin, _, word in parts if word not in WORDS][:MOST_KEPT]
+    meant = next((begin + HTTP for begin, word in unknown if PREFIX + nearest(word, WORDS) == HTTP), "")
+    have, instead = "has" if len(keys) == 1 else "have", f"; did you mean {meant}?" if meant else ""
+    sentence = f'{listed(keys)} {have} no effect without {listed([*needed])}: "true"{instead}'
     return [Problem(sentence, Reason.CONTRADICTION, keys[0])]

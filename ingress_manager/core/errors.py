@@ -20,7 +20,7 @@ MOST_KEPT = 20
 
 
 class Reason(StrEnum):
-    """Why a request is refused, or an object removed: the same tag in Events, logs, metrics and commands."""
+    """Why a request is refused or warned about, or an object removed: one tag in Events, logs, metrics and commands."""
 
     AMBIGUOUS_PORT = "ambiguous-port"
     ANNOTATION_NOT_ALLOWED = "annotation-not-allowed"
@@ -34,6 +34,7 @@ class Reason(StrEnum):
     INVALID_REQUEST = "invalid-request"
     INVALID_VALUE = "invalid-value"
     NO_PORT = "no-port"
+    NOT_COPIED = "not-copied"
     NOT_IN_HTTPROUTE = "not-in-httproute"
     NOT_MADE = "not-made"
     NOT_WATCHED = "not-watched"

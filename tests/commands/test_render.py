@@ -43,8 +43,8 @@ def test_a_folder_is_read_without_the_folders_in_it(tmp_path: Path) -> None:
 def test_a_mistyped_ingress_http_is_told() -> None:
     ended = run("render", "--check", "-", stdin=as_yaml(service({"internal.ingress/htpp": "true"})))
     assert (ended.status, ended.out) == (1, "")
-    needed = 'has no effect without internal.ingress/http: "true"'
-    assert f"internal.ingress/htpp {needed}" in ended.err
+    needed = 'has no effect without internal.ingress/http: "true"; did you mean internal.ingress/http?'
+    assert f"internal.ingress/htpp {needed} [contradiction]" in ended.err
 
 
 def test_the_settings_hold_from_a_file_or_the_manifest_of_a_configmap(settings: Callable[[str], Path]) -> None:
