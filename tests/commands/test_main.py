@@ -12,13 +12,14 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from click.shell_completion import ShellComplete
 
 from devcluster.build import REPOSITORY
 from devcluster.programs import find_kubectl
 from ingress_manager.commands import terminal
 from ingress_manager.commands.main import commands
 from ingress_manager.commands.reading.rights import rights_of
-from tests.commands.commands import run
+from tests.commands.commands import Cluster, run
 
 BIN = Path(sys.executable).parent
 BAD = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations: {ingress/http: 'yes'}\nspec: {}\n"
@@ -120,3 +121,29 @@ def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
     ended = started(*hook["entry"].split(), good, str(tmp_path / "bad.yaml"))
     assert (ended.returncode, ended.stdout) == (1, "")
     assert f'{tmp_path}/bad.yaml:5: default/a: ingress/http: "yes" must be' in ended.stderr
+
+
+def completed(*arguments: str) -> list[str]:
+    """Return what completes the last argument."""
+    shell = ShellComplete(commands, {}, "ingress-manager", "_INGRESS_MANAGER_COMPLETE")
+    return [item.value for item in shell.get_completions([*arguments[:-1]], arguments[-1])]
+
+
+def test_namespaces_and_services_are_completed_and_nothing_is_where_kubectl_fails(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cluster = Cluster(monkeypatch, {"namespaces": "namespace/team-a\nnamespace/web\n", "services": "service/shop\n"})
+    assert completed("audit", "--context=prod", "-n", "te") == ["team-a"]
+    assert completed("status", "-n", "team-a", "") == completed("release", "-n", "team-a", "s") == ["shop"]
+    assert completed("status", "team-b/") == ["team-b/shop"]
+    get = "get --output=name --request-timeout=1s"
+    of_team_a = f"{get} --namespace=team-a -- services"
+    assert cluster.calls == [
+        f"{get} --context=prod -- namespaces",
+        of_team_a,
+        of_team_a,
+        f"{get} --namespace=team-b -- services",
+    ]
+    cluster.says({})
+    assert completed("status", "") == completed("audit", "-n", "") == []
+    assert capfd.readouterr() == ("", "")

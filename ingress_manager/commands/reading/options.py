@@ -82,6 +82,25 @@ class Source:
         return usable_settings(settings)
 
 
+def completing(resource: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return the completion of the names of a kind's objects. It offers none if kubectl fails, or takes long."""
+
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        given = context.params
+        prefix = incomplete[: incomplete.rfind("/") + 1]
+        namespace = prefix.removesuffix("/") or given.get("namespace")
+        source = Source((), namespace, context=given.get("context"), kubeconfig=given.get("kubeconfig"))
+        scope = source.scope if resource != "namespaces" else ()
+        try:
+            printed = source.kubectl.run("get", "--output=name", "--request-timeout=1s", *scope, "--", resource)
+        except KubectlFailed:
+            return []
+        names = (f"{prefix}{line.partition('/')[2]}" for line in printed.splitlines())
+        return [name for name in names if name.startswith(incomplete)]
+
+    return complete
+
+
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
     """Return the option that names the settings file. `without` says which settings apply without it."""
     text = f"The settings file, or a ConfigMap with it. Without this option: {without}."
@@ -89,7 +108,11 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
 
 
 ONE_NAMESPACE = click.option(
-    "-n", "--namespace", metavar="NAME", help="The namespace. With files: the namespace of objects without one."
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    shell_complete=completing("namespaces"),
+    help="The namespace. With files: the namespace of objects without one.",
 )
 CLUSTER: Options = (
     click.option("--context", metavar="NAME", help="The context of the kubeconfig, as for kubectl."),

@@ -12,7 +12,14 @@ from ingress_manager.commands.findings.registry import KINDS, REASONS, findings_
 from ingress_manager.commands.inspection import Inspection, inspect
 from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
 from ingress_manager.commands.reading.cluster import read_settings
-from ingress_manager.commands.reading.options import OF_CLUSTER_AND_SETTINGS, Source, named, timeout_option, with_source
+from ingress_manager.commands.reading.options import (
+    OF_CLUSTER_AND_SETTINGS,
+    Source,
+    completing,
+    named,
+    timeout_option,
+    with_source,
+)
 from ingress_manager.commands.snapshot.events import report_of, uid_of_subject
 from ingress_manager.commands.snapshot.items import SERVICE, Item
 from ingress_manager.commands.snapshot.objects import backends_of
@@ -31,7 +38,7 @@ MOST_EVENTS = 5
 
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
-@click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False)
+@click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False, shell_complete=completing("services"))
 @with_source(*OF_CLUSTER_AND_SETTINGS)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
 @click.option(
