@@ -25,7 +25,6 @@ from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.release import release_of
 from ingress_manager.commands.snapshot.items import SERVICE, of_kind
 from ingress_manager.commands.snapshot.services import snapshot_of
-from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.commands.status.command import details, printed
 from ingress_manager.commands.status.states import Judge
 from ingress_manager.commands.uninstall import uninstall_steps
@@ -89,7 +88,7 @@ def audited(case: Case) -> dict[str, Any]:
     if "new" in case.fields:
         new = parse(as_yaml(case.fields["new"]))
         snapshot = snapshot_of(dumps.manifests(case), new.without_pause())
-        changes = preview(Evidence(snapshot, new, Surroundings()))
+        changes = preview(Evidence(snapshot, new, seen.around), case.settings)
         seen = seen._replace(snapshot=snapshot, findings=changes)
     findings = [
         {

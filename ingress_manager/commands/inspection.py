@@ -7,7 +7,7 @@ Events tell why Metacontroller hasn't done something: it reports each failed att
 API server or of the hook, and retries within 1,000 s.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from ingress_manager.commands.findings.evidence import Evidence
@@ -19,7 +19,7 @@ from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.snapshot.events import OF_SERVICES, reports
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, Snapshot, snapshot_of
-from ingress_manager.commands.snapshot.surroundings import Surroundings
+from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES, Surroundings
 from ingress_manager.commands.terminal import waiting
 from ingress_manager.core.settings import Settings
 
@@ -45,13 +45,13 @@ def inspect(
     settings: Settings | str,
     find: Callable[[Evidence], list[Finding]] = findings_of,
     *,
-    surroundings: bool = True,
+    surroundings: Collection[str] = SURROUNDING_RESOURCES,
     events: bool = False,
 ) -> Inspection:
     """Inspect a source as if nothing were paused; `settings` may be the sentence why the settings can't be read.
 
-    `events` are read anyway if a finding needs them. Files are inspected without surroundings and Events. Raises
-    click.UsageError, KubectlFailed for Services, and Unreadable.
+    `surroundings` are their kinds to read. `events` are read anyway if a finding needs them. Files are inspected
+    without both. Raises click.UsageError, KubectlFailed for Services, and Unreadable.
     """
     known_settings = settings if isinstance(settings, Settings) else None
     with waiting("judging what is there"):
@@ -59,7 +59,7 @@ def inspect(
         if isinstance(settings, str):
             known.unread[UNREAD_SETTINGS] = settings
         snapshot = snapshot_of(items, known_settings and known_settings.without_pause(), known)
-    around = read_surroundings(source, snapshot) if surroundings and not source.files else Surroundings()
+    around = Surroundings() if source.files else read_surroundings(source, snapshot, surroundings)
     findings = find(Evidence(snapshot, known_settings, around))
     unseen, is_blind = [*snapshot.unseen().values(), *around.unseen], bool(snapshot.unseen())
     reported: Sequence[Item] | None = None

@@ -136,7 +136,7 @@ def kinds(reported: Iterable[Finding]) -> set[Kind]:
 def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Object, settings: Settings) -> None:
     if made := [as_created(obj, parent) for obj in desired_for(parent, settings)]:
         assert Severity.ERROR not in {finding.kind.severity for finding in found_in([parent, *made], settings)}
-        assert preview(evidence([parent, *made], settings)) == []
+        assert preview(evidence([parent, *made], settings), None) == []
 
 
 @given(made_up.services(), made_up.settings())
@@ -153,7 +153,7 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
     if not made:
         return
     objects = [parent, *made.values()]
-    would, audited = kinds(preview(evidence(objects, after))), kinds(found_in(objects, after))
+    would, audited = kinds(preview(evidence(objects, after), None)), kinds(found_in(objects, after))
     assert (missing in audited) <= (CREATED in would) <= bool({missing, forbidden} & audited)
     assert (REFUSED in would) == (refused in audited)
     assert bool({CHANGED, MOVED} & would) <= bool({drifted, forbidden} & audited)
@@ -161,6 +161,7 @@ def test_what_would_change_is_what_is_found_once_it_holds_and_nothing_after_that
         if standing := made.get(desired["kind"] + desired["metadata"]["name"]):
             signed = with_annotation(desired, DECORATOR, CONTROLLER)
             assert differences(Item(updated(standing, signed)), desired) == []
+    assert preview(evidence(objects, after), after) == [], "with the current settings as new ones, there is no change"
 
 
 # The command.
@@ -195,9 +196,16 @@ def test_what_would_be_moved_is_told_in_a_pause_too_and_is_a_reason_for_exit_sta
     assert (ended.status, "created" in ended.out) == (0, True)
 
 
-def test_current_settings_are_for_an_audit_of_what_is(settings: WriteSettings) -> None:
-    ended = audit_files(GOOD, options=("--settings", settings(""), "--current-settings", os.devnull))
-    assert (ended.status, "is for an audit without --settings" in ended.err) == (2, True)
+def test_new_settings_are_compared_with_the_current_ones_if_these_are_known(settings: WriteSettings) -> None:
+    new = settings("defaults: {class: internal}\n")
+    ended = audit_files(GOOD, MADE, options=("--settings", new, "--current-settings", new))
+    assert (ended.status, ended.out.splitlines()[0]) == (0, "0 changes in 1 Service, 1 to be exposed.")
+    compared = "--current-settings FILE names them; the new ones are compared with the observed objects.\n"
+    assert compared not in ended.out
+    ended = audit_files(GOOD, MADE, options=("--settings", new))
+    assert (ended.status, compared in ended.out) == (1, True)
+    old = settings("defaults: {clazz: internal}\n")
+    assert audit_files(GOOD, options=("--settings", os.devnull, "--current-settings", old)).status == 2
 
 
 def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of() -> None:
@@ -274,6 +282,19 @@ def test_what_the_user_may_not_look_at_is_told_in_a_line_and_by_the_exit_status(
     cluster.says({}, NO)
     ended = run("audit")
     assert (ended.status, ended.out, ended.err.endswith(f"Error: {NO}\n")) == (2, "", True)
+
+
+def test_new_settings_are_compared_with_the_clusters_and_name_a_class_that_it_lacks(
+    settings: WriteSettings, cluster: Cluster
+) -> None:
+    cluster.says(INSTALLED | stored(GOOD, MADE, *BESIDE))
+    ended = run("audit", "-A", "--settings", settings("defaults: {class: nginx}\n"))
+    assert (ended.status, ended.out) == (0, "0 changes in 1 Service, 1 to be exposed.\n")
+    ended = run("audit", "-A", "--settings", settings("defaults: {class: internal}\n"))
+    assert (ended.status, '; there is no IngressClass "internal"\n' in ended.out) == (1, True)
+    cluster.says(settings_on_a_cluster("defaults: {clazz: nginx}\n") | stored(GOOD, MADE, *BESIDE))
+    ended = run("audit", "-A", "--settings", settings("defaults: {class: nginx}\n"))
+    assert (ended.status, "the new ones are compared with the observed objects.\n" in ended.out) == (0, True)
 
 
 def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import click
 
-from ingress_manager.commands.audit.preview import preview
+from ingress_manager.commands.audit.preview import PREVIEWED, preview
 from ingress_manager.commands.findings.finding import Finding, Severity, Whose
 from ingress_manager.commands.inspection import Inspection, inspect
 from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
@@ -41,7 +42,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     EndpointSlices, Gateways and the certificates in Secrets of a cluster; of files, it looks at Services and what was
     made for them alone.
 
-    With --settings FILE, it tells instead what would change with these new settings.
+    With --settings FILE, it prints instead what would change if these settings took the place of the current ones.
 
     Exit status: 0 if nothing is found but hints (with --settings: if nothing would be removed or moved), 1 if something
     is, or if what is in a file can't be read, 2 for wrong use, if a file can't be opened, if any of these, Events or
@@ -54,10 +55,15 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
       kubectl get services,ingresses -A -o json | ingress-manager audit -f - --current-settings settings.yaml
       ingress-manager audit --all-namespaces --settings new-settings.yaml
     """  # noqa: D301 - \b keeps click from joining lines
-    if new is not None and source.settings is not None:
-        raise click.UsageError("--current-settings is for an audit without --settings")
-    settings = read_settings(source, "--current-settings") if new is None else usable_settings(settings_of_file(new))
-    inspection = inspect(source, settings) if new is None else inspect(source, settings, preview, surroundings=False)
+    if new is None:
+        settings = read_settings(source, "--current-settings")
+        inspection = inspect(source, settings)
+    else:
+        settings, current = usable_settings(settings_of_file(new)), current_settings(source)
+        known = current if isinstance(current, Settings) else None
+        inspection = inspect(source, settings, partial(preview, current=known), surroundings=PREVIEWED)
+        if known is None:
+            inspection.unseen.append(f"{current}; the new ones are compared with the observed objects")
     if isinstance(settings, Settings) and settings.pauses:
         note(f"The settings pause {settings.pauses}: nothing changes there until `paused` is false.")
     if not source.all_namespaces:
@@ -67,6 +73,16 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
         click.echo(text, nl=False)
     has_problems = any(finding.kind.severity is not Severity.HINT for finding in inspection.findings)
     context.exit(2 if inspection.is_blind else int(has_problems))
+
+
+def current_settings(source: Source) -> Settings | str:
+    """Return the current settings, or why they can't be read. Raises click.UsageError for those of a wrong file."""
+    try:
+        return read_settings(source, "--current-settings")
+    except click.UsageError as error:
+        if source.settings is not None:
+            raise
+        return error.message
 
 
 def printed(

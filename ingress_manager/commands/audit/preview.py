@@ -1,4 +1,4 @@
-"""`audit --settings`: what other settings would do to a cluster."""
+"""`audit --settings`: the difference that new settings would make to a cluster."""
 
 from collections.abc import Iterator
 
@@ -10,27 +10,61 @@ from ingress_manager.commands.snapshot.drift import merged
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.objects import as_object
 from ingress_manager.commands.snapshot.services import Snapshot
-from ingress_manager.commands.snapshot.surroundings import Surroundings
+from ingress_manager.commands.snapshot.surroundings import CLASS_KIND, Surroundings
 from ingress_manager.core.decide import Refused
-from ingress_manager.core.text import listed
+from ingress_manager.core.settings import Settings
+from ingress_manager.core.text import listed, quoted
 
 # A URL would lose its answer by the first two.
 REMOVED, MOVED = (Kind(name, Severity.ERROR) for name in ("removed", "moved"))
 REFUSED, CHANGED, CREATED = (Kind(name, Severity.HINT) for name in ("refused", "changed", "created"))
 EFFECTS = (REMOVED, MOVED, REFUSED, CHANGED, CREATED)
 
+PREVIEWED = (CLASS_KIND,)
+"""The surroundings that a preview needs."""
 
-def preview(evidence: Evidence) -> list[Finding]:
-    """Return what the settings of the evidence would do once nothing is paused, the gravest effects first."""
-    snapshot = evidence.snapshot
-    evidence = Evidence(snapshot, snapshot.settings, Surroundings())
-    changes = [
-        *_removals(snapshot),
-        *(_as(REFUSED, finding) for finding in refused(evidence)),
-        *(_as(CREATED, finding) for finding in missing(evidence) if finding.awaits_sync),
-        *(_change(snapshot, finding) for finding in drifted(evidence) if finding.awaits_sync),
-    ]
+
+def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
+    """Return the changes by the settings of the evidence, the gravest first, without those that `current` make, too.
+
+    If `current` is None, a change is what differs from the observed objects; so it is where only `current` pause. Where
+    the new settings pause, it says what happens once they no longer do.
+    """
+    new, known = evidence.settings or Settings(), set[tuple[str, ...]]()
+    if current:
+        for change in _effects(evidence.snapshot.decided_by(current.without_pause())):
+            namespace = change.item.namespace
+            if new.entry_of(namespace).paused or not current.entry_of(namespace).paused:
+                known.add(_identity(change))
+    changes = [change for change in _effects(evidence.snapshot) if _identity(change) not in known]
+    for number, change in enumerate(changes):
+        begin = "once `paused` is false: " if new.entry_of(change.item.namespace).paused else ""
+        changes[number] = change._replace(sentence=f"{begin}{change.sentence}{_missing_class(evidence, change)}")
     return sorted(changes, key=lambda change: EFFECTS.index(change.kind))
+
+
+def _effects(snapshot: Snapshot) -> Iterator[Finding]:
+    """Yield what the settings of a snapshot do to its objects."""
+    evidence = Evidence(snapshot, snapshot.settings, Surroundings())
+    yield from _removals(snapshot)
+    yield from (_as(REFUSED, finding) for finding in refused(evidence))
+    yield from (_as(CREATED, finding) for finding in missing(evidence) if finding.awaits_sync)
+    yield from (_change(snapshot, finding) for finding in drifted(evidence) if finding.awaits_sync)
+
+
+def _identity(change: Finding) -> tuple[str, ...]:
+    """Return what two equal changes have in common. An object is removed, or a Service refused, for any reason."""
+    sentence = "" if change.kind in (REMOVED, REFUSED) else change.sentence
+    return (change.kind.name, *change.key, sentence)
+
+
+def _missing_class(evidence: Evidence, change: Finding) -> str:
+    """Return the end of a sentence if the changed object gets an IngressClass that doesn't exist."""
+    service = change.service and evidence.snapshot.services[change.service.full_name]
+    desired = evidence.snapshot.desired_once_allowed(service).get(change.key, {}) if service else {}
+    name, around = desired.get("spec", {}).get("ingressClassName"), evidence.around
+    is_missing = name and CLASS_KIND in around.read and name not in around.items[CLASS_KIND]
+    return f"; there is no IngressClass {quoted(name)}" if is_missing else ""
 
 
 def _as(effect: Kind, finding: Finding) -> Finding:
@@ -52,8 +86,9 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
             sentence = problem.line() if problem else f"Service {service.item.full_name} doesn't ask for it"
             if key in snapshot.desired_once_allowed(service):
                 sentence += "; it is then made anew"
-                yield Finding(service.item, f"its {' '.join(key)} is made anew", kind=CREATED)
-            yield Finding(obj.item, sentence, kind=REMOVED)
+                created = f"its {' '.join(key)} is made anew"
+                yield Finding(service.item, created, service=service.item, about=key, kind=CREATED)
+            yield Finding(obj.item, sentence, service=service.item, kind=REMOVED)
 
 
 def _change(snapshot: Snapshot, drift: Finding) -> Finding:

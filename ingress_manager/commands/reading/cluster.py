@@ -1,6 +1,6 @@
 """What a snapshot consists of, read as far as the user may: objects of a cluster or of files, and the settings."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
 import click
@@ -81,8 +81,8 @@ _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 """Helm's Secrets hold whole charts, and never a certificate."""
 
 
-def read_surroundings(source: Source, snapshot: Snapshot) -> Surroundings:
-    """Return what surrounds the managed objects of a snapshot, as far as the user may read it.
+def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]) -> Surroundings:
+    """Return what surrounds the managed objects of a snapshot, of these kinds, as far as the user may read it.
 
     `unseen` has a sentence for each kind that matters here and wasn't read.
     """
@@ -95,7 +95,7 @@ def read_surroundings(source: Source, snapshot: Snapshot) -> Surroundings:
         SLICE: bool(managed),
         SECRET: any(True for obj in managed for _ in secrets_of(obj)),
     }
-    for kind in (kind for kind, does in matters.items() if does):
+    for kind in (kind for kind, does in matters.items() if does and kind in kinds):
         scopes = [source.scope]
         if kind == GATEWAY and not source.all_namespaces:
             # They may be in other namespaces than their routes.

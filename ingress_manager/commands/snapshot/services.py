@@ -4,7 +4,7 @@ What could not be read isn't the same as what isn't there: `Known` tells them ap
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ingress_manager.commands.snapshot.items import SERVICE, Item
@@ -109,6 +109,13 @@ class Snapshot:
         # Metacontroller doesn't manage the kinds that the cluster doesn't know.
         ingresses, *others = (None if kind in self.known.lacking else objects for kind, objects in by_kind.items())
         return decide(service, Observed(ingresses or {}, *others), self.settings)
+
+    def decided_by(self, settings: Settings) -> "Snapshot":
+        """Return the same snapshot with the decisions by other settings."""
+        other = Snapshot(settings, self.known, objects=self.objects)
+        for label, service in self.services.items():
+            other.services[label] = replace(service, decision=other.decided(service.service, service.observed))
+        return other
 
     def desired_once_allowed(self, service: ServiceSnapshot) -> Mapping[Key, Object]:
         """Return the desired objects of a Service once its forbidden ones are removed."""
