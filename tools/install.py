@@ -6,23 +6,36 @@ Every kubectl command is printed before it is run, with the reason for it.
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from difflib import unified_diff
+from functools import partial
 from pathlib import Path
 
 import click
+import yaml
 
 from devcluster.build import REPOSITORY
 from devcluster.errors import CommandFailed, DevClusterError
 from devcluster.overlay import CONTROLLER, Overlay
+from ingress_manager.commands.audit.preview import PREVIEWED, preview
 from ingress_manager.commands.check.cluster import Outcome
 from ingress_manager.commands.check.provided import by_version
-from ingress_manager.commands.reading.kubectl import error_message
+from ingress_manager.commands.findings.finding import Severity
+from ingress_manager.commands.inspection import inspect
+from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed, error_message
+from ingress_manager.commands.reading.options import Source
+from ingress_manager.commands.reading.settings import SettingsText, settings_of_cluster
+from ingress_manager.commands.snapshot.items import Message
+from ingress_manager.commands.text import counted
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.errors import SettingsError
+from ingress_manager.core.settings import Settings
 from ingress_manager.core.settings_parser import parse
+from ingress_manager.core.text import one_line
 
 METACONTROLLER_CRDS = (
     "https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/"
@@ -41,6 +54,9 @@ PUBLISHED = "registry.example.com/ingress-manager"
 """The image that the manifests name, without a tag."""
 
 SETTINGS_FILE = REPOSITORY / "manifests/settings.yaml"
+MOST_NAMED = 10
+"""How many objects that would be removed or moved are named."""
+
 UNLIMITED_HOSTS = """\
 With these settings, every namespace may claim every host. DOMAIN=apps.example.com, with a domain of yours, gives each
 namespace hosts of its own; manifests/settings.yaml has other ways. Then run the same command again."""
@@ -107,12 +123,6 @@ class Shell:
         """Return the name of the context. Raises CommandFailed where there is none."""
         return self.context or self.read("kubectl", "config", "current-context").strip()
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """Return the environment: the user's own kubectl goes before the one beside Python."""
-        path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
-        return os.environ | {"PATH": path}
-
     def run(self, why: str, *command: str, fails: tuple[int, ...] = ()) -> int:
         """Say why, print the command, and run it; return its exit status.
 
@@ -120,7 +130,7 @@ class Shell:
         """
         shown = [*command, *self.options]
         click.echo(f"\n# {why}\n{shlex.join(shown)}")
-        status = subprocess.run(shown, cwd=REPOSITORY, env=self.environment, check=False).returncode
+        status = subprocess.run(shown, cwd=REPOSITORY, check=False).returncode
         if status and status not in fails:
             raise CommandFailed(f"{command[0]} has failed; what it says is above. Run the same command again after it.")
         return status
@@ -136,9 +146,7 @@ class Shell:
 
     def read(self, *command: str) -> str:
         """Return what a program prints. Raises CommandFailed with what it says on standard error."""
-        ended = subprocess.run(
-            [*command, *self.options], env=self.environment, capture_output=True, text=True, check=False
-        )
+        ended = subprocess.run([*command, *self.options], capture_output=True, text=True, check=False)
         if ended.returncode:
             raise CommandFailed(f"{shlex.join(command)}\n{error_message(ended.stderr)}")
         return ended.stdout
@@ -157,31 +165,73 @@ def require_kubernetes(shell: Shell) -> None:
         click.echo(f"! {result.sentence}.")
 
 
-def apply_hook(shell: Shell, image: str, controller: str, *, yes: bool) -> None:
-    """Apply manifests/ with that image, and wait until the hook answers. Raises CommandFailed.
+def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes: bool) -> None:
+    """Apply manifests/ with that image and these settings, and wait until the hook answers. Raises CommandFailed.
 
-    Where it is installed, show first what would change, and ask.
+    Where it is installed, show first what would change, and ask. manifests/settings.yaml is written after that.
     """
-    with tempfile.TemporaryDirectory(prefix="ingress-manager-") as folder:
-        overlay = Overlay(["manifests"], images=[replacement(image)])
+    with tempfile.TemporaryDirectory(prefix="ingress-manager-") as name:
+        folder = Path(name).resolve()
+        manifests = shutil.copytree(SETTINGS_FILE.parent, folder / "manifests")
+        (manifests / SETTINGS_FILE.name).write_text(settings, encoding="utf-8")
+        overlay = Overlay([str(manifests)], images=[replacement(image)])
         bring_webhook(shell, overlay)
-        written = overlay.write(Path(folder)).rstrip()
+        written = overlay.write(folder).rstrip()
         click.echo(f"\n# {folder}/kustomization.yaml, the manifests with your image:\n{written}")
         hooks = json.loads(shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json"))
         for deployment in hooks["items"]:
             if release := deployment["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"):
                 raise CommandFailed(f"Nothing was done: Helm keeps it, as the release {release}. Run `helm upgrade`.")
         if hooks["items"]:
-            why = "It is installed already. What would change:"
-            hook, rest = (
-                shell.run(why, "kubectl", "diff", f"--kustomize={path}", fails=(1,)) for path in (folder, controller)
-            )
-            if hook or rest:
+            others, rest = without_settings(shell, folder), f"--kustomize={controller}"
+            why = "It is installed already. What would change beside the settings:"
+            changes = [shell.run(why, "kubectl", "diff", option, fails=(1,)) for option in (others, rest)]
+            if any([*changes, show_settings(shell, settings), show_losses(shell, parse(settings))]):
                 ask("Change that?", yes=yes)
+        if settings != SETTINGS_FILE.read_text(encoding="utf-8"):
+            SETTINGS_FILE.write_text(settings, encoding="utf-8")
         why = "The hook. It has no rights, and nobody asks it yet."
         shell.run(why, "kubectl", "apply", f"--kustomize={folder}")
     why = "Wait until it answers: before, Metacontroller would report an error for every Service of the cluster."
     shell.rollout(why, "ingress-manager")
+
+
+def without_settings(shell: Shell, folder: Path) -> str:
+    """Return kubectl's option for what a kustomization makes without its ConfigMap, which has a new name each time."""
+    objects = yaml.safe_load_all(shell.read("kubectl", "kustomize", str(folder)))
+    file = folder / "without-settings.yaml"
+    file.write_text(yaml.safe_dump_all(item for item in objects if item["kind"] != "ConfigMap"), encoding="utf-8")
+    return f"--filename={file}"
+
+
+def show_settings(shell: Shell, settings: str) -> bool:
+    """Print the changed lines of the settings; return whether there are any."""
+    try:
+        old = settings_of_cluster(Kubectl(shell.options))
+    except KubectlFailed as failed:
+        old = SettingsText("", failed.message)
+    changed = [*unified_diff(old.text.splitlines(), settings.splitlines(), old.file, "new settings", lineterm="")]
+    click.echo("\n".join(["\n# The settings:", *(changed or ["They don't change."])]))
+    return bool(changed)
+
+
+def show_losses(shell: Shell, settings: Settings) -> bool:
+    """Print what Services would lose; return whether there is anything. Raises KubectlFailed.
+
+    New settings are compared with the observed objects: a new version may decide otherwise by the same settings.
+    """
+    source = Source(all_namespaces=True, context=shell.context or None)
+    inspection = inspect(source, settings, partial(preview, current=None), surroundings=PREVIEWED)
+    losses = [finding for finding in inspection.findings if finding.kind.severity is Severity.ERROR]
+    services = {str(loss.service) for loss in losses}
+    click.echo(f"\n# {counted(len(services), 'Service')} would lose an object or a URL.")
+    for loss in sorted(losses, key=lambda loss: loss.item.full_name)[:MOST_NAMED]:
+        click.echo(f"{loss.kind.name}  {loss.item}  {one_line(loss.sentence)}")
+    if losses[MOST_NAMED:]:
+        click.echo(f"and {len(losses) - MOST_NAMED} more: `ingress-manager audit --all-namespaces --settings FILE`")
+    for sentence in inspection.unseen:
+        click.echo(f"! {sentence}.")
+    return bool(losses)
 
 
 def bring_webhook(shell: Shell, overlay: Overlay) -> None:
@@ -212,6 +262,8 @@ def apply_metacontroller(shell: Shell, crds: str) -> None:
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Install ingress-manager on the cluster that kubectl talks to, or remove it."""
+    # The user's own kubectl goes before the one beside Python.
+    os.environ["PATH"] = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
 
 
 YES = click.option("--yes", is_flag=True, help="Ask nothing: for scripts.")
@@ -228,7 +280,7 @@ def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> N
     """Install ingress-manager with the image IMAGE, and Metacontroller where the cluster has none.
 
     Once it is installed, the same command brings changed settings and a new version to the cluster, also to the
-    webhook, if that is there. It shows what would change of an installation, and asks.
+    webhook, if that is there. It shows what would change of an installation and what Services would lose, and asks.
 
     \b
     Examples:
@@ -236,15 +288,19 @@ def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> N
       make install IMAGE=registry.example.com/ingress-manager:0.1.0 CONTEXT=kind-kind
     """  # noqa: D301 - \b keeps click from joining lines
     replacement(image)
+    text = SETTINGS_FILE.read_text(encoding="utf-8")
+    if isinstance(mistake := SettingsText(text, "manifests/settings.yaml").parse(), Message):
+        raise CommandFailed(f"Nothing was done: the settings can't be used:\n{mistake}")
+    if domain:
+        text = with_domain(text, domain)
     shell = Shell(context)
     require_kubernetes(shell)
-    if domain:
-        SETTINGS_FILE.write_text(with_domain(SETTINGS_FILE.read_text(encoding="utf-8"), domain), encoding="utf-8")
-        click.echo(f"manifests/settings.yaml gives each namespace hosts of its own below {domain}.")
     present = shell.existing(CRD, OURS)
     click.echo(f"Installing on the cluster of the context {shell.name()}.")
     controller = f"metacontroller/{folder_of(shell) if CRD in present else 'controller'}"
-    apply_hook(shell, image, controller, yes=yes)
+    apply_hook(shell, image, controller, text, yes=yes)
+    if domain:
+        click.echo(f"\nmanifests/settings.yaml gives each namespace hosts of its own below {domain}.")
     if CRD in present and OURS not in present:
         click.echo("\n# The cluster has a Metacontroller already. metacontroller/README.md says what it needs to have.")
     else:
@@ -253,7 +309,7 @@ def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> N
     shell.run(why, "kubectl", "apply", f"--kustomize={controller}")
     click.echo("\nIt is installed. To see it work:\n  kubectl apply -k manifests/sample/")
     click.echo("  kubectl get ingress --namespace sample")
-    if parse(SETTINGS_FILE.read_text(encoding="utf-8")).limits.hosts == ANY:
+    if parse(text).limits.hosts == ANY:
         click.echo(f"\n{UNLIMITED_HOSTS}")
     # What is wrong doesn't undo the installation.
     shell.run("Is it well installed?", "ingress-manager", "check", "--wait", "--timeout=30", fails=(1, 2))
@@ -293,7 +349,7 @@ def uninstall(context: str, ingresses: str, *, yes: bool) -> None:
         if line.startswith("#"):
             click.echo(line.replace("#", " ", 1))
     ask("Do that?", yes=yes)
-    if subprocess.run([*command, "--apply", *shell.options], env=shell.environment, check=False).returncode:
+    if subprocess.run([*command, "--apply", *shell.options], check=False).returncode:
         raise CommandFailed("A step has failed, and those after it were not done. Run it again: it goes on there.")
     click.echo("\nIt is removed.")
 

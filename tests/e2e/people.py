@@ -5,6 +5,7 @@ Commands are run as by a person who has this kubectl and `ingress-manager` on th
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -95,6 +96,14 @@ def sh(
     # What takes long is told, and how long it takes depends on how busy the machine is.
     ended.stderr = "".join(line for line in ended.stderr.splitlines(keepends=True) if not line.startswith("… "))
     return ended
+
+
+def checkout(folder: Path) -> Path:
+    """Return a copy of this checkout, in a folder, as an administrator has it."""
+    copied = folder / "checkout"
+    shutil.copytree(REPOSITORY, copied, ignore=shutil.ignore_patterns(".*", "*.egg-info", "__pycache__"))
+    (copied / ".venv").symlink_to(REPOSITORY / ".venv")
+    return copied
 
 
 def commands_of(page: str) -> list[str]:

@@ -2,15 +2,19 @@
 
 import contextlib
 import re
+from pathlib import Path
 
-from devcluster.api import SERVICE_ACCOUNTS, WEBHOOKS, wait_for
+from devcluster.api import INGRESSES, NAMESPACES, SERVICE_ACCOUNTS, SERVICES, WEBHOOKS, wait_for
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import NotReady
 from devcluster.overlay import Overlay
+from devcluster.sync_requests import as_created
+from ingress_manager.core.settings import Defaults, Limits, Settings
+from tests.core.test_properties import desired_for
 from tests.e2e import people
-from tests.e2e.objects import DEPLOYMENTS
-from tests.e2e.people import sh
+from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, ON, create, service
+from tests.e2e.people import checkout, sh
 
 ELSEWHERE = ("make image ", "docker push ", "kind ")
 """What the commands begin with that aren't run: here is no builder and no registry. tests/node has buildah build it."""
@@ -50,6 +54,9 @@ def until_only(plane: ControlPlane, before: set[tuple[str, ...]]) -> None:
 
 BUNDLE = "bm8gUEVN"
 """What is stated as the authority that has signed the webhook's certificate."""
+
+
+IMAGE = "registry.example.com/ingress-manager:0.1.0"
 
 
 def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: ControlPlane) -> None:
@@ -104,3 +111,60 @@ def test_a_metacontroller_that_was_there_before_is_left_as_it_is(plane: ControlP
     until_only(plane, before)
     plane.kubectl("delete", "--filename", str(CRD_FILE))
     until_only(plane, empty)
+
+
+def test_what_services_would_lose_is_shown_before_anything_changes(plane: ControlPlane, tmp_path: Path) -> None:
+    before, folder = everything(plane), checkout(tmp_path)
+    file, command = folder / "manifests/settings.yaml", f"make install IMAGE={IMAGE} METACONTROLLER_CRDS={CRD_FILE}"
+    text = file.read_text(encoding="utf-8")
+
+    def install(options: str = "", answer: str = "") -> tuple[int, str]:
+        on_a_terminal = f"echo {answer} | python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "
+        script = f"{answer and on_a_terminal}{command} {options} 2>&1"
+        ended = sh(plane, script, folder=folder, check=False)
+        return ended.returncode, ended.stdout.replace("\r", "")
+
+    def settings() -> list[str]:
+        maps = plane.api.list(CONFIG_MAPS, "ingress-manager")
+        return [each["data"]["settings.yaml"] for each in maps if "settings" in each["metadata"]["name"]]
+
+    file.write_text(text.replace("\ndefaults:", "\ndefaults:\n  hots: a.example.com"), encoding="utf-8")
+    status, printed = install()
+    assert status
+    assert re.search(r"^manifests/settings\.yaml:\d+: .*hots", printed, re.MULTILINE), printed
+    assert everything(plane) == before
+
+    file.write_text(text, encoding="utf-8")
+    assert install()[0] == 0, "nothing to ask, where nothing is installed"
+    [running] = settings()
+    create(plane.api, NAMESPACES, "team-a")
+    allowed = Settings(Defaults(host="{service}.example.org"), Limits(hosts=("*.example.org",)))
+    for number in range(12):
+        parent = plane.api.create(SERVICES, service("team-a", f"shop{number:02}", annotations=ON))
+        [ingress] = desired_for(parent, allowed)
+        made = as_created(ingress, parent)
+        del made["metadata"]["resourceVersion"], made["metadata"]["uid"]
+        plane.api.create(INGRESSES, made)
+    for answer in ("", "n"):
+        status, printed = install("DOMAIN=apps.example.net", answer)
+        assert status
+        assert "Nothing was done" in printed
+        assert '\n+  hosts: ["*.{namespace}.apps.example.net"]\n' in printed
+        assert "ConfigMap\n" not in printed.partition("# It is installed already")[2], "its lines are the settings'"
+        assert "\n# 12 Services would lose an object or a URL.\n" in printed
+        assert re.findall(r"^removed  Ingress (\S+)  its host ", printed, re.MULTILINE) == [
+            f"team-a/shop{number:02}" for number in range(10)
+        ]
+        assert "\nand 2 more: " in printed
+        assert file.read_text(encoding="utf-8") == text
+        assert settings() == [running]
+    status, printed = install("DOMAIN=apps.example.net YES=1")
+    assert status == 0, printed
+    assert file.read_text(encoding="utf-8") in settings()
+    assert file.read_text(encoding="utf-8") != text
+    plane.kubectl("delete", "namespace", "team-a")
+    status, printed = install()
+    assert status == 0, "where nothing changes, nobody is asked"
+    assert "\n# 0 Services would lose an object or a URL.\n" in printed
+    run(plane, UNINSTALL[1])
+    until_only(plane, before)

@@ -4,7 +4,6 @@ import os
 import random
 import re
 import shlex
-import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from devcluster.processes import run
 from devcluster.programs import find_metacontroller, find_traefik
 from tests.docs.test_docs import blocks
 from tests.e2e.objects import PODS
-from tests.e2e.people import Ended, environment_of, sh
+from tests.e2e.people import Ended, checkout, environment_of, sh
 from tests.e2e.test_install import everything, until_only
 from tests.manifests.objects import container
 from tools.install import replacement
@@ -77,9 +76,7 @@ class Site:
     """A copy of this checkout as an administrator has it, with the gateway's class in its settings; and a node."""
 
     def __init__(self, node: Node, folder: Path) -> None:
-        self.node, self.folder = node, folder / "checkout"
-        shutil.copytree(REPOSITORY, self.folder, ignore=shutil.ignore_patterns(".*", "*.egg-info", "__pycache__"))
-        (self.folder / ".venv").symlink_to(REPOSITORY / ".venv")
+        self.node, self.folder = node, checkout(folder)
         settings = self.folder / "manifests/settings.yaml"
         stated = settings.read_text(encoding="utf-8")
         settings.write_text(stated.replace("\n  class: nginx\n", "\n  class: ingress-manager\n"), encoding="utf-8")
