@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from hooks.sync import UNREADABLE, Answer, StoredService, named
+from hooks.sync import UNREADABLE, Answer, named
 from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import Refused, decide, refusal_of
@@ -34,8 +34,8 @@ class Request(msgspec.Struct, rename="camel", frozen=True):
     """The fields of an AdmissionRequest that are used here."""
 
     uid: str
-    object: StoredService
-    old_object: StoredService | None = None
+    object: Service
+    old_object: Service | None = None
 
 
 class Review(msgspec.Struct, rename="camel", frozen=True):

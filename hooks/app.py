@@ -10,19 +10,26 @@
 
 import socket
 import time
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from threading import BoundedSemaphore
 
 import gevent
 from flask import Flask, Response, request
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from werkzeug.exceptions import HTTPException, InternalServerError, NotFound, RequestEntityTooLarge, RequestTimeout
+from werkzeug.exceptions import (
+    HTTPException,
+    InternalServerError,
+    NotFound,
+    RequestEntityTooLarge,
+    RequestTimeout,
+    TooManyRequests,
+)
 
 from hooks import admission, sync
 from hooks.logs import make_logger
 from hooks.metrics import Metrics
-from hooks.reporting import Buckets
+from hooks.reporting import LATER_SECONDS, Buckets
 from hooks.settings_file import SettingsFile, from_environment
 from hooks.sync import Answer
 from ingress_manager import __version__
@@ -34,12 +41,10 @@ bytes, so an owner can make 9.5 MiB of a Service. It has to be answered, or what
 """
 
 ORDINARY_BODY = 64 * 1024
-MOST_LARGE_BODIES = 4
-"""How many larger bodies are read at once: together they must fit into the container's memory. 900 connections with an
-ordinary body each take 56 MiB."""
+"""Larger ones are read and answered one at a time: the memory that one takes is needed only once."""
 
-SLOWEST_BODY = 10
-"""Seconds in which a body has to arrive: a large one makes others wait."""
+SLOWEST_BODY = 2
+"""Seconds in which a body has to arrive, and for which a large one waits for another: Metacontroller waits for five."""
 
 LONGEST_LOGGED = 200
 """Characters of a path, name or namespace that are logged. Names have 63 at most, but anybody who reaches the hook's
@@ -58,44 +63,60 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     buckets = Buckets()
 
     def reply(body: bytes) -> Answer:
-        now = time.time()
-        return buckets.report(sync.answer(body, settings_file.settings, now), now)
+        return sync.answer(body, settings_file.settings, time.time())
 
-    return make_app("/sync", reply, settings_file, Metrics(settings_file))
+    def report(answer: Answer) -> Answer:
+        return buckets.report(answer, time.time())
+
+    return make_app("/sync", reply, report, settings_file, Metrics(settings_file))
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
     """Return the webhook. As with `create_app`."""
     settings_file = settings_file or from_environment()
     metrics = Metrics(settings_file, is_webhook=True)
-    return make_app("/admit", lambda body: admission.answer(body, settings_file.settings), settings_file, metrics)
+
+    def reply(body: bytes) -> Answer:
+        return admission.answer(body, settings_file.settings)
+
+    return make_app("/admit", reply, lambda answer: answer, settings_file, metrics)
 
 
-def make_app(path: str, reply: Callable[[bytes], Answer], settings_file: SettingsFile, metrics: Metrics) -> Flask:
-    """Return an application that answers each POST to `path` with `reply`, and logs errors."""
+def make_app(
+    path: str,
+    reply: Callable[[bytes], Answer],
+    report: Callable[[Answer], Answer],
+    settings_file: SettingsFile,
+    metrics: Metrics,
+) -> Flask:
+    """Return an application that answers each POST to `path` with `reply`, and logs errors.
+
+    Each answer, also an error, passes `report` first.
+    """
     make_logger().info("started", version=__version__, settings_sha256=settings_file.sha256)
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
-    large_bodies = BoundedSemaphore(MOST_LARGE_BODIES)
+    large_bodies = BoundedSemaphore()
 
     @app.post(path)
     def answer() -> Response:
         if request.environ["PATH_INFO"] != path:
             raise NotFound  # Flask also routes //sync here
         length = request.content_length
-        with large_bodies if length is None or length > ORDINARY_BODY else nullcontext():
+        with ExitStack() as exits:
+            if length is None or length > ORDINARY_BODY:
+                with gevent.Timeout(SLOWEST_BODY, TooManyRequests(retry_after=LATER_SECONDS.start)):
+                    exits.enter_context(large_bodies)
             with gevent.Timeout(SLOWEST_BODY, RequestTimeout):
                 body = request.get_data(cache=False)
             if length is None and len(body) >= LARGEST_BODY:
                 raise RequestEntityTooLarge  # Flask stops reading a chunked body there
             started = time.perf_counter()
-            replied = reply(body)
+            replied = report(reply(body))
             log_answer(replied)
         # Last, because a failure before it is counted as a bug: no request is counted twice.
         metrics.count(replied, time.perf_counter() - started)
-        type_ = "application/json" if replied.status == 200 else TEXT
-        headers = {} if replied.later is None else {"Retry-After": str(replied.later)}
-        return Response(replied.body, replied.status, headers, content_type=type_)
+        return response_of(replied)
 
     @app.get("/metrics")
     def show_metrics() -> Response:
@@ -111,17 +132,26 @@ def make_app(path: str, reply: Callable[[bytes], Answer], settings_file: Setting
         known = error if isinstance(error, HTTPException) else InternalServerError(A_BUG)
         is_bug, status = known is not error, known.code or 400
         fields = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED])}
+        answered = Answer(status, f"{status} {known.name}: {known.description}\n".encode(), sync.REFUSED)
+        with suppress(Exception):  # it may be the bug
+            answered = report(answered) if request.path == path else answered
         with suppress(Exception):  # standard error may be closed, or the disk behind it full
             if request.path == path:
-                metrics.count_error(status)
+                metrics.count_error(answered.status)
             if is_bug:
                 make_logger().error("bug", **fields, status=status, exc_info=error)
             else:
                 make_logger().warning("not a request", **fields, status=status)
-        sentence = f"{status} {known.name}: {known.description}\n"
-        return closing(Response(sentence, status, known.get_headers(), content_type=TEXT))
+        return closing(response_of(answered, known.get_headers()))
 
     return app
+
+
+def response_of(answer: Answer, headers: Iterable[tuple[str, str]] = ()) -> Response:
+    """Return the answer as a response."""
+    later = [] if answer.later is None else [("Retry-After", str(answer.later))]
+    type_ = "application/json" if answer.status == 200 else TEXT
+    return Response(answer.body, answer.status, [*headers, *later], content_type=type_)
 
 
 def closing(response: Response) -> Response:

@@ -15,18 +15,22 @@ Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.
 
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime
-from zlib import crc32
 
 import msgspec
 
-from ingress_manager.core.decide import RESYNC_SECONDS, Refused, RemovedFirst, decide, not_made, recheck_after, spread
+from ingress_manager.core.decide import (
+    RESYNC_SECONDS,
+    Refused,
+    RemovedFirst,
+    attempted,
+    decide,
+    not_made,
+    recheck_after,
+    spread,
+)
 from ingress_manager.core.errors import Problem, Problems, Reason
-from ingress_manager.core.kubernetes import Key, Name, Object, ObjectMeta, Observed, Service, ServiceSpec
+from ingress_manager.core.kubernetes import Key, Object, ObjectMeta, Observed, Service, ServiceSpec
 from ingress_manager.core.settings import Settings
-
-HOUR = 3600
-"""Seconds. A problem is reported this often: the API server forgets an Event after an hour."""
 
 PAUSE_SECONDS = range(60, 91)
 """After how long Metacontroller should ask again while the settings pause the Service."""
@@ -35,46 +39,19 @@ OFF, ASKED, THERE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refus
 """The meaning of an answer: nothing is requested; a requested object is missing; none is; …"""
 
 
-class ManagedFieldsEntry(msgspec.Struct, frozen=True):
-    """Says when a part of an object was changed. Source: the Kubernetes API reference, ManagedFieldsEntry."""
-
-    time: str | None = None
-
-
-class StoredMeta(ObjectMeta, rename="camel", frozen=True):
-    creation_timestamp: str | None = None
-    managed_fields: tuple[ManagedFieldsEntry, ...] | None = None
-
-    @property
-    def changed(self) -> float:
-        """Return when the object was created or last changed, as Unix time; 0 if that isn't known.
-
-        Anybody who may edit the object can write any time there, also one that is no time in Python, as of the year 0.
-        """
-        latest = 0.0
-        for text in (self.creation_timestamp, *[entry.time for entry in self.managed_fields or ()]):
-            with suppress(ValueError, OverflowError):
-                latest = max(latest, datetime.fromisoformat(text or "").timestamp())
-        return latest
-
-
-class StoredService(Service, rename="camel", frozen=True):
-    metadata: StoredMeta
-
-
 class SyncRequest(msgspec.Struct, frozen=True):
     """The fields of Metacontroller's request that are used here."""
 
-    object: StoredService
+    object: Service
     attachments: Observed
 
 
 class NamedObject(msgspec.Struct, frozen=True):
-    metadata: Name
+    metadata: ObjectMeta
 
 
 class NamedBody(msgspec.Struct, frozen=True):
-    """A body of which only the name of its Service is read: a sync request, or an AdmissionReview, which nests it."""
+    """The fields of a sync request, or of an AdmissionReview around one, that name the Service."""
 
     object: NamedObject | None = None
     request: "NamedBody | None" = None
@@ -88,14 +65,17 @@ class Answer(msgspec.Struct, frozen=True):
     word: str
     """Its meaning."""
 
-    service: StoredService | None = None
-    """It has only a name if its other fields couldn't be read. None: not even that."""
+    service: Service | None = None
+    """Without its spec if the body couldn't be read. None: its metadata couldn't, either."""
 
     problems: Problems | None = None
     """The reasons of a refusal, a removal or a warning; or the missing objects."""
 
     later: int | None = None
     """After how many seconds Metacontroller should ask again."""
+
+    attempt: str = ""
+    """What Metacontroller has to do; "" if nothing."""
 
 
 decode = msgspec.json.Decoder(SyncRequest).decode
@@ -122,30 +102,25 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
     if isinstance(decision, RemovedFirst):
         # One reason is enough. If only an entrance is off, it is the mistake beside it.
         reasons = [*decision.forbidden.values(), *(decision.problems.kept if decision.problems else ())]
-        return Answer(200, encode(decision.objects), REMOVED, service, Problems(reasons[:1]))
-    objects = decision.objects
-    if not decision.missing:
-        resync = spread(service, RESYNC_SECONDS) if objects else None
-        return Answer(200, encode(objects, resync), THERE if objects else OFF, service)
-    age = now - service.metadata.changed if now else 0
-    resync = min(recheck_after(service, age), int(until_hourly(service, now)) + 1)
-    missing = not_made(f"{service.metadata.namespace}/{service.metadata.name}", decision.missing)
-    return Answer(200, encode(objects, resync), ASKED, service, Problems([missing]))
+        problems, resync, word = Problems(reasons[:1]), None, REMOVED
+    elif decision.missing:
+        missing = not_made(f"{service.metadata.namespace}/{service.metadata.name}", decision.missing)
+        age = now - service.metadata.changed if now else 0
+        problems, resync, word = Problems([missing]), recheck_after(service, age), ASKED
+    else:
+        problems, resync = None, spread(service, RESYNC_SECONDS) if decision.objects else None
+        word = THERE if decision.objects else OFF
+    attempt = attempted(decision.objects, request.attachments)
+    return Answer(200, encode(decision.objects, resync), word, service, problems, attempt=attempt)
 
 
-def named(body: bytes) -> StoredService | None:
-    """Return a Service with the name that an unreadable body holds; None if there is none."""
+def named(body: bytes) -> Service | None:
+    """Return a Service with the metadata of an unreadable body; None if they can't be read either."""
     with suppress(*UNREADABLE):
         read = msgspec.json.decode(body, type=NamedBody)
         if stated := (read.request or read).object:
-            metadata = StoredMeta(**msgspec.structs.asdict(stated.metadata))
-            return StoredService(api_version="v1", kind="Service", metadata=metadata, spec=ServiceSpec())
+            return Service("v1", "Service", stated.metadata, ServiceSpec())
     return None
-
-
-def until_hourly(service: Service, now: float) -> float:
-    """Return in how many seconds the hourly report of a Service is due."""
-    return HOUR - (now - crc32(service.metadata.uid.encode())) % HOUR
 
 
 def encode(objects: Mapping[Key, Object], resync_after: int | None = None) -> bytes:
@@ -154,6 +129,6 @@ def encode(objects: Mapping[Key, Object], resync_after: int | None = None) -> by
     return msgspec.json.encode({"attachments": [*objects.values()], **later})
 
 
-def refusal(status: int, problems: Problems, service: StoredService | None = None, later: int | None = None) -> Answer:
+def refusal(status: int, problems: Problems, service: Service | None = None, later: int | None = None) -> Answer:
     """Return the answer by which nothing changes."""
     return Answer(status, f"{problems.line()}\n".encode(), REFUSED, service, problems, later)

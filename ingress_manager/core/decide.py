@@ -28,7 +28,7 @@ from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENT
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.exposure import check_claims, expose
-from ingress_manager.core.forbidden import forbidden
+from ingress_manager.core.forbidden import forbidden, is_as_answered
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
 from ingress_manager.core.outputs import make_objects
 from ingress_manager.core.settings import Settings
@@ -39,6 +39,9 @@ RECHECK_SECONDS = range(4, 9)
 
 RESYNC_SECONDS = range(240, 361)
 """How soon a Service is synced again when all its objects exist: changed settings have to reach them."""
+
+WRITE, REMOVAL = "write", "removal"
+"""What Metacontroller may have to do for an answer, and the API server may deny."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 LONGEST_IN_GO = 6
@@ -168,6 +171,16 @@ def not_made(service: str, missing: Sequence[Key]) -> Problem:
         f"`ingress-manager status {service}` says which"
     )
     return Problem(sentence, Reason.NOT_MADE)
+
+
+def attempted(desired: Mapping[Key, Object], observed: Observed) -> str:
+    """Return what Metacontroller has to do so that these objects exist and no others; "" if nothing."""
+    existing = observed.all()
+    if existing.keys() - desired.keys():
+        return REMOVAL
+    records = {key: existing[key].metadata.annotations or {} for key in desired if key in existing}
+    is_done = all(key in records and is_as_answered(records[key], item) for key, item in desired.items())
+    return "" if is_done else WRITE
 
 
 def recheck_after(service: Service, age: float) -> int:

@@ -52,7 +52,7 @@ def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
     metadata = desired["metadata"]
     expected = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
     try:
-        record = msgspec.json.decode(annotations[LAST_APPLIED])
+        record = msgspec.json.decode(annotations.get(LAST_APPLIED, ""))
     except (msgspec.DecodeError, RecursionError):
         return False
     return bool(record == {**desired, "metadata": {**metadata, "annotations": expected}})

@@ -7,6 +7,8 @@ Sources: the Kubernetes API reference (Service v1 core, Ingress v1 networking.k8
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
@@ -21,15 +23,32 @@ DECORATOR = "metacontroller.k8s.io/decorator-controller"
 """An annotation that Metacontroller adds, also to LAST_APPLIED: the name of its DecoratorController."""
 
 
-class Name(msgspec.Struct, frozen=True):
+class ManagedFieldsEntry(msgspec.Struct, frozen=True):
+    """Says when a part of an object was changed."""
+
+    time: str | None = None
+
+
+class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
     name: str
     namespace: str
     uid: str
-
-
-class ObjectMeta(Name, rename="camel", frozen=True):
     resource_version: str = ""
     annotations: dict[str, str] | None = None
+    creation_timestamp: str | None = None
+    managed_fields: tuple[ManagedFieldsEntry, ...] | None = None
+
+    @property
+    def changed(self) -> float:
+        """Return when the object was created or last changed, as Unix time; 0 if that isn't known.
+
+        Anybody who may edit the object can write any time there, also one of the year 0, which Python doesn't have.
+        """
+        latest = 0.0
+        for text in (self.creation_timestamp, *[entry.time for entry in self.managed_fields or ()]):
+            with suppress(ValueError, OverflowError):
+                latest = max(latest, datetime.fromisoformat(text or "").timestamp())
+        return latest
 
 
 class ServicePort(msgspec.Struct, rename="camel", frozen=True):

@@ -8,7 +8,6 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
-from zlib import crc32
 
 import pytest
 from flask.testing import FlaskClient
@@ -19,6 +18,7 @@ from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import app, sync
 from hooks.app import LARGEST_BODY, create_app
 from hooks.metrics import Metrics
+from hooks.reporting import LATER_SECONDS
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 from ingress_manager.core.settings import Limits, NamespaceSettings, Settings
@@ -189,40 +189,39 @@ def changed_at(seconds: float, **annotations: str) -> bytes:
     return body(sync_request(parent))
 
 
-PHASE = crc32(service({})["metadata"]["uid"].encode()) + 36_000.0
-"""A time at which the Service is told what is wrong, as every hour."""
-
-
-def test_a_refusal_that_is_not_told_now_says_when_to_ask_again(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("time.time", lambda: PHASE + 1800)
+def test_a_refusal_that_is_held_back_says_when_to_ask_again(capsys: pytest.CaptureFixture[str]) -> None:
     client = client_of(Settings())
-    old, fresh = (client.post("/sync", data=changed_at(PHASE + since, **OOPS)) for since in (0, 1795))
-    assert shown(old) == (429, *shown(fresh)[1:])
-    assert (fresh.status_code, int(old.headers["Retry-After"]) in RESYNC_SECONDS) == (422, True)
-    assert [line["level"] for line in log_lines(capsys) if line["event"] == "refused"] == ["info", "warning"]
+    reported, held = (client.post("/sync", data=changed_at(0, **OOPS)) for _ in range(2))
+    assert shown(held) == (429, *shown(reported)[1:])
+    assert (reported.status_code, int(held.headers["Retry-After"]) in RESYNC_SECONDS) == (422, True)
+    assert [line["level"] for line in log_lines(capsys) if line["event"] == "refused"] == ["warning", "info"]
 
 
-def test_what_is_not_there_is_told_and_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    client, phase = client_of(Settings()), PHASE + 1800
+def test_what_is_missing_is_reported_and_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_of(Settings())
 
-    def answered(since: float, http: str = "true", **more: Any) -> TestResponse:
-        monkeypatch.setattr("time.time", lambda: phase + since)
-        parent = json.loads(changed_at(phase, **{"ingress/http": http}))["object"]
-        return client.post("/sync", data=body(sync_request(parent, **more)))
+    def answered(since: float) -> TestResponse:
+        monkeypatch.setattr("time.time", lambda: 1_800_000_000.0 + since)
+        return client.post("/sync", data=changed_at(1_800_000_000))
 
-    first, soon, told = map(answered, (1, 2, 6))
-    assert (first.status_code, soon.status_code, told.status_code) == (200, 200, 422), "it may be made just now"
+    first, soon, reported = map(answered, (1, 2, 6))
+    assert (first.status_code, soon.status_code, reported.status_code) == (200, 200, 422), "it may be made just now"
     assert json.loads(first.data)["resyncAfterSeconds"] in RECHECK_SECONDS
-    assert told.text == (
+    assert reported.text == (
         "Ingress team-a/shop isn't there yet: one that ingress-manager didn't make has that name, or something denies "
         "it; `ingress-manager status team-a/shop` says which [not-made]\n"
     )
-    assert [answered(6).status_code for _ in range(20)] == [*[200] * 19, 429]
-    assert [answered(6, http).status_code for http in ("false", "true")] == [200, 429], "it was never there"
-    assert [answered(6, attached=there).status_code for there in ([INGRESS], [])] == [200, 200], "asked for anew"
-    assert json.loads(answered(1790).data)["resyncAfterSeconds"] == 11, "when it is told again"
+
+
+@pytest.mark.parametrize(("sent", "status"), [(b"{}", 400), (b" " * (LARGEST_BODY + 1), 413)])
+def test_what_is_no_request_fails_some_times_and_is_held_back_then(sent: bytes, status: int) -> None:
+    """Metacontroller repeats all failed attempts in one queue."""
+    client = client_of(Settings())
+    found = [client.post("/sync", data=sent) for _ in range(100)]
+    assert [response.status_code for response in found] == [status] * 60 + [429] * 40
+    assert int(found[-1].headers["Retry-After"]) in LATER_SECONDS
+    assert samples(client)["ingress_manager_answers_total", "429"] == 40
+    assert client.post("/sync", data=OPTED_IN).status_code == 200
 
 
 def test_paused_is_answered_429_with_when_to_come_back_and_the_metrics_say_so(client: FlaskClient) -> None:

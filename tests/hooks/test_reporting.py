@@ -1,95 +1,203 @@
-"""When a refusal is told. test_app.py has it as Metacontroller sees it; tests/e2e/test_promises.py, what it is for."""
+"""When a refusal is reported, and how often attempts may fail. tests/e2e/test_promises.py has what it is for."""
 
+import heapq
+import itertools
+import json
+from collections.abc import Callable
 from datetime import UTC, datetime
-from zlib import crc32
 
 import pytest
 
-from devcluster.sync_requests import body, service, sync_request
+from devcluster.sync_requests import Object, as_created, body, service, sync_request
 from hooks import reporting
-from hooks.reporting import LATER_SECONDS, Buckets
-from hooks.sync import HOUR, answer
+from hooks.reporting import LATER_SECONDS, REPEAT_SECONDS, Bucket, Buckets
+from hooks.sync import Answer, answer
 from ingress_manager.core.decide import RESYNC_SECONDS
-from ingress_manager.core.settings import Settings
+from ingress_manager.core.settings import Limits, Settings
 
-HALF = crc32(b"uid-0") + HOUR * 1000 + HOUR / 2
-"""A time half an hour before and after the first Service is told what is wrong, as every hour."""
-
-OLD = 3601.0
-ASKED, TOLD = (200, None), (422, None)
-Asked = tuple[int, int | None]
+NOW, OLD = 1_800_000_000.0, 86_400.0
+MISTAKE, RIGHT, OFF = {"ingress/http": "yes"}, {"ingress/http": "true"}, {"ingress/http": "false"}
 
 
-def ask(buckets: Buckets, http: str, age: float, now: float, number: int = 0) -> Asked:
-    """Return the status for a Service that was changed `age` seconds ago and has nothing, and when to ask again."""
-    parent = service({"ingress/http": http})
+def named(annotations: dict[str, str], uid: str = "u", version: str = "1", age: float = 0, now: float = NOW) -> Object:
+    """Return a Service that was changed `age` seconds ago."""
+    parent = service(annotations)
     changed = datetime.fromtimestamp(now - age, UTC).isoformat()
-    parent["metadata"] |= {"resourceVersion": "1", "uid": f"uid-{number}", "creationTimestamp": changed}
-    told = buckets.report(answer(body(sync_request(parent)), Settings(), now), now)
-    return told.status, told.later
+    parent["metadata"] |= {"uid": uid, "resourceVersion": version, "creationTimestamp": changed}
+    return parent
+
+
+def ingress_of(parent: Object) -> Object:
+    """Return the Ingress that a Service has got."""
+    return as_created(json.loads(answer(body(sync_request(parent)), Settings()).body)["attachments"][0], parent)
+
+
+def ask(
+    buckets: Buckets, parent: Object, now: float = NOW, *attached: Object, settings: Settings | None = None
+) -> Answer:
+    """Return what Metacontroller is answered."""
+    return buckets.report(answer(body(sync_request(parent, attached=[*attached])), settings or Settings(), now), now)
 
 
 def test_a_bucket_fills_again_and_the_one_of_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reporting, "MOST_BUCKETS", 2)
-    made = Buckets()
-    assert [made.take("a", at, 2, 2) for at in (0, 0, 0, 1, 2, 2, 100, 100, 100)] == [1, 1, 0, 0, 1, 0, 1, 1, 0]
-    assert not made.take("a", 50, 2, 2), "a clock that goes back fills nothing"
-    assert made.take("b", 100, 2, 2)
-    assert made.take("c", 100, 2, 2)
-    assert made.take("a", 100, 2, 2), "it was forgotten"
+    made, [a, b, c] = Buckets(), [Bucket(name, 2, 2) for name in "abc"]
+    assert [made.take(at, a) for at in (0, 0, 0, 1, 2, 2, 100, 100, 100)] == [1, 1, 0, 0, 1, 0, 1, 1, 0]
+    assert not made.take(50, a), "a clock that goes back fills nothing"
+    assert not made.take(100, a, b), "all give one, or none does"
+    assert [made.take(100, b) for _ in range(3)] == [1, 1, 0]
+    assert made.take(100, c)
+    assert made.take(100, a), "it was forgotten"
 
 
-def test_each_refusal_is_told_once_in_an_hour_and_they_are_spread_over_it() -> None:
-    """Three thousand at once would be a quarter of an hour's attempts; here each asks again when it is told to."""
-    told, buckets = [], Buckets()
+# Once, and again after an hour.
+
+
+@pytest.mark.parametrize("age", [0, OLD])
+def test_a_refusal_is_reported_at_once_and_again_after_an_hour_and_changed_settings_reach_it_in_between(
+    age: float,
+) -> None:
+    buckets, now, reported = Buckets(), NOW, []
+    while now < NOW + 4 * 3600:
+        answered = ask(buckets, named(MISTAKE, age=age), now)
+        if answered.status == 422:
+            reported.append(now)
+        later = 0.005 if answered.later is None else answered.later
+        assert later <= RESYNC_SECONDS.stop
+        now += later
+    gaps = [after - before for before, after in itertools.pairwise(reported)]
+    assert (reported[0], len(gaps)) == (NOW, 4)
+    assert all(REPEAT_SECONDS <= gap <= 3600 for gap in gaps)
+
+
+def test_another_version_or_reason_is_reported_too() -> None:
+    buckets = Buckets()
+    versions = [ask(buckets, named(MISTAKE, version=version)).status for version in ("1", "1", "2")]
+    limits = Settings(limits=Limits(hosts=("shop.example.org",)))
+    assert versions == [422, 429, 422]
+    assert ask(buckets, named(RIGHT, version="2"), settings=limits).status == 422
+
+
+def test_after_a_start_of_the_hook_old_refusals_are_reported_slowly_and_delay_neither_new_ones_nor_removals() -> None:
+    """Ten thousand at once would be a quarter of an hour's attempts."""
+    buckets, limits = Buckets(), Settings(limits=Limits(hosts=("shop.example.org",)))
+    refused = [answer(body(sync_request(named(MISTAKE, f"{number}", age=OLD))), Settings()) for number in range(1000)]
+    due, reported, end = [(NOW, number) for number in range(1000)], 0, NOW + 60
+    heapq.heapify(due)
+    while due[0][0] < end:
+        now, number = heapq.heappop(due)
+        answered = buckets.report(refused[number], now)
+        if answered.later is not None:
+            heapq.heappush(due, (now + answered.later, number))
+        reported += answered.status == 422
+    assert 50 < reported <= 10 + 5 * 60
+    assert ask(buckets, named(MISTAKE, "new", now=end), end).status == 422
+    mine = named(RIGHT, "mine", age=OLD)
+    assert ask(buckets, mine, end, ingress_of(mine), settings=limits).status == 200
+    assert ask(buckets, mine, end, settings=limits).status == 422
+
+
+def test_a_namespace_that_is_full_of_refusals_delays_no_report_in_another() -> None:
+    buckets, limits = Buckets(), Settings(limits=Limits(hosts=("shop.example.org",)))
     for number in range(300):
-        now = start = 1_000_000.0
-        while (later := ask(buckets, "yes", OLD, now, number)[1]) is not None:
-            assert later <= RESYNC_SECONDS.stop, "changed settings reach it"
-            now += later
-        told.append(now - start)
-        assert ask(buckets, "yes", OLD, now + 0.1, number)[0] == 429, "once, however soon it is asked for again"
-    assert max(told) < HOUR + 3
-    minutes = [sum(60 * minute <= each < 60 * (minute + 1) for each in told) for minute in range(60)]
-    assert max(minutes) < 20
+        for age in (0, OLD):
+            ask(buckets, named(MISTAKE, f"{number}", age=age, now=NOW + number / 15), NOW + number / 15)
+    other = named(RIGHT, "other", age=OLD)
+    other["metadata"]["namespace"] = "team-b"
+    assert ask(buckets, other, NOW + 20, ingress_of(other), settings=limits).status == 200
+    assert ask(buckets, other, NOW + 20.1, settings=limits).status == 422
 
 
-def test_a_fresh_mistake_is_told_at_once_unless_much_was_told_in_its_namespace() -> None:
+@pytest.mark.parametrize(("annotations", "status"), [(MISTAKE, 422), (RIGHT, 200)])
+def test_to_a_person_the_answer_is_always_the_same(annotations: dict[str, str], status: int) -> None:
+    buckets, parent = Buckets(), named(annotations, version="")
+    assert {ask(buckets, parent, NOW + number / 10).status for number in range(300)} == {status}
+
+
+# What is missing.
+
+
+def test_what_is_missing_is_reported_some_seconds_after_it_was_requested_and_is_requested_in_between() -> None:
     buckets = Buckets()
-    again = HALF + 0.005  # Metacontroller's, after each failure
-    found = [[ask(buckets, "yes", 0, now, number) for now in (HALF, again)] for number in range(20)]
-    assert [first for first, _ in found] == [TOLD] * 20
-    assert {status for _, (status, _) in found} == {429}
-    assert ask(buckets, "yes", 0, HALF, 20)[1] in LATER_SECONDS, "it was not told yet"
-    assert ask(buckets, "yes", 0, HALF + 1)[1] in RESYNC_SECONDS, "it was told"
-    assert ask(buckets, "yes", 10, HALF + 10, 20) == TOLD
-    assert ask(buckets, "yes", OLD, HALF + 10, 21)[1] in RESYNC_SECONDS
+    found = [ask(buckets, named(RIGHT), NOW + age).status for age in (0, 2, 6, 6, 9, 12, 300)]
+    assert found == [200, 200, 422, 200, 200, 200, 200]
+    assert ask(buckets, named(RIGHT), NOW + 302, ingress_of(named(RIGHT))).status == 200
+    assert ask(buckets, named(RIGHT), NOW + 306).status == 200, "it was there, and is made again"
 
 
-@pytest.mark.parametrize(("http", "status"), [("yes", 422), ("true", 200)])
-def test_to_a_person_the_answer_is_always_the_same(http: str, status: int) -> None:
-    answered = answer(body(sync_request(service({"ingress/http": http}))), Settings(), HALF)
+def test_many_new_services_of_a_namespace_do_not_wait_if_they_get_what_they_ask_for() -> None:
     buckets = Buckets()
-    assert [buckets.report(answered, HALF + each).status for each in (0, 0, 6)] == [status] * 3
+    parents = [named(RIGHT, f"{number}") for number in range(1000)]
+    made = ingress_of(named(RIGHT))
+    for start in range(0, len(parents), 100):
+        some = parents[start : start + 100]
+        assert {ask(buckets, parent).status for parent in some} == {200}
+        assert {ask(buckets, parent, NOW, made).status for parent in some} == {200}
 
 
-def test_what_is_not_there_is_told_once_it_was_asked_for_and_is_asked_for_in_between() -> None:
+def test_attempts_that_go_on_failing_leave_tokens_to_reports_and_to_new_services() -> None:
     buckets = Buckets()
-    found = [ask(buckets, "true", age, HALF + age) for age in (0, 2, 6, 6, 9, 12, 59, 65)]
-    assert found == [ASKED, ASKED, TOLD, ASKED, ASKED, TOLD, TOLD, ASKED]
-    hour = HALF + HOUR / 2
-    assert [ask(buckets, "true", OLD, hour + each) for each in (-300, 0, 0.1, 3)] == [ASKED, TOLD, ASKED, ASKED]
+    for number in range(300):
+        ask(buckets, named(RIGHT, f"{number % 30}", f"{number}"))
+    for number in range(300):
+        ask(buckets, named(MISTAKE, f"{number % 30}", f"{number}"))
+    held = ask(buckets, named(RIGHT, "0", "again"))
+    assert (held.status, held.later in LATER_SECONDS) == (429, True)
+    assert ask(buckets, named(RIGHT, "new")).status == 200
 
 
-def test_what_is_asked_for_the_first_time_is_free_and_never_told_however_many_there_are() -> None:
-    buckets = Buckets()
-    assert {ask(buckets, "true", 30, HALF + number / 100, number) for number in range(3000)} == {ASKED}
+# Each way of making Metacontroller fail.
+
+Way = Callable[[int], tuple[Object, list[Object]]]
+HOST = "ingress/host"
 
 
-def test_what_is_asked_for_too_often_is_asked_for_later_and_once_in_some_minutes_always() -> None:
-    buckets = Buckets()
-    first, second, third = (
-        [ask(buckets, "true", age, HALF + age, number) for number in range(30)] for age in (0, 1, RESYNC_SECONDS.stop)
-    )
-    assert ([*first, *third], second[:20]) == ([ASKED] * 60, [ASKED] * 20)
-    assert {(status, later in LATER_SECONDS) for status, later in second[20:]} == {(429, True)}
+def unreadable(number: int) -> tuple[Object, list[Object]]:
+    return named(RIGHT, f"{number % 20}", f"{number}") | {"spec": {"ports": 1}}, []
+
+
+def denied_update(number: int) -> tuple[Object, list[Object]]:
+    parent = named(RIGHT | {HOST: f"h{number}.example.com"}, f"{number % 20}", f"{number}")
+    return parent, [ingress_of(named(RIGHT))]
+
+
+def denied_update_in_turn(number: int) -> tuple[Object, list[Object]]:
+    annotations = RIGHT | {HOST: f"h{number}.example.com"} if number % 2 else RIGHT
+    return named(annotations, f"{number // 2 % 20}", f"{number}"), [ingress_of(named(RIGHT))]
+
+
+def denied_delete_in_turn(number: int) -> tuple[Object, list[Object]]:
+    return named([OFF, RIGHT][number % 2], f"{number // 2 % 20}", f"{number}"), [ingress_of(named(RIGHT))]
+
+
+WAYS: dict[str, Way] = {
+    "mistake": lambda number: (named(MISTAKE, f"{number % 20}", f"{number}", now=NOW + number / 20), []),
+    "mistake, an hour later": lambda number: (named(MISTAKE, f"{number % 20}", f"{number}", OLD), []),
+    "mistake, of new Services": lambda number: (named(MISTAKE, f"{number}", now=NOW + number / 20), []),
+    "name taken": lambda number: (named(RIGHT, f"{number % 20}", f"{number // 500}"), []),
+    "denied create, as by a quota": lambda number: (named(RIGHT, f"{number % 20}", f"{number}"), []),
+    "denied create, of new Services": lambda number: (named(RIGHT, f"{number}"), []),
+    "denied create, in turn with none": lambda n: (named([OFF, RIGHT][n % 2], f"{n // 2 % 20}", f"{n}"), []),
+    "denied update": denied_update,
+    "denied update, in turn with a right one": denied_update_in_turn,
+    "denied delete": lambda number: (named(OFF, f"{number % 20}", f"{number}"), [ingress_of(named(RIGHT))]),
+    "denied delete, in turn with none": denied_delete_in_turn,
+    "unreadable": unreadable,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_tenant_who_fails_all_the_time_in_any_way_delays_no_failed_try_of_another_by_ten_seconds(way: str) -> None:
+    """Metacontroller's queue: ten failed attempts leave it each second, after a burst of a hundred."""
+    buckets, tokens, longest, failed = Buckets(), 100.0, 0.0, 0
+    for number in range(20 * 60):
+        now = NOW + number / 20
+        parent, attached = WAYS[way](number)
+        answered = ask(buckets, parent, now, *attached)
+        is_denied = bool(answered.attempt) and way != "name taken"
+        fails = is_denied if answered.status == 200 else answered.status != 429
+        failed += fails
+        tokens = min(100.0, tokens + 10 / 20) - fails
+        longest = max(longest, -tokens / 10)
+    assert failed > 5, "the way fails"
+    assert longest < 10, failed

@@ -96,6 +96,17 @@ def test_what_others_would_take_for_more_is_refused_or_changes_nothing(server: S
     assert status(b"POST /sync HTTP/1.1\r\nContent-Length: 999999999\r\n") == 413, "it isn't read whole"
 
 
+def test_a_large_body_waits_for_a_slow_one_no_longer_than_metacontroller_does(server: Server) -> None:
+    head = b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: 100000\r\n\r\n"
+    with server.connect() as slow, server.connect() as slower, server.connect() as waiting:
+        for connection in (slow, slower, waiting):
+            connection.sendall(head)
+        check_answers(server)
+        first, *others = [connection.recv(12) for connection in (slow, slower, waiting)]
+    assert first == b"HTTP/1.1 408"
+    assert b"HTTP/1.1 429" in others
+
+
 @pytest.mark.thorough
 def test_hundreds_of_connections_that_hang_hold_up_nobody_else(server: Server) -> None:
     head = b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: %d\r\n\r\n"

@@ -76,7 +76,7 @@ NAMED = {"namespace": "team-a", "name": "shop", "uid": "u"}
 
 @pytest.mark.parametrize(
     ("metadata", "name"),
-    [(NAMED | {"annotations": [], "managedFields": 1}, "shop"), (NAMED | {"name": 1}, None), (None, None)],
+    [(NAMED, "shop"), (NAMED | {"name": 1}, None), (None, None)],
 )
 def test_of_a_body_that_is_no_request_the_name_of_the_service_is_read_if_there_is_one(
     metadata: Object, name: str | None
