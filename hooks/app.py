@@ -17,14 +17,7 @@ from threading import BoundedSemaphore
 import gevent
 from flask import Flask, Response, request
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from werkzeug.exceptions import (
-    HTTPException,
-    InternalServerError,
-    NotFound,
-    RequestEntityTooLarge,
-    RequestTimeout,
-    TooManyRequests,
-)
+from werkzeug import exceptions
 
 from hooks import admission, sync
 from hooks.logs import make_logger
@@ -65,35 +58,24 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     def reply(body: bytes) -> Answer:
         return sync.answer(body, settings_file.settings, time.time())
 
-    def report(answer: Answer) -> Answer:
-        return buckets.report(answer, time.time())
-
-    return make_app("/sync", reply, report, settings_file, Metrics(settings_file))
+    return make_app("/sync", reply, lambda answer: buckets.report(answer, time.time()), Metrics(settings_file))
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
     """Return the webhook. As with `create_app`."""
     settings_file = settings_file or from_environment()
-    metrics = Metrics(settings_file, is_webhook=True)
 
     def reply(body: bytes) -> Answer:
         return admission.answer(body, settings_file.settings)
 
-    return make_app("/admit", reply, lambda answer: answer, settings_file, metrics)
+    return make_app("/admit", reply, lambda answer: answer, Metrics(settings_file, is_webhook=True))
 
 
 def make_app(
-    path: str,
-    reply: Callable[[bytes], Answer],
-    report: Callable[[Answer], Answer],
-    settings_file: SettingsFile,
-    metrics: Metrics,
+    path: str, reply: Callable[[bytes], Answer], report: Callable[[Answer], Answer], metrics: Metrics
 ) -> Flask:
-    """Return an application that answers each POST to `path` with `reply`, and logs errors.
-
-    Each answer, also an error, passes `report` first.
-    """
-    make_logger().info("started", version=__version__, settings_sha256=settings_file.sha256)
+    """Return an application that answers each POST to `path` with `reply`. Each answer, or error, passes `report`."""
+    make_logger().info("started", version=__version__, settings_sha256=metrics.sha256)
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
     large_bodies = BoundedSemaphore()
@@ -101,16 +83,16 @@ def make_app(
     @app.post(path)
     def answer() -> Response:
         if request.environ["PATH_INFO"] != path:
-            raise NotFound  # Flask also routes //sync here
+            raise exceptions.NotFound  # Flask also routes //sync here
         length = request.content_length
         with ExitStack() as exits:
             if length is None or length > ORDINARY_BODY:
-                with gevent.Timeout(SLOWEST_BODY, TooManyRequests(retry_after=LATER_SECONDS.start)):
+                with gevent.Timeout(SLOWEST_BODY, exceptions.TooManyRequests(retry_after=LATER_SECONDS.start)):
                     exits.enter_context(large_bodies)
-            with gevent.Timeout(SLOWEST_BODY, RequestTimeout):
+            with gevent.Timeout(SLOWEST_BODY, exceptions.RequestTimeout):
                 body = request.get_data(cache=False)
             if length is None and len(body) >= LARGEST_BODY:
-                raise RequestEntityTooLarge  # Flask stops reading a chunked body there
+                raise exceptions.RequestEntityTooLarge  # Flask stops reading a chunked body there
             started = time.perf_counter()
             replied = report(reply(body))
             log_answer(replied)
@@ -129,7 +111,7 @@ def make_app(
 
     @app.errorhandler(Exception)
     def no_answer(error: Exception) -> Response:
-        known = error if isinstance(error, HTTPException) else InternalServerError(A_BUG)
+        known = error if isinstance(error, exceptions.HTTPException) else exceptions.InternalServerError(A_BUG)
         is_bug, status = known is not error, known.code or 400
         fields = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED])}
         answered = Answer(status, f"{status} {known.name}: {known.description}\n".encode(), sync.REFUSED)

@@ -36,6 +36,7 @@ class Metrics:
     def __init__(self, settings_file: SettingsFile, *, is_webhook: bool = False) -> None:
         self.registry = registry = make_registry()
         self._is_webhook = is_webhook
+        self.sha256 = settings_file.sha256
         # The webhook's have other names, so that an alert sees when no hook answers Metacontroller.
         settings, answer = ("admission_settings", "admission") if is_webhook else ("settings", "answer")
         about = "The SHA-256 of the settings file."

@@ -1,10 +1,12 @@
 """The story, and the promises, checked with the API server's own records."""
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import requests
 import yaml
 
 from devcluster import engines, gateway
@@ -15,6 +17,7 @@ from devcluster.story import Stage, steps_for
 from tests.e2e.audit import READS, tried, write_requests, writes
 from tests.e2e.conftest import fresh_stage
 from tests.e2e.objects import CLUSTER_BINDINGS, ON, by_hand, create, published
+from tests.e2e.test_attacks import Attack
 from tests.words import holds
 
 
@@ -124,6 +127,14 @@ def server_side(metacontroller: None, cluster: DevCluster) -> Iterator[None]:  #
     restart_engine(cluster, before)
 
 
+def answers_of(cluster: DevCluster, status: int) -> float:
+    """Return how often the hook has answered with this status."""
+    metrics = requests.get(f"{cluster.hook_url}/metrics", timeout=60).text
+    found = re.search(rf'ingress_manager_answers_total{{code="{status}"}} (\S+)', metrics)
+    assert found
+    return float(found[1])
+
+
 def restart_engine(cluster: DevCluster, command: list[str]) -> None:
     cluster.engine.kill()
     cluster.engine.command = command
@@ -160,6 +171,26 @@ def test_the_largest_ingress_that_we_accept_can_be_stored(stage: Stage, path: st
     """Metacontroller stores it twice: as the object, and as an annotation, in which & takes six bytes."""
     large = {"ingress/path": path, "ingress/host": ",".join(f"h{number}.example.com" for number in range(hosts))}
     assert len(published(stage, annotations=large)["spec"]["rules"]) == hosts
+
+
+@pytest.mark.gate
+def test_updates_that_are_denied_again_and_again_are_held_back_and_delay_no_other_service(
+    cluster: DevCluster, stage: Stage
+) -> None:
+    for number in range(10):
+        published(stage, f"shop-{number}")
+    Attack(cluster, stage, stage.api).others_deny("denied.example.com")
+
+    def patch(number: int) -> None:
+        annotations = {"ingress/host": "denied.example.com", "example.com/number": f"{number}"}
+        change = {"metadata": {"annotations": annotations}}
+        stage.api.patch(SERVICES, f"shop-{number % 10}", change, stage.namespace)
+
+    before = answers_of(cluster, 429)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(patch, range(200)))
+    stage.until("answers that hold back", lambda: answers_of(cluster, 429) > before + 10)
+    published(stage, "other")
 
 
 PATCHES = 1000
