@@ -48,7 +48,9 @@ def _effects(snapshot: Snapshot) -> Iterator[Finding]:
     evidence = Evidence(snapshot, snapshot.settings, Surroundings())
     yield from _removals(snapshot)
     yield from (_as(REFUSED, finding) for finding in refused(evidence))
-    yield from (_as(CREATED, finding) for finding in missing(evidence) if finding.awaits_sync)
+    for finding in missing(evidence):
+        if finding.awaits_sync:
+            yield _as(CREATED, finding._replace(sentence=f"its {' '.join(finding.key)} is made"))
     yield from (_change(snapshot, finding) for finding in drifted(evidence) if finding.awaits_sync)
 
 
