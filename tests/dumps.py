@@ -66,7 +66,7 @@ def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = fro
     snapshot = snapshot_of(readable, settings and settings.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
     events = of_kind(readable, EVENT)
     findings = [finding.explained(reports(events)) for finding in findings_of(Evidence(snapshot, settings, around))]
-    return Inspection(snapshot, around, findings, events, [], is_blind=False)
+    return Inspection(snapshot, around, findings, events, [], kinds - AROUND)
 
 
 def objects(items: list[Object]) -> list[Object]:

@@ -7,7 +7,7 @@ Events tell why Metacontroller hasn't done something: it reports each failed att
 API server or of the hook, and retries within 1,000 s.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from typing import NamedTuple
 
 from ingress_manager.commands.findings.evidence import Evidence
@@ -16,7 +16,7 @@ from ingress_manager.commands.findings.registry import findings_of
 from ingress_manager.commands.reading.cluster import read_objects, read_surroundings
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.options import Source
-from ingress_manager.commands.snapshot.events import OF_SERVICES, reports
+from ingress_manager.commands.snapshot.events import EVENT, OF_SERVICES, reports
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, Snapshot, snapshot_of
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES, Surroundings
@@ -36,8 +36,13 @@ class Inspection(NamedTuple):
     unseen: list[str]
     """A sentence for each thing that could not be read."""
 
-    is_blind: bool
-    """Whether one of these is essential: objects, Events or the settings."""
+    lacking: Set[str]
+    """Which of these are essential: kinds of objects, EVENT or UNREAD_SETTINGS."""
+
+    @property
+    def is_blind(self) -> bool:
+        """Return whether something essential could not be read."""
+        return bool(self.lacking)
 
 
 def inspect(
@@ -50,25 +55,26 @@ def inspect(
 ) -> Inspection:
     """Inspect a source as if nothing were paused; `settings` may be the sentence why the settings can't be read.
 
-    `surroundings` are their kinds to read. `events` are read anyway if a finding needs them. Files are inspected
-    without both. Raises click.UsageError, KubectlFailed for Services, and Unreadable.
+    `surroundings` are their kinds to read. With `events`, Events and the times of changes are read, too; Events are
+    read anyway if a finding needs them. Files are inspected without both. Raises click.UsageError, KubectlFailed for
+    Services, and Unreadable.
     """
     known_settings = settings if isinstance(settings, Settings) else None
     with waiting("judging what is there"):
-        items, known = read_objects(source)
+        items, known = read_objects(source, *(["--show-managed-fields"] if events else []))
         if isinstance(settings, str):
             known.unread[UNREAD_SETTINGS] = settings
         snapshot = snapshot_of(items, known_settings and known_settings.without_pause(), known)
     around = Surroundings() if source.files else read_surroundings(source, snapshot, surroundings)
     findings = find(Evidence(snapshot, known_settings, around))
-    unseen, is_blind = [*snapshot.unseen().values(), *around.unseen], bool(snapshot.unseen())
+    unseen, lacking = [*snapshot.unseen().values(), *around.unseen], {*snapshot.unseen()}
     reported: Sequence[Item] | None = None
     if not source.files and (events or any(finding.awaits_sync for finding in findings)):
         try:
             reported = source.kubectl.get("events", OF_SERVICES, *source.scope)
         except KubectlFailed as failed:
             unseen.append(f"Events could not be looked at: {failed.message}")
-            is_blind = True
+            lacking.add(EVENT)
     by_service = None if reported is None else reports(reported)
     explained = [finding.explained(by_service) for finding in findings]
-    return Inspection(snapshot, around, explained, reported or (), unseen, is_blind)
+    return Inspection(snapshot, around, explained, reported or (), unseen, lacking)

@@ -1,6 +1,7 @@
 """`ingress-manager status`: each case in tests/commands/status is a cluster, and the rows that are listed of it."""
 
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -8,11 +9,13 @@ import pytest
 
 from ingress_manager.commands.findings.finding import REMEDIES
 from ingress_manager.commands.findings.registry import REASONS
+from ingress_manager.commands.reading.settings import DECORATORS
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
 from ingress_manager.core.errors import Reason
+from ingress_manager.core.kubernetes import Object
 from tests import dumps, golden
 from tests import make_cases as cases
-from tests.commands.commands import INGRESSES, Cluster, event, listing, put, run, stored
+from tests.commands.commands import INGRESSES, Cluster, event, listing, put, run, settings_on_a_cluster, stored
 from tests.golden import Case
 
 CASES = golden.cases_in(cases.STATUSES)
@@ -53,7 +56,7 @@ ALL, WITHOUT_INGRESS = stored(SHOP, INGRESS, SLICE), stored(SHOP)
 def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> None:
     cluster.says(ALL)
     ended = run("status", *NO_SETTINGS)
-    assert (ended.status, ended.err, ended.out.split()[-1]) == (0, "", "serving")
+    assert (ended.status, ended.err, ended.out.splitlines()[1].split()[0]) == (0, "", "serving")
     [row] = run("status", *NO_SETTINGS, "-o", "json").json["exposed"]
     assert row["state"] == "serving"
     assert "--namespace=team-a" not in cluster.calls[0]
@@ -64,7 +67,6 @@ def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> Non
 @pytest.mark.parametrize(
     ("unread", "state", "sentence"),
     [
-        ("--settings", "unknown", "the settings could not be looked at"),
         (SLICES, "accepted", "not all EndpointSlices could be looked at"),
         (INGRESSES, "unknown", "whether Ingress team-a/shop is there: not all Ingresses could be looked at"),
     ],
@@ -74,25 +76,143 @@ def test_what_may_not_be_read_is_said_and_makes_no_state_another(
 ) -> None:
     answers = {resource: answer for resource, answer in ALL.items() if resource != unread}
     cluster.says(answers, "Error from server (Forbidden): no")
-    options = () if unread == "--settings" else NO_SETTINGS
-    ended = run("status", *options, "-o", "json")
+    ended = run("status", *NO_SETTINGS, "-o", "json")
     [row] = ended.json["exposed"]
     assert (ended.status, row["state"], row["sentence"]) == (2, state, sentence)
     [unseen] = ended.json["unseen"]
     assert "could not be looked at: Error from server (Forbidden): no" in unseen
-    assert "could not be looked at: Error from server" in run("status", *options).out
-    waited = run("status", *options, "shop", "--wait=serving")
+    assert "could not be looked at: Error from server" in run("status", *NO_SETTINGS).out
+    waited = run("status", *NO_SETTINGS, "shop", "--wait=serving")
     assert (waited.status, waited.err.splitlines()[-1].startswith("Not serving: team-a/shop ")) == (2, True)
-    assert run("status", *options, "shop", "--wait=accepted").status == (0 if state == "accepted" else 2)
+    assert run("status", *NO_SETTINGS, "shop", "--wait=accepted").status == (0 if state == "accepted" else 2)
+
+
+# Without the settings: a team with the ClusterRole `edit`.
+
+FORBIDDEN = "you lack the right to get deployments.apps in the namespace ingress-manager"
+HOOK_SAID = "sync hook failed (version=v2): unsupported status code: 422 body: "
+
+
+def at(obj: Object, time: datetime, *, subresource: str | None = None) -> Object:
+    """Return an object that was last changed then."""
+    fields = {"managedFields": [{"time": time.isoformat(), "subresource": subresource}]}
+    return obj | {"metadata": obj["metadata"] | fields}
+
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+EARLIER, LATER = NOW - timedelta(hours=2), NOW - timedelta(minutes=1)
+OLD_SHOP, OLD_INGRESS = at(SHOP, EARLIER), at(INGRESS, EARLIER)
+MISTAKE = event(SHOP, f"{HOOK_SAID}no such port [unknown-port] · and 2 more", lastTimestamp=LATER.isoformat())
+DENIED = event(SHOP, "can't reconcile children: exceeded quota", lastTimestamp=LATER.isoformat())
+NOT_MADE = event(SHOP, f"{HOOK_SAID}it isn't there yet [not-made]", lastTimestamp=LATER.isoformat())
+
+
+@pytest.mark.parametrize(
+    ("objects", "state", "sentence", "reasons"),
+    [
+        ([OLD_SHOP, OLD_INGRESS], "serving", None, []),
+        ([OLD_SHOP, OLD_INGRESS, MISTAKE], "refused", "no such port [unknown-port] · and 2 more", ["unknown-port"]),
+        ([OLD_SHOP, OLD_INGRESS, DENIED], "waiting", "can't reconcile children: exceeded quota", []),
+        ([OLD_SHOP, MISTAKE], "refused", "no such port [unknown-port] · and 2 more", ["unknown-port"]),
+        ([OLD_SHOP, NOT_MADE], "waiting", "it isn't there yet [not-made]", []),
+        ([OLD_SHOP], "waiting", "nothing has been made for it yet, and no Event of its Service says why", []),
+        # The Event is older than the change that has mended it.
+        ([at(SHOP, NOW - timedelta(seconds=30)), OLD_INGRESS, MISTAKE], "serving", None, []),
+        ([OLD_SHOP, at(INGRESS, NOW), MISTAKE], "serving", None, []),
+        ([OLD_SHOP, at(INGRESS, NOW, subresource="status"), MISTAKE], "refused", "no such port", ["unknown-port"]),
+        (
+            [at(SHOP, NOW + timedelta(hours=1)), OLD_INGRESS],
+            "waiting",
+            "the Service has just been changed, and Metacontroller has yet",
+            [],
+        ),
+        (
+            [put(OLD_SHOP, ("metadata", "annotations"), {"ingress/http": "false"}), OLD_INGRESS],
+            "waiting",
+            "its Service doesn't ask for it",
+            [],
+        ),
+        (
+            [OLD_SHOP, put(OLD_INGRESS, ("metadata",), OLD_INGRESS["metadata"] | {"deletionTimestamp": "2026"})],
+            "waiting",
+            "Ingress team-a/shop is being deleted since",
+            [],
+        ),
+    ],
+)
+def test_without_the_settings_events_and_objects_tell_the_state(
+    objects: list[Object], state: str, sentence: str | None, reasons: list[str], cluster: Cluster
+) -> None:
+    cluster.says(stored(*objects, SLICE), FORBIDDEN)
+    ended = run("status", "-o", "json")
+    [row], [unseen] = ended.json["exposed"], ended.json["unseen"]
+    assert (ended.status, row["state"], row["reasons"]) == (0, state, reasons)
+    assert (sentence or "") in (row["sentence"] or "")
+    assert unseen == f"The settings could not be looked at: {FORBIDDEN}; --settings FILE names them"
+    waited = run("status", "shop", "--wait=serving", "--timeout=1")
+    assert waited.status == int(state != "serving")
+    if reasons:
+        assert REASONS[Reason(reasons[0])] in " ".join(run("status", "shop").out.split())
+
+
+def test_without_the_settings_each_entrance_is_listed_and_events_or_objects_may_be_lacking(cluster: Cluster) -> None:
+    both = put(OLD_SHOP, ("metadata", "annotations"), {"ingress/http": "true", "internal.ingress/http": "true"})
+    cluster.says(stored(both, OLD_INGRESS, SLICE), FORBIDDEN)
+    rows = run("status", "-o", "json").json["exposed"]
+    assert [(row["entrance"], row["state"]) for row in rows] == [(None, "serving"), ("internal", "waiting")]
+    for unread, sentence in (
+        ("events", "neither the settings nor Events could be looked at"),
+        (INGRESSES, "Ingresses could not be looked at"),
+    ):
+        cluster.says({key: value for key, value in stored(OLD_SHOP).items() if key != unread}, FORBIDDEN)
+        ended = run("status", "-o", "json")
+        [row] = ended.json["exposed"]
+        assert (ended.status, row["state"], row["sentence"]) == (2, "unknown", sentence)
+
+
+def test_the_default_names_find_the_settings_where_no_decoratorcontroller_may_be_listed(cluster: Cluster) -> None:
+    installed = settings_on_a_cluster("limits: {hosts: [b.example.com]}\n")
+    del installed[DECORATORS]
+    cluster.says(installed | stored(OLD_SHOP), "you lack the right to list decoratorcontrollers in the cluster")
+    ended = run("status", "-o", "json")
+    [row] = ended.json["exposed"]
+    assert (ended.status, row["reasons"], ended.json["unseen"]) == (0, ["host-not-allowed"], [])
 
 
 def test_a_url_is_not_served_without_its_certificate(cluster: Cluster) -> None:
     tls = {"ingress/tls": "true", "ingress/tls-secret": "absent"}
-    ingress = {"tls": [{"absent": ["a.example.com"]}], "address": "203.0.113.7", "created": "2020-01-01T00:00:00Z"}
-    items = [{"Service": {"host": "a.example.com", "annotations": tls}, "Ingress": ingress, "EndpointSlice": {}}]
-    cluster.says(stored(*dumps.objects(items)) | {"secrets": ""})
-    [row] = run("status", *NO_SETTINGS, "-o", "json").json["exposed"]
-    assert (row["state"], row["sentence"]) == ("accepted", "spec.tls names Secret team-a/absent, which isn't there")
+    new = {"tls": [{"absent": ["a.example.com"]}], "address": "203.0.113.7", "created": "2999-01-01T00:00:00Z"}
+    waits = "waiting for Secret team-a/absent, which an issuer such as cert-manager creates, or you"
+    lacks, blind = "spec.tls names Secret team-a/absent, which isn't there", "the certificate in Secret team-a/absent"
+    for ingress, secrets, sentence in (
+        (new, {"secrets": ""}, waits),
+        (new | {"created": "2020-01-01T00:00:00Z"}, {"secrets": ""}, lacks),
+        (new, {}, f"{blind} could not be looked at"),
+    ):
+        items = [{"Service": {"host": "a.example.com", "annotations": tls}, "Ingress": ingress, "EndpointSlice": {}}]
+        cluster.says(stored(*dumps.objects(items)) | secrets)
+        [row] = run("status", *NO_SETTINGS, "-o", "json").json["exposed"]
+        assert (row["state"], row["sentence"], row["unsure"]) == ("accepted", sentence, not secrets)
+        assert run(*WAIT).status == (1 if secrets else 2)
+
+
+def test_the_younger_of_two_services_with_one_host_is_not_served(cluster: Cluster) -> None:
+    pair = [
+        {"Service": {"host": "a.example.com", "name": name}, "Ingress": {"address": "203.0.113.7", "created": created}}
+        for name, created in (("older", "2026-01-01T00:00:00Z"), ("shop", "2026-01-02T00:00:00Z"))
+    ]
+    cluster.says(stored(*dumps.objects([*pair, {"EndpointSlice": {"of": "shop"}}, {"EndpointSlice": {"of": "older"}}])))
+    ended = run(*WAIT)
+    assert (ended.status, "Ingress team-a/older is older, and claims a.example.com/" in ended.err) == (1, True)
+    assert run("status", "team-a/older", *WAIT[2:]).status == 0
+
+
+@pytest.mark.parametrize(("width", "last"), [(0, "ADDRESS"), (80, "CLASS/GATEWAY"), (60, "URL")])
+def test_the_table_leaves_out_columns_that_do_not_fit(width: int, last: str) -> None:
+    [case] = (case for case in CASES if case.name == "paused")
+    lines = click.unstyle(cases.printed_status(dumps.looked(case), "table", width)).splitlines()
+    assert (lines[0].split()[0], lines[0].split()[-1]) == ("STATE", last)
+    assert all(len(line) <= (width or 120) for line in lines)
 
 
 ROUTES = "defaults: {outputs: [httproute], gateway: {name: web, namespace: infrastructure}}\n"
@@ -131,7 +251,7 @@ def test_waiting_ends_when_all_is_served_or_in_time_with_what_it_waits_for(clust
     cluster.says(ALL | later)
     ended = run(*WAIT[:-1])
     assert (ended.status, ended.err, cluster.naps) == (0, "", [2.0, 2.0, 2.0])
-    assert ended.out.splitlines()[1].endswith("  serving")
+    assert ended.out.splitlines()[1].startswith("serving  ")
     cluster.says(stored(SHOP, INGRESS))
     ended = run(*WAIT)
     assert (ended.status, cluster.naps[3:]) == (1, [2.0, 1.0])

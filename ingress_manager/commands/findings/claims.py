@@ -9,7 +9,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ingress_manager.commands.findings.evidence import Evidence
-from ingress_manager.commands.findings.finding import Finding, Severity, finding
+from ingress_manager.commands.findings.finding import Blocks, Finding, Severity, finding
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
@@ -70,7 +70,7 @@ def _unconditional_paths(spec: Object) -> list[tuple[str, str]]:
 
 
 @finding(
-    blocks=None,
+    blocks=Blocks.TRAFFIC,
     remedy="Give one of them another host or path; a host has one ListenerSet, whatever its paths.",
     severity=Severity.WARNING,
 )

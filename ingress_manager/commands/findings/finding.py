@@ -120,7 +120,7 @@ class Finding(NamedTuple):
         report = (reports or {}).get(str(service.metadata.get("uid") or ""))
         if report is None and reports is not None:
             return self._replace(sentence=f"{self.sentence}, and no Event of its Service says why")
-        said = report and f"; Metacontroller said at {report.time}: {report.sentence.removeprefix('Sync error: ')}"
+        said = report and f"; Metacontroller said at {report.time}: {report.problem}"
         return self._replace(sentence=f"{self.sentence}{said or ''}", command=kubectl("describe", service))
 
 

@@ -126,7 +126,7 @@ def unwanted(evidence: Evidence) -> Iterator[Finding]:
 
 
 @finding(
-    blocks=None,
+    blocks=Blocks.SYNC,
     remedy="Attach it if a Service requests it, else remove the label: it keeps serving, unless its Service is gone.",
 )
 def detached(evidence: Evidence) -> Iterator[Finding]:

@@ -35,6 +35,8 @@ from ingress_manager.core.text import listed, quoted
 GRACE_PERIOD = timedelta(minutes=5)
 """The age of an object from which a silent controller, or a Secret that isn't there, is a finding."""
 
+TLS_TYPE = "kubernetes.io/tls"
+
 FAULTS = dict(zip(BY_CAUSE, ["can't resolve what it refers to", "doesn't accept it", "doesn't serve it"], strict=True))
 """What a controller says by a false condition of a route or a ListenerSet, the causes first."""
 
@@ -141,10 +143,9 @@ def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surround
         if secret is None:
             if _is_minutes_old(obj, around):  # until then, cert-manager may be making it
                 yield f"{field} names {label}, which isn't there"
-        elif missing_keys := [key for key in ("tls.crt", "tls.key") if key not in data]:
-            yield (
-                f"{label}, which {field} names, lacks {listed(missing_keys)}: it is of the type "
-                f"{quoted(secret.object['type'])}, and should be kubernetes.io/tls"
-            )
+        elif (type_ := secret.object["type"]) != TLS_TYPE or not {"tls.crt", "tls.key"} <= data.keys():
+            missing_keys = [key for key in ("tls.crt", "tls.key") if key not in data]
+            lacks = f"lacks {listed(missing_keys)}: it " if missing_keys else ""
+            yield f"{label}, which {field} names, {lacks}is of the type {quoted(type_)}, and should be {TLS_TYPE}"
         elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
             yield f"{label}: {wrong}"

@@ -19,8 +19,11 @@ from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import listed
 
 
-def read_objects(source: Source) -> tuple[list[Item], Known]:
-    """Return all objects that the user may read. Raises click.UsageError, and KubectlFailed for Services."""
+def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
+    """Return all objects that the user may read. Raises click.UsageError, and KubectlFailed for Services.
+
+    `options` are further ones of kubectl.
+    """
     known, items = Known(), list[Item]()
     if source.files:
         items = source.read("")
@@ -38,14 +41,14 @@ def read_objects(source: Source) -> tuple[list[Item], Known]:
         return items, known
     for kind, resource in MANAGED_RESOURCES.items():
         try:
-            items += source.read(resource)
+            items += source.read(resource, *options)
         except KubectlFailed as failed:
             if kind != INGRESS and failed.is_unknown_kind:
                 known.lacking.add(kind)
             else:
                 known.unread[kind] = f"{plural(kind)} could not be looked at: {failed.message}"
     # Last: the Ingress of a Service that is created meanwhile must not look like one whose Service is gone.
-    items += source.read("services")
+    items += source.read("services", *options)
     if not items:
         known.unread["namespace"] = f"There is nothing to look at in {scope_of(source)}, if it is there at all"
     return items, known

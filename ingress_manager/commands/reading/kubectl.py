@@ -40,6 +40,9 @@ _FORBIDDEN = re.compile(
 )
 """What the API server answers if a right is missing."""
 
+_LACKING = "you lack the right to "
+"""How the message begins if the user lacks a right."""
+
 IGNORE_NOT_FOUND = "--ignore-not-found"
 """With it kubectl prints nothing at all if there is no object."""
 
@@ -53,6 +56,11 @@ class KubectlFailed(click.ClickException):
     def is_unknown_kind(self) -> bool:
         """Return whether the cluster doesn't know the requested kind."""
         return "the server doesn't have a resource type" in self.message
+
+    @property
+    def is_forbidden(self) -> bool:
+        """Return whether the user lacks a right."""
+        return self.message.startswith(_LACKING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +122,7 @@ def error_message(stderr: str) -> str:
     Missing rights are named as in the table of rights and in docs/security.md.
     """
     if rights := dict.fromkeys(map(_right_in, _FORBIDDEN.finditer(stderr))):
-        return one_line(f"you lack the right to {' and to '.join(rights)}")
+        return one_line(f"{_LACKING}{' and to '.join(rights)}")
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _LOG_LINE.match(line)]
     return one_line(" ".join(lines))
 

@@ -28,11 +28,29 @@ _KEY = re.compile(rf"\b({'|'.join(API_VERSIONS)}) ([a-z0-9-]+/[a-z0-9.-]*[a-z0-9
 """A key as the hook writes it: Ingress team-a/shop."""
 
 
+_REFUSAL = "status code: 422 body: "
+"""What stands before the hook's sentences in Metacontroller's report of a refusal."""
+
+_TAG = re.compile(r" \[([a-z-]+)\](?= · |$)")
+
+
 class Report(NamedTuple):
     """What an Event reports of a Service."""
 
     time: str
     sentence: str
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """Return the reasons of a refusal; empty if it reports something else, such as a missing object."""
+        tags = dict.fromkeys(_TAG.findall(self.problem))
+        return [Reason(tag) for tag in tags if tag in {*Reason} - {Reason.NOT_MADE, Reason.PAUSED}]
+
+    @property
+    def problem(self) -> str:
+        """Return the sentence without how Metacontroller begins it."""
+        sentence = self.sentence.removeprefix("Sync error: ")
+        return sentence.partition(_REFUSAL)[2] or sentence
 
 
 def reports(items: Iterable[Item]) -> dict[str, Report]:

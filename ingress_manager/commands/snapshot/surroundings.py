@@ -75,6 +75,13 @@ def time_of(text: object) -> datetime:
     return time if time.tzinfo else LONG_AGO
 
 
+def changed_at(item: Item) -> datetime:
+    """Return when an object was created or last changed, apart from its status; LONG_AGO if that isn't known."""
+    entries = mappings(item.metadata.get("managedFields"))
+    times = [entry.get("time") for entry in entries if not entry.get("subresource")]
+    return max(map(time_of, [item.metadata.get("creationTimestamp"), *times]))
+
+
 SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}
 """By the protocol of a Gateway's listener."""
 

@@ -23,7 +23,7 @@ from ingress_manager.commands.reading.options import (
 from ingress_manager.commands.snapshot.events import report_of, uid_of_subject
 from ingress_manager.commands.snapshot.items import SERVICE, Item
 from ingress_manager.commands.snapshot.objects import backends_of
-from ingress_manager.commands.snapshot.services import ServiceSnapshot
+from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, ServiceSnapshot
 from ingress_manager.commands.status.states import Judge, Row, State
 from ingress_manager.commands.terminal import INDENT, width, wrapped
 from ingress_manager.commands.text import shown
@@ -32,7 +32,9 @@ from ingress_manager.core.text import one_line, quoted
 
 SECONDS_BETWEEN_LOOKS = 2.0
 COLOURS = dict(zip(State, ["green", "cyan", "yellow", "red", "red"], strict=True))
-HEAD = ("NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS", "STATE")
+HEAD = ("STATE", "NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS")
+FIRST = HEAD[: HEAD.index("URL") + 1]
+"""The columns that are printed however narrow the terminal is."""
 MOST_EVENTS = 5
 """Events that are shown, the newest first."""
 
@@ -60,8 +62,10 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     JSON, it lists only its URLs. With --wait, it ends when all of them are served, or accepted by a controller; a
     refusal ends it at once.
 
+    Without the right to read the settings, Metacontroller's Events say what is refused.
+
     Exit status: 0, whatever the states are; with --wait, 1 if the state wasn't reached in time or a Service is
-    refused; 2 for wrong use, or if something could not be read.
+    refused; 2 for wrong use, or if a state depends on something that could not be read.
 
     \b
     Examples:
@@ -81,7 +85,9 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
             click.echo(text, nl=False)
     for row in late:
         click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)
-    is_blind = any(row.unsure for row in (late if wanted else rows)) or (inspection.is_blind and not wanted)
+    is_blind = any(row.unsure for row in (late if wanted else rows)) or (
+        inspection.lacking - {UNREAD_SETTINGS} and not wanted
+    )
     context.exit(2 if is_blind else int(bool(late)))
 
 
@@ -96,8 +102,9 @@ def wait_for(
     settings, end = read_settings(source, "--settings"), monotonic() + seconds
     # The details of a Service show all its findings, and its Events.
     kinds = KINDS if name else [kind for kind in KINDS if kind.blocks]
+    needs_events = bool(name) or isinstance(settings, str)
     while True:
-        inspection = inspect(source, settings, lambda evidence: findings_of(evidence, kinds), events=bool(name))
+        inspection = inspect(source, settings, lambda evidence: findings_of(evidence, kinds), events=needs_events)
         services = [*inspection.snapshot.services.values()]
         if name:
             item = named([service.item for service in services], SERVICE, name, source.namespace)
@@ -115,31 +122,32 @@ def wait_for(
 def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 0) -> Iterator[str]:
     """Yield the rows in a form, in pieces; `unseen` has a sentence for each thing that could not be read.
 
-    In the table, sentences are broken at words to be no longer than a `width` over 0.
+    The table is no wider than a `width` over 0: it has fewer columns, and sentences are broken at words.
     """
     if form == "json":
         yield as_json({"exposed": rows, "unseen": unseen})
         return
     lines = [[one_line(cell) for cell in _cells(row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(HEAD, *lines, strict=True)]
-    widths[-1] = 0
+    while width and len(widths) > len(FIRST) and sum(widths) + 2 * (len(widths) - 1) > width:
+        widths.pop()
     yield f"{style(_line(HEAD, widths), bold=True)}\n" if rows else "Nothing is exposed.\n"
     for row, cells in zip(rows, lines, strict=True):
-        yield f"{_line(cells[:-1], widths)}  {style(row.state, fg=COLOURS[row.state])}\n"
-        yield from (f"{' ' * (sum(widths[:2]) + 4)}{one_line(url)}\n" for url in row.urls[1:])
+        yield f"{style(row.state, fg=COLOURS[row.state])}{_line(cells, widths)[len(row.state) :]}\n"
+        yield from (f"{' ' * (sum(widths[:3]) + 6)}{one_line(url)}\n" for url in row.urls[1:])
         for line in wrapped(one_line(row.sentence), width, INDENT) if row.sentence else ():
             yield f"{style(line, fg=COLOURS[row.state])}\n"
     yield from unseen_lines(unseen, width)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False))
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)).rstrip()
 
 
 def _cells(row: Row) -> Sequence[str]:
     server = ", ".join(row.gateways) or row.ingress_class or ""
     url = row.urls[0] if row.urls else ""
-    return row.namespace, row.label, url, row.output or "", server, ", ".join(row.addresses), row.state
+    return row.state, row.namespace, row.label, url, row.output or "", server, ", ".join(row.addresses)
 
 
 def line_of(row: Row) -> str:
@@ -155,8 +163,11 @@ def details(
 
     Lines are broken at words to be no longer than a `width` over 0.
     """
+    rows = list(rows)
     findings = [finding for finding in inspection.findings if finding.service is service.item]
     remedies = [line for finding in findings for line in _remedy(finding, options, width)]
+    if not service.decision:
+        remedies += _lines(dict.fromkeys(REASONS[reason] for row in rows for reason in row.reasons), width)
     sections = (
         ("asks for", _lines(_requests(service), width)),
         ("stands", _lines(_objects(service, rows, inspection), width)),

@@ -2,9 +2,13 @@
 
 Each object of a Service has a row, and so has a Service that is refused or undecided and has none. A state claims no
 more than is known: if something could not be read, it is UNKNOWN, or the last state that is certain.
+
+Without the settings, nobody knows what a Service should have. Then Metacontroller's last Event says whether it is
+refused; and if no Event does, its objects are taken for what it requests.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -12,22 +16,39 @@ import msgspec
 
 from ingress_manager.commands.findings.finding import Blocks, Finding
 from ingress_manager.commands.inspection import Inspection
+from ingress_manager.commands.snapshot.certificates import can_be_read
+from ingress_manager.commands.snapshot.events import EVENT, reports
 from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, Item
-from ingress_manager.commands.snapshot.objects import ObjectSnapshot, as_object, backends_of, class_of, deletion_of
+from ingress_manager.commands.snapshot.objects import (
+    TYPES,
+    ObjectSnapshot,
+    as_object,
+    backends_of,
+    class_of,
+    deletion_of,
+    secrets_of,
+)
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.snapshot.surroundings import (
     GATEWAY,
+    SECRET,
     SLICE,
     addresses_of,
     attached_to,
+    changed_at,
     is_ready,
     is_taken,
+    time_of,
     urls_of,
 )
 from ingress_manager.commands.text import plural
 from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key
+from ingress_manager.core.text import listed
+
+SYNC_TIME = timedelta(seconds=10)
+"""How long Metacontroller may take to act on a change of a Service. Most take a tenth of a second."""
 
 
 class State(StrEnum):
@@ -50,6 +71,9 @@ class Verdict(NamedTuple):
     unsure: bool = False
     """Whether it may have come further: that depends on something that could not be read."""
 
+    reasons: Sequence[Reason] = ()
+    """Why the Service is refused, as in Events, logs and metrics."""
+
 
 class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
     """An exposed object, or a Service without one, as in JSON."""
@@ -60,8 +84,6 @@ class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
     sentence: str | None
     unsure: bool
     reasons: Sequence[Reason]
-    """Why the Service is refused, as in Events, logs and metrics."""
-
     entrance: str | None = None
     output: str | None = None
     """The kind of the object; None if there is none."""
@@ -83,6 +105,7 @@ class Judge:
 
     def __init__(self, inspection: Inspection) -> None:
         self._snapshot, self._around = inspection.snapshot, inspection.around
+        self._reports = None if EVENT in inspection.lacking else reports(inspection.events)
         self._findings: dict[Key, list[Finding]] = {}
         for finding in inspection.findings:
             self._findings.setdefault(finding.key, []).append(finding)
@@ -96,8 +119,6 @@ class Judge:
     def _rows_of(self, service: ServiceSnapshot) -> Iterator[Row]:
         item, shared = service.item, self._shared_verdict(service)
         desired = {**self._snapshot.desired_once_allowed(service), **service.desired}
-        problems = service.refused.kept if service.refused else ()
-        reasons = list(dict.fromkeys(problem.reason for problem in problems))
         for key in sorted({**desired, **service.observed}):
             # An object that doesn't exist yet is shown as it would be.
             obj = service.observed.get(key) or as_object(Item(desired[key]))
@@ -108,7 +129,7 @@ class Judge:
             if key not in service.observed:
                 addresses = []
             yield Row(
-                *(item.namespace, item.name, *verdict, reasons),
+                *(item.namespace, item.name, *verdict),
                 entrance=entrance_of(item.name, key[1]) or None,
                 output=obj.kind,
                 name=obj.item.name,
@@ -118,7 +139,11 @@ class Judge:
                 addresses=list(dict.fromkeys(addresses)),
             )
         if shared and not (desired or service.observed):
-            yield Row(item.namespace, item.name, *shared, reasons)
+            yield Row(item.namespace, item.name, *shared)
+        elif not (shared or service.decision):
+            # The objects of an entrance can't be named without the settings.
+            for entrance in service.entrances.keys() - {entrance_of(item.name, name) for _, name in service.observed}:
+                yield Row(item.namespace, item.name, *self._nothing_made(), entrance=entrance or None)
 
     def _gateways(self, obj: ObjectSnapshot) -> dict[str, Item | None]:
         """Return the Gateways of an object, or of its ListenerSets, by namespace/name; None: it wasn't read."""
@@ -133,10 +158,28 @@ class Judge:
         if deletion := deletion_of(service.item):
             return Verdict(State.WAITING, deletion)
         if service.refused:
-            return Verdict(State.REFUSED, service.refused.line())
-        if service.decision is None:
-            return Verdict(State.UNKNOWN, "the settings could not be looked at", unsure=True)
+            reasons = dict.fromkeys(problem.reason for problem in service.refused.kept)
+            return Verdict(State.REFUSED, service.refused.line(), reasons=[*reasons])
+        return self._reported(service) if service.decision is None else None
+
+    def _reported(self, service: ServiceSnapshot) -> Verdict | None:
+        """Return the state that Metacontroller's last Event says, None if no Event is newer than what is there."""
+        if self._reports is None:
+            return Verdict(State.UNKNOWN, "neither the settings nor Events could be looked at", unsure=True)
+        report, changed = self._reports.get(service.service.metadata.uid), changed_at(service.item)
+        synced = max((changed_at(obj.item) for obj in service.observed.values()), default=None)
+        if report and time_of(report.time) >= changed and (synced is None or time_of(report.time) > synced):
+            state = State.REFUSED if report.reasons else State.WAITING
+            return Verdict(state, f"Metacontroller said at {report.time}: {report.problem}", reasons=report.reasons)
+        if synced and synced < changed and self._around.now - changed < SYNC_TIME:
+            return Verdict(State.WAITING, "the Service has just been changed, and Metacontroller has yet to look at it")
         return None
+
+    def _nothing_made(self) -> Verdict:
+        """Return the state of an entrance without an object, if the settings are unknown."""
+        if unread := [plural(kind) for kind in TYPES if kind in self._snapshot.known.unread]:
+            return Verdict(State.UNKNOWN, f"{listed(unread)} could not be looked at", unsure=True)
+        return Verdict(State.WAITING, "nothing has been made for it yet, and no Event of its Service says why")
 
     def _verdict(self, service: ServiceSnapshot, key: Key) -> Verdict:
         """Return the state of an object, which need not exist."""
@@ -147,6 +190,10 @@ class Judge:
         if obj is None:
             sentence = f"whether {key[0]} {key[1]} is there: not all {plural(key[0])} could be looked at"
             return Verdict(State.UNKNOWN, sentence, unsure=True)
+        if service.decision is None:
+            is_wanted = entrance_of(service.item.name, key[1]) in service.entrances
+            if sentence := deletion_of(obj.item) or ("" if is_wanted else "its Service doesn't ask for it"):
+                return Verdict(State.WAITING, sentence)
         for label in attached_to(obj, LISTENERSET):
             listener_set = self._verdict(service, (LISTENERSET, label))
             if listener_set.state not in {State.SERVING, State.ACCEPTED}:
@@ -158,19 +205,26 @@ class Judge:
         causes = "; ".join(finding.sentence for finding in findings if finding.kind.blocks is Blocks.TRAFFIC)
         if causes or not taken:
             return Verdict(State.ACCEPTED if taken else State.WAITING, causes or otherwise)
-        return self._verdict_on_taken(service, obj)
+        return next(self._obstacles(service, obj), Verdict(State.SERVING))
 
-    def _verdict_on_taken(self, service: ServiceSnapshot, obj: ObjectSnapshot) -> Verdict:
-        """Return the state of an object that a controller has taken and no finding is about."""
+    def _obstacles(self, service: ServiceSnapshot, obj: ObjectSnapshot) -> Iterator[Verdict]:
+        """Yield why an object that a controller has taken, and no finding is about, may not be served."""
         for label, gateway in self._gateways(obj).items():
             if gateway is None:
-                return Verdict(State.ACCEPTED, f"Gateway {label} could not be looked at", unsure=True)
-            if not addresses_of(gateway):
-                return Verdict(State.ACCEPTED, f"Gateway {label} has no address")
-        slices = self._around.slices.get(service.item.full_name, ())
+                yield Verdict(State.ACCEPTED, f"Gateway {label} could not be looked at", unsure=True)
+            elif not addresses_of(gateway):
+                yield Verdict(State.ACCEPTED, f"Gateway {label} has no address")
+        listener_sets = (self._verdict(service, (LISTENERSET, label)) for label in attached_to(obj, LISTENERSET))
+        yield from (verdict for verdict in listener_sets if verdict.state is not State.SERVING)
+        for name, _ in secrets_of(obj):
+            label = f"{obj.item.namespace}/{name}"
+            if SECRET not in self._around.read or not can_be_read():
+                yield Verdict(State.ACCEPTED, f"the certificate in Secret {label} could not be looked at", unsure=True)
+            elif label not in self._around.items[SECRET]:
+                sentence = f"waiting for Secret {label}, which an issuer such as cert-manager creates, or you"
+                yield Verdict(State.ACCEPTED, sentence)
         needs_pod = obj.kind == INGRESS or backends_of(obj)  # a redirect and a ListenerSet need none
-        if not needs_pod or any(map(is_ready, slices)):
-            return Verdict(State.SERVING)
-        if SLICE not in self._around.read:
-            return Verdict(State.ACCEPTED, "not all EndpointSlices could be looked at", unsure=True)
-        return Verdict(State.ACCEPTED, f"Service {service.item.full_name} has no endpoint that is ready")
+        if needs_pod and not any(map(is_ready, self._around.slices.get(service.item.full_name, ()))):
+            if SLICE not in self._around.read:
+                yield Verdict(State.ACCEPTED, "not all EndpointSlices could be looked at", unsure=True)
+            yield Verdict(State.ACCEPTED, f"Service {service.item.full_name} has no endpoint that is ready")
