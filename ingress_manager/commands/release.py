@@ -13,7 +13,7 @@ from ingress_manager.commands.plans.deployers import about_service
 from ingress_manager.commands.plans.plan import Plan, apply_option, perform
 from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, remains, touch, unseen
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
-from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, Source, completing, read_named, with_source
+from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, SERVICES, Source, read_named, with_source
 from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, about, of_kind
 from ingress_manager.commands.snapshot.managed import copied_from, is_made_for
 from ingress_manager.core.annotations import begin_of, by_entrance, entrance_of, ingress_of, read_entrances
@@ -23,13 +23,7 @@ LOOK_AFTER = 5
 
 
 @click.command(short_help="Make Ingresses hand-written again, as they are.")
-@click.argument(
-    "names",
-    metavar="[NAMESPACE/]SERVICE[.ENTRANCE]...",
-    nargs=-1,
-    required=True,
-    shell_complete=completing("services"),
-)
+@click.argument("names", metavar="[NAMESPACE/]SERVICE[.ENTRANCE]...", nargs=-1, required=True, shell_complete=SERVICES)
 @click.option("--without-event", is_flag=True, help="Wait some seconds instead of for an Event: see above.")
 @apply_option
 @with_source(ONE_NAMESPACE, *CLUSTER)

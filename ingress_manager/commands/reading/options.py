@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 import click
@@ -82,23 +82,23 @@ class Source:
         return usable_settings(settings)
 
 
-def completing(resource: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return the completion of the names of a kind's objects. It offers none if kubectl fails, or takes long."""
+def complete(resource: str, context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of a kind's objects that complete an argument: none if kubectl fails, or takes long."""
+    given = context.params
+    prefix = incomplete[: incomplete.rfind("/") + 1]
+    namespace = prefix.removesuffix("/") or given.get("namespace")
+    source = Source((), namespace, context=given.get("context"), kubeconfig=given.get("kubeconfig"))
+    scope = source.scope if resource != "namespaces" else ()
+    try:
+        printed = source.kubectl.run("get", "--output=name", "--request-timeout=1s", *scope, "--", resource)
+    except KubectlFailed:
+        return []
+    names = (f"{prefix}{line.partition('/')[2]}" for line in printed.splitlines())
+    return [name for name in names if name.startswith(incomplete)]
 
-    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-        given = context.params
-        prefix = incomplete[: incomplete.rfind("/") + 1]
-        namespace = prefix.removesuffix("/") or given.get("namespace")
-        source = Source((), namespace, context=given.get("context"), kubeconfig=given.get("kubeconfig"))
-        scope = source.scope if resource != "namespaces" else ()
-        try:
-            printed = source.kubectl.run("get", "--output=name", "--request-timeout=1s", *scope, "--", resource)
-        except KubectlFailed:
-            return []
-        names = (f"{prefix}{line.partition('/')[2]}" for line in printed.splitlines())
-        return [name for name in names if name.startswith(incomplete)]
 
-    return complete
+SERVICES = partial(complete, "services")
+"""Completes the names of Services."""
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
@@ -111,7 +111,7 @@ ONE_NAMESPACE = click.option(
     "-n",
     "--namespace",
     metavar="NAME",
-    shell_complete=completing("namespaces"),
+    shell_complete=partial(complete, "namespaces"),
     help="The namespace. With files: the namespace of objects without one.",
 )
 CLUSTER: Options = (

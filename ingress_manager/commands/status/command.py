@@ -14,8 +14,8 @@ from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
 from ingress_manager.commands.reading.cluster import read_settings
 from ingress_manager.commands.reading.options import (
     OF_CLUSTER_AND_SETTINGS,
+    SERVICES,
     Source,
-    completing,
     named,
     timeout_option,
     with_source,
@@ -40,7 +40,7 @@ MOST_EVENTS = 5
 
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
-@click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False, shell_complete=completing("services"))
+@click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False, shell_complete=SERVICES)
 @with_source(*OF_CLUSTER_AND_SETTINGS)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
 @click.option(
