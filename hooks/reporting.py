@@ -47,8 +47,8 @@ class Bucket(NamedTuple):
     least: int = 1
 
 
-def failures_of(metadata: ObjectMeta, attempt: str, least: int = 41) -> Bucket:
-    """Return the bucket that pays for the failed attempts of a namespace."""
+def failures_of(metadata: ObjectMeta, attempt: str, least: int = 71) -> Bucket:
+    """Return the bucket that pays for a namespace. Reports take the first 30 tokens of it, first attempts all."""
     return Bucket(f"failures {metadata.namespace} {attempt == REMOVAL}", 100, 0.5, least)
 
 
@@ -93,7 +93,7 @@ class Buckets:
     def _try(self, answer: Answer, metadata: ObjectMeta, now: float) -> Answer:
         """Return an answer after which Metacontroller writes or removes something, or hold it back."""
         first = Bucket(f"{answer.attempt} {metadata.uid}")
-        of_first, others = (failures_of(metadata, answer.attempt, least) for least in (1, 71))
+        of_first, others = (failures_of(metadata, answer.attempt, least) for least in (1, 81))
         if not (self.take(now, first, of_first) or self.take(now, others)):
             return held_back(answer, RECHECK_SECONDS if self.left(first, now) >= 1 else LATER_SECONDS)
         tried = Bucket(f"{answer.attempt} {metadata.uid} {metadata.resource_version}")

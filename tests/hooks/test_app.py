@@ -221,9 +221,9 @@ def test_what_is_no_request_fails_some_times_and_is_held_back_then(
     monkeypatch.setattr("time.time", lambda: 1_800_000_000.0)
     sent = {"CONTENT_LENGTH": f"{length}"}
     found = [client.post("/sync", data=b"{}", environ_overrides=sent) for _ in range(100)]
-    assert [response.status_code for response in found] == [status] * 60 + [429] * 40
+    assert [response.status_code for response in found] == [status] * 30 + [429] * 70
     assert int(found[-1].headers["Retry-After"]) in LATER_SECONDS
-    assert samples(client)["ingress_manager_answers_total", "429"] == 40
+    assert samples(client)["ingress_manager_answers_total", "429"] == 70
     assert client.post("/sync", data=OPTED_IN).status_code == 200
 
 
