@@ -1,10 +1,15 @@
-"""The pages on installing and uninstalling: their commands are run, on a cluster without nodes. By Helm: tests/node."""
+"""The pages on installing and uninstalling: their commands are run on a cluster without nodes. With one: tests/node."""
 
 import contextlib
 import re
 from pathlib import Path
 
+import pytest
+import yaml
+
+from devcluster import build
 from devcluster.api import INGRESSES, NAMESPACES, SERVICE_ACCOUNTS, SERVICES, WEBHOOKS, wait_for
+from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import NotReady
@@ -12,6 +17,7 @@ from devcluster.overlay import Overlay
 from devcluster.sync_requests import as_created
 from ingress_manager.core.settings import Defaults, Limits, Settings
 from tests.core.test_properties import desired_for
+from tests.docs.test_docs import blocks
 from tests.e2e import people
 from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, ON, create, service
 from tests.e2e.people import checkout, sh
@@ -56,7 +62,15 @@ BUNDLE = "bm8gUEVN"
 """What is stated as the authority that has signed the webhook's certificate."""
 
 
+def install_webhook(plane: ControlPlane) -> None:
+    """Add the admission webhook to an installation, with a certificate of one's own."""
+    webhook = Overlay(["manifests"], components=["manifests/admission"])
+    webhook.patch(WEBHOOKS.kind, "ingress-manager", ("add", "/webhooks/0/clientConfig/caBundle", BUNDLE))
+    plane.kubectl("apply", "--filename=-", input=webhook.render().text)
+
+
 IMAGE = "registry.example.com/ingress-manager:0.1.0"
+PEM = "-----BEGIN CERTIFICATE-----"
 
 
 def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: ControlPlane) -> None:
@@ -64,9 +78,7 @@ def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: Contr
     *commands, again = [command for command in commands_of("install.md") if "CONTEXT=" not in command]
     assert len(commands) == 8
     printed = [run(plane, command) for command in commands]
-    webhook = Overlay(["manifests"], components=["manifests/admission"])
-    webhook.patch(WEBHOOKS.kind, "ingress-manager", ("add", "/webhooks/0/clientConfig/caBundle", BUNDLE))
-    plane.kubectl("apply", "--filename=-", input=webhook.render().text)
+    install_webhook(plane)
     image = "registry.example.com/ingress-manager:0.2.0"
     printed.append(run(plane, re.sub(r"IMAGE=\S+", f"IMAGE={image}", again)))
     installs = [text for text in printed if "Installing on the cluster" in text]
@@ -166,5 +178,33 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
     status, printed = install()
     assert status == 0, "where nothing changes, nobody is asked"
     assert "\n# 0 Services would lose an object or a URL.\n" in printed
+    run(plane, UNINSTALL[1])
+    until_only(plane, before)
+
+
+@pytest.mark.skipif(not build.built("helm"), reason="`python -m devcluster build --helm` builds Helm.")
+def test_helm_takes_over_what_make_has_installed_with_the_webhook(plane: ControlPlane, tmp_path: Path) -> None:
+    before = everything(plane)
+    run(plane, f"make install IMAGE={IMAGE}")
+    install_webhook(plane)
+    repository, _, tag = IMAGE.rpartition(":")
+    certificate = {"certManager": {"enabled": False}, "secretName": "ingress-manager-admission-tls", "caBundle": PEM}
+    values = {
+        "image": {"repository": repository, "tag": tag},
+        "settings": yaml.safe_load((REPOSITORY / "manifests/settings.yaml").read_text(encoding="utf-8")),
+        "admission": {"enabled": True, **certificate},
+    }
+    (tmp_path / "my-values.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+    (tmp_path / "charts").symlink_to(REPOSITORY / "charts")
+    _, _, take_over, upgrade, *_, remove, _ = blocks("helm.md", "sh")
+    path = f"{build.folder('helm')}:{people.environment_of(plane)['PATH']}"
+    environment = {"PATH": path, "HOME": str(tmp_path)}
+    for script in (take_over, upgrade):
+        sh(plane, script, folder=tmp_path, environment=environment)
+    hooks = {hook["metadata"]["name"]: hook for hook in plane.api.list(DEPLOYMENTS, "ingress-manager")}
+    assert {*hooks} == {"ingress-manager", "ingress-manager-admission"}
+    releases = [hook["metadata"]["annotations"]["meta.helm.sh/release-name"] for hook in hooks.values()]
+    assert releases == ["ingress-manager", "ingress-manager"]
+    sh(plane, remove, folder=tmp_path, environment=environment)
     run(plane, UNINSTALL[1])
     until_only(plane, before)
