@@ -1,9 +1,13 @@
 """`adopt` and `release` on a real cluster, by somebody with no more rights than that takes: no Ingress is ever gone."""
 
+import contextlib
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, SERVICES, Object
 from devcluster.backend import Backend
@@ -162,3 +166,95 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
     for service in stage.api.list(SERVICES, stage.namespace):
         annotations = service["metadata"].get("annotations", {})
         assert [key for key in annotations if key.startswith(("ingress/", "ingress-manager/"))] == []
+
+
+CHANGING = {
+    "nginx.ingress.kubernetes.io/rewrite-target": "/$1",
+    "nginx.ingress.kubernetes.io/use-regex": "true",
+    "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS",
+    "nginx.ingress.kubernetes.io/canary": "true",
+    "nginx.ingress.kubernetes.io/canary-weight": "10",
+    "cert-manager.io/cluster-issuer": "letsencrypt",
+}
+"""Annotations without which another answer comes, or no certificate is renewed."""
+
+
+@contextlib.contextmanager
+def other_settings(cluster: DevCluster, change: dict[str, Any]) -> Iterator[None]:
+    """Let the hook follow changed settings for a while."""
+    before = yaml.safe_load(cluster.settings_file.read_text())
+    cluster.restart_hook(before | change)
+    try:
+        yield
+    finally:
+        cluster.restart_hook(before)
+
+
+def test_by_the_limits_that_adopt_proposes_a_deleted_ingress_comes_back_with_all_that_it_had(
+    cluster: DevCluster, stage: Stage
+) -> None:
+    for number, (key, value) in enumerate(CHANGING.items()):
+        name, host = f"shop-{number}", f"shop-{number}.{stage.namespace}.example.com"
+        stage.create_service(name, {})
+        ingress = by_hand(stage.namespace, name, host, name, ingressClassName=stage.ingress_class)
+        stage.api.create(INGRESSES, ingress | {"metadata": ingress["metadata"] | {"annotations": {key: value}}})
+
+    def adopt(*options: str) -> subprocess.CompletedProcess[str]:
+        settings = f"--settings={cluster.settings_file}"
+        return run(cluster.control_plane, "adopt", settings, "--all", "-n", stage.namespace, *options)
+
+    refused = adopt()
+    assert refused.returncode == 1
+    assert all(f"metadata.annotations.{key}: " in refused.stderr for key in CHANGING)
+    with other_settings(cluster, yaml.safe_load(refused.stdout)):
+        adopted = adopt("--apply")
+        assert adopted.returncode == 0, adopted.stderr
+        for number, (key, value) in enumerate(CHANGING.items()):
+            before = stage.ingress(name := f"shop-{number}")
+            assert before
+            assert is_ours(before)
+            stage.api.delete(INGRESSES, name, stage.namespace)
+            uid = before["metadata"]["uid"]
+            after = stage.until_ingress(name, "another one", lambda now, uid=uid: now["metadata"]["uid"] != uid)  # type: ignore[misc]
+            assert after["metadata"]["annotations"][key] == value
+            assert after["spec"] == before["spec"]
+
+
+def test_no_request_fails_while_fifty_ingresses_are_adopted_and_released_together(
+    cluster: DevCluster, stage: Stage
+) -> None:
+    if reason := lacking():
+        pytest.skip(reason)
+    gateway = stage.gateway
+    assert gateway
+    names = [f"shop-{number}" for number in range(50)]
+    hosts = {name: f"{name}.{stage.namespace}.example.com" for name in names}
+
+    def ask() -> list[str]:
+        answers = ((name, gateway.ask(host, "/")) for name, host in hosts.items())
+        return [f"{name}: {answer}" for name, answer in answers if not served_by(stage, name, answer)]
+
+    def command(*arguments: str) -> None:
+        ended = run(cluster.control_plane, *arguments, "--apply", "-n", stage.namespace)
+        assert ended.returncode == 0, ended.stderr
+        done = [line.partition(" ")[0] for line in ended.stdout.splitlines() if line.startswith(f"{stage.namespace}/")]
+        assert done == sorted(f"{stage.namespace}/{name}" for name in names), "in their order"
+
+    with contextlib.ExitStack() as exits:
+        for name, host in hosts.items():
+            exits.enter_context(Backend(stage.create_service(name, {}, PORT)))
+            ingress = by_hand(stage.namespace, name, host, name, PORT, ingressClassName=GATEWAY_CLASS)
+            stage.api.create(INGRESSES, ingress)
+        before = {each["metadata"]["uid"] for each in stage.api.list(INGRESSES, stage.namespace)}
+        stage.until("an answer of each", lambda: not ask())
+        with asking(ask) as answers:
+            command("adopt", f"--settings={cluster.settings_file}", "--all")
+            ours = stage.api.list(INGRESSES, stage.namespace)
+            command("release", *sorted(names))
+            settle(stage)
+    assert [answer for answer in answers if answer != []] == []
+    assert len(answers) > 10
+    assert all(map(is_ours, ours))
+    now = stage.api.list(INGRESSES, stage.namespace)
+    assert not any(map(is_ours, now))
+    assert {each["metadata"]["uid"] for each in ours} == {each["metadata"]["uid"] for each in now} == before

@@ -23,9 +23,9 @@ PAUSE = 10
 """Seconds in which Metacontroller sees a change, where nothing proves it."""
 
 POLL_SECONDS, LONGEST_POLL_SECONDS = 0.5, 2
-"""Each wait between two looks is longer than the one before: many plans run kubectl at the same time."""
+"""Each pause between two looks is twice as long as the one before: many plans run kubectl at the same time."""
 
-AT_ONCE = 16
+AT_ONCE = 24
 """Plans that are carried out at the same time. Most of their time they wait."""
 
 WAIT_LIMIT = 300
@@ -228,13 +228,15 @@ def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
 def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object], interrupted: Event | None) -> None:
     """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt once `interrupted`."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
+    if seen.is_new:
+        sleep(seconds)  # the hook's report takes some seconds
     while not any(map(seen.holds, _look(kubectl, seen, before))):
         if interrupted and interrupted.is_set():
             raise KeyboardInterrupt
         if monotonic() > end:
             raise KubectlFailed(f"After {WAIT_LIMIT} s it is not seen that {seen.what}: {seen.otherwise}")
         sleep(seconds)
-        seconds = min(seconds * 1.5, LONGEST_POLL_SECONDS)
+        seconds = min(seconds * 2, LONGEST_POLL_SECONDS)
 
 
 def _look(kubectl: Kubectl, seen: Seen, before: Collection[object] = ()) -> list[Item]:
