@@ -56,12 +56,10 @@ def progress(text: str = "") -> None:
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
     """Print on standard error what is being done, if it takes more than two seconds, and the main thread does it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     timer = threading.Timer(SILENCE, lambda: click.echo(f"… {what}", err=True))
     timer.daemon = True
-    timer.start()
+    if threading.current_thread() is threading.main_thread():
+        timer.start()
     try:
         yield
     finally:

@@ -115,11 +115,11 @@ def test_ctrl_c_ends_what_waits_and_says_what_was_begun(monkeypatch: Patch) -> N
             both_wait.set()
         return []
 
-    def waited(futures: Sequence[Future[bool]], timeout: float | None = None) -> None:
+    def waited(futures: Sequence[Future[str | None]], timeout: float | None = None) -> object:
         if timeout and (press := next(presses, None)):
             assert both_wait.wait(PATIENCE)
             raise press
-        wait(futures, timeout)
+        return wait(futures, timeout)
 
     kubectl_does(monkeypatch, lambda *_: None)
     monkeypatch.setattr(plan, "wait", waited)

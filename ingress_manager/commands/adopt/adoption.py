@@ -38,11 +38,6 @@ class Adoption(Plan):
     """What the limits would have to allow, if nothing else prevents it."""
 
     @property
-    def services(self) -> list[str]:
-        """Return the Services that the steps change."""
-        return [part.service.full_name for part in self.parts]
-
-    @property
     def becomes(self) -> list[str]:
         """Return the Ingresses that it becomes: itself, if it stays."""
         return [part.full_name for part in self.parts]
@@ -103,6 +98,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     if wrong:
         return Adoption(item, title, messages=[about(item, why, remedy=remedy) for why, remedy in wrong])
     plan = Adoption(item, title, [*adoption_steps(item, others, kept)], parts=parts)
+    plan.services = [part.service.full_name for part in parts]
     plan.done = f"{title} is ingress-manager's: {', '.join(plan.becomes)}."
     plan.notes = [sentence for part in parts if part.annotations for sentence in about_service(part.service)]
     return plan

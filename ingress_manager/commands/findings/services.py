@@ -169,8 +169,9 @@ def not_copied(evidence: Evidence) -> Iterator[Finding]:
 def not_requested(evidence: Evidence) -> Iterator[Finding]:
     """Neither Service nor settings ask for a controller's annotation of the object: a new object would lack it."""
     for service, obj, only_here in _not_requested(evidence):
-        lost = {key: value for key, value in only_here.items() if _acts_on(obj, key) and not protects(key)}
-        if lost and evidence.snapshot.settings:
+        read = [key for key in only_here if is_for_controllers(key) and is_read_from(obj.item.kind, key)]
+        others = [key for key in read if not (protects(key) or key.startswith(managed.BOOKKEEPING))]
+        if (lost := {key: only_here[key] for key in others}) and evidence.snapshot.settings:
             limits = effective_settings(evidence.snapshot.settings, obj.item.namespace).limits.copy_annotations
             # Each entrance of the Service would be given it.
             is_copied = len(service.entrances) == 1 and not any(not_allowed(*pair, limits) for pair in lost.items())
@@ -199,11 +200,6 @@ def _not_requested(evidence: Evidence) -> Iterator[tuple[ServiceSnapshot, Object
             record, known = obj.item.annotations.get(LAST_APPLIED, ""), desired | service.item.annotations
             annotations = obj.item.annotations.items()
             yield service, obj, {k: v for k, v in annotations if k not in known and f'"{k}":' not in record}
-
-
-def _acts_on(obj: ObjectSnapshot, key: str) -> bool:
-    """Return whether a controller reads an annotation of an object, and none has written it."""
-    return is_for_controllers(key) and is_read_from(obj.item.kind, key) and not key.startswith(managed.BOOKKEEPING)
 
 
 def _annotating(service: Item, annotations: dict[str, str]) -> Command:

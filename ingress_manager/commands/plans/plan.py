@@ -90,10 +90,12 @@ class Plan:
     done: str = ""
     """A sentence to print afterwards."""
 
-    @property
-    def services(self) -> list[str]:
-        """Return the Services that the steps change: another plan for one of them begins afterwards."""
-        return [self.item.full_name]
+    services: Sequence[str] = ()
+    """The Services that the steps change; empty: `item` alone. Another plan for one of them begins afterwards."""
+
+
+Run = tuple[Future[str | None], list[str]]
+"""A plan that is carried out beside others, and the lines to print of it."""
 
 
 def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
@@ -132,48 +134,44 @@ def carry_out_together(kubectl: Kubectl, plans: Sequence[Plan]) -> None:
     After a failure no other plan begins, and those under way end; on Ctrl-C, these stop, too. Raises KubectlFailed.
     """
     stopped, interrupted = Event(), Event()
-    runs, last_of = list[tuple[Future[bool], list[str]]](), dict[str, Future[bool]]()
+    runs, last_of = list[Run](), dict[str, Future[str | None]]()
 
-    def run(plan: Plan, earlier: Collection[Future[bool]], lines: list[str]) -> bool:
+    def run(plan: Plan, earlier: Collection[Future[str | None]], lines: list[str]) -> str | None:
+        """Return why the plan failed, "" if it didn't, and None if it was not begun."""
         wait(earlier)
         if stopped.is_set():
-            return False
+            return None
         try:
             carry_out(kubectl, plan.title, plan.steps, lines.append, interrupted)
-        except BaseException:
+        except KubectlFailed as failed:
             stopped.set()
-            raise
+            return failed.message
         lines.append(plan.done)
-        return True
+        return ""
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for plan in plans:
             # A plan waits only for earlier ones, which the pool has begun before: they never wait for each other.
-            earlier, lines = [last_of[name] for name in plan.services if name in last_of], list[str]()
+            services, lines = plan.services or [plan.item.full_name], list[str]()
+            earlier = [last_of[name] for name in services if name in last_of]
             runs.append((pool.submit(run, plan, earlier, lines), lines))
-            last_of |= dict.fromkeys(plan.services, runs[-1][0])
+            last_of |= dict.fromkeys(services, runs[-1][0])
         try:
             _print_in_order(runs)
         except KeyboardInterrupt:
             stopped.set()
             interrupted.set()
             _print_in_order(runs)
-    failures = list[str]()
-    for future, _ in runs:
-        try:
-            future.result()
-        except KubectlFailed as failed:
-            failures.append(failed.message)
+    results = [future.result() for future, _ in runs]
     if stopped.is_set():
-        untouched = sum(not (future.exception() or future.result()) for future, _ in runs)
-        raise KubectlFailed("\n".join([*failures, f"{untouched} of {len(runs)} were not begun."]))
+        untouched = f"{results.count(None)} of {len(results)} were not begun."
+        raise KubectlFailed("\n".join([*filter(None, results), untouched]))
 
 
-def _print_in_order(runs: list[tuple[Future[bool], list[str]]]) -> None:
+def _print_in_order(runs: Sequence[Run]) -> None:
     """Print the lines of each run once it has ended, and forget them."""
     for future, lines in runs:
-        while not future.done():
-            wait([future], timeout=SILENCE)
+        while wait([future], timeout=SILENCE).not_done:
             progress(f"{sum(other.done() for other, _ in runs)} of {len(runs)} are done")
         progress()
         click.echo("".join(f"{line}\n" for line in lines), nl=False)
