@@ -103,6 +103,7 @@ NOW = datetime.now(UTC).replace(microsecond=0)
 EARLIER, LATER = NOW - timedelta(hours=2), NOW - timedelta(minutes=1)
 OLD_SHOP, OLD_INGRESS = at(SHOP, EARLIER), at(INGRESS, EARLIER)
 MISTAKE = event(SHOP, f"{HOOK_SAID}no such port [unknown-port] · and 2 more", lastTimestamp=LATER.isoformat())
+REMOVED_SINCE = event(SHOP, f"{HOOK_SAID}ingress/hots is unknown [unknown-annotation]", lastTimestamp=LATER.isoformat())
 DENIED = event(SHOP, "can't reconcile children: exceeded quota", lastTimestamp=LATER.isoformat())
 NOT_MADE = event(SHOP, f"{HOOK_SAID}it isn't there yet [not-made]", lastTimestamp=LATER.isoformat())
 
@@ -119,6 +120,7 @@ NOT_MADE = event(SHOP, f"{HOOK_SAID}it isn't there yet [not-made]", lastTimestam
         # The Event is older than the change that has mended it.
         ([at(SHOP, NOW - timedelta(seconds=30)), OLD_INGRESS, MISTAKE], "serving", None, []),
         ([OLD_SHOP, at(INGRESS, NOW), MISTAKE], "serving", None, []),
+        ([OLD_SHOP, OLD_INGRESS, REMOVED_SINCE], "serving", None, []),
         ([OLD_SHOP, at(INGRESS, NOW, subresource="status"), MISTAKE], "refused", "no such port", ["unknown-port"]),
         (
             [at(SHOP, NOW + timedelta(hours=1)), OLD_INGRESS],

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -10,10 +11,11 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICE_ACCOUNTS, Object
+from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICE_ACCOUNTS, Object, wait_for
 from devcluster.build import REPOSITORY
-from devcluster.cluster import CRD_FILE, install_crds
+from devcluster.cluster import CRD_FILE, DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
+from devcluster.errors import NotReady
 from devcluster.overlay import kustomize
 from devcluster.programs import gateway_api_crds
 from devcluster.story import Stage
@@ -167,6 +169,105 @@ def test_the_commands_of_the_page_bind_people_to_roles_that_are_there(plane: Con
         bindings = json.loads(plane.kubectl("get", kind, "--all-namespaces", "--output=json"))["items"]
         roles = {each["roleRef"]["name"] for each in bindings if "ingress-manager" in each["metadata"]["name"]}
         assert "ingress-manager-viewer" in roles
+
+
+@pytest.fixture
+def developer(cluster: DevCluster, tmp_path: Path) -> Iterator[Path]:
+    """Yield the kubeconfig of somebody who has the ClusterRole `edit` in the namespace of the team, and no more."""
+    plane, path = cluster.control_plane, tmp_path / "developer.kubeconfig"
+    create(cluster.api, NAMESPACES, TEAM)
+    plane.kubectl("create", "rolebinding", TEAM, "--clusterrole=edit", f"--group={TEAM}", f"--namespace={TEAM}")
+    config = yaml.safe_load(plane.kubeconfig.read_text())
+    config["users"][0]["user"] |= {"as": "developer", "as-groups": [TEAM]}
+    config["contexts"][0]["context"]["namespace"] = TEAM
+    path.write_text(yaml.safe_dump(config))
+    try:
+        wait_for(lambda: can(plane, path, "create secrets"), 30, what="the rights of `edit`")
+        yield path
+    finally:
+        plane.kubectl("delete", "namespace", TEAM)
+        plane.kubectl("delete", "rolebinding", f"{HOOK}-{TEAM}", f"--namespace={HOOK}", "--ignore-not-found")
+
+
+def can(plane: ControlPlane, kubeconfig: Path, right: str) -> bool:
+    """Return what the API server's authorizer says of a right."""
+    return sh(plane, f"kubectl auth can-i {right}", kubeconfig=kubeconfig, check=False).returncode == 0
+
+
+def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster, developer: Path) -> None:
+    plane = cluster.control_plane
+    publish, everything, one, wait, bind = commands_of("docs/teams.md")
+    once = wait.replace("--timeout=120", "--timeout=1")
+
+    def by_team(command: str) -> tuple[int, str]:
+        ended = sh(plane, command, kubeconfig=developer, folder=developer.parent, check=False)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    def until(command: str, status: int, *texts: str) -> None:
+        def ends_so() -> bool:
+            ended.append(by_team(command))
+            return ended[-1][0] == status and all(text in ended[-1][1] for text in texts)
+
+        ended: list[tuple[int, str]] = []
+        with suppress(NotReady):
+            wait_for(ends_so, 20, what=command)
+        assert (ended[-1][0], [text for text in texts if text not in ended[-1][1]]) == (status, []), ended[-1]
+
+    for right in (
+        "list decoratorcontrollers.metacontroller.k8s.io --all-namespaces",
+        f"get deployments.apps --namespace={HOOK}",
+    ):
+        assert not can(plane, developer, right)
+    for name in ("shop", "other"):
+        assert by_team(f"kubectl create service clusterip {name} --tcp=80:8080")[0] == 0
+        plane.kubectl("create", "--filename=-", input=json.dumps(ready_endpoint(name)))
+    assert by_team(publish)[0] == 0
+    give_address(cluster, "shop")
+    until(wait, 0, "serving", "The settings could not be looked at: you lack the right to get deployments.apps")
+    until(everything, 0, "serving  team-a", "http://shop.example.com/")
+    # A mistake: the Ingress stays, and the Event says why. Corrected, the Service is served again.
+    by_team("kubectl annotate service shop ingress/hots=x")
+    until(everything, 0, "refused  team-a", "did you mean ingress/host? [unknown-annotation]")
+    until(one, 0, "[unknown-annotation]", "Correct its name, or remove it.")
+    until(wait, 1, "Not serving: team-a/shop")
+    by_team("kubectl annotate service shop ingress/hots-")
+    until(wait, 0, "serving")
+    # A Secret that isn't there yet, and the younger of two Services with one host.
+    by_team("kubectl annotate service shop ingress/tls=true ingress/tls-secret=shop-tls")
+    until(once, 1, "accepted", "waiting for Secret team-a/shop-tls")
+    by_team(
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out crt.pem -days 2 "
+        "-subj /CN=shop -addext subjectAltName=DNS:shop.example.com"
+    )
+    assert by_team("kubectl create secret tls shop-tls --cert=crt.pem --key=key.pem")[0] == 0
+    until(wait, 0, "https://shop.example.com/")
+    by_team(publish.replace(" shop ", " other "))
+    give_address(cluster, "other")
+    until(once.replace(" shop ", " other "), 1, "Ingress team-a/shop is older, and claims shop.example.com/")
+    # The Role beside the hook.
+    sh(plane, bind)
+    until(everything, 0, f"With the settings of the ConfigMap {HOOK}/")
+    assert "The settings could not" not in by_team(everything)[1]
+
+
+def give_address(cluster: DevCluster, name: str) -> None:
+    """Do what an ingress controller does once an Ingress is there."""
+    Stage(cluster.api, TEAM).until_ingress(name, f"the Ingress {name}", lambda _: True)
+    address = json.dumps({"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}}})
+    patch = ("--subresource=status", "--type=merge", f"--patch={address}", f"--namespace={TEAM}")
+    cluster.control_plane.kubectl("patch", "ingress", name, *patch)
+
+
+def ready_endpoint(service: str) -> Object:
+    """Return what Kubernetes writes when a Pod of a Service is ready. No Pod runs on this cluster."""
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": service, "namespace": TEAM, "labels": {"kubernetes.io/service-name": service}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["192.0.2.2"], "conditions": {"ready": True}}],
+        "ports": [{"name": "80-8080", "port": 8080, "protocol": "TCP"}],
+    }
 
 
 def test_no_command_that_reads_a_cluster_is_left_out() -> None:
