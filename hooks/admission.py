@@ -31,8 +31,6 @@ ALLOWED, WARNED, DENIED, UNREAD = ANSWERS = ("allowed", "warned", "denied", "unr
 
 
 class Request(msgspec.Struct, rename="camel", frozen=True):
-    """The fields of an AdmissionRequest that are used here."""
-
     uid: str
     object: Service
     old_object: Service | None = None
@@ -75,7 +73,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
 
 
 def reviewed(request: Request, word: str, problems: Problems | None = None, **response: Any) -> Answer:
-    """Return the answer with this response. It allows the change by default."""
+    """Return an answer that allows the change unless `response` says otherwise."""
     review = {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -92,22 +90,16 @@ def warnings(problems: Problems) -> list[str]:
 
 
 def denial(service: Service, refusal: Problems) -> dict[str, object]:
-    """Return the status of a denied change.
-
-    kubectl prints its causes, one a line; without any, `kubectl edit` would print nothing at all.
-
-    Source: the Kubernetes API reference, Status.
-    """
+    """Return the Status of a denied change. kubectl prints its causes; without any, `kubectl edit` prints nothing."""
     causes = [{"field": "metadata.annotations", "message": problem.line()} for problem in refusal.kept]
     details = {"kind": "Service", "name": service.metadata.name, "causes": causes}
     return {"code": 422, "reason": "Invalid", "message": refusal.line(), "details": details}
 
 
 def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
-    """Return whether the Service wasn't refused before the change, or has more problems now.
+    """Return whether the change adds a mistake.
 
-    Other changes of a refused Service are allowed: somebody may change something else, or correct one mistake that has
-    hidden others.
+    Correcting one that has hidden others, or changing something else, stays allowed.
     """
     before = refusal_of(decide(old, NOTHING, settings)) if old else None
     if before is None:

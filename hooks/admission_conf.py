@@ -21,10 +21,7 @@ HANDSHAKE_SECONDS = 5
 
 
 def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
-    """Return a context that reads the certificate's files at each handshake: gunicorn's server hook.
-
-    The kubelet replaces both files at once. A handshake that reads one file before that and the other after it fails.
-    """
+    """Read the certificate's files at each handshake, because the kubelet replaces them: gunicorn's server hook."""
 
     def reload(connection: ssl.SSLSocket, _name: str, _context: ssl.SSLContext) -> None:
         connection.context = make()

@@ -10,7 +10,7 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from threading import BoundedSemaphore
 
@@ -48,33 +48,24 @@ A_BUG = "ingress-manager has a bug: its log says more"
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the hook. Its settings are by default those of the file that the environment names.
-
-    Raises SettingsError if they can't be used, so that the hook doesn't start.
-    """
-    settings_file = settings_file or from_environment()
-    buckets = Buckets()
+    """Return the hook. Its settings come from the environment by default. Raises SettingsError."""
+    settings, buckets = settings_file or from_environment(), Buckets()
 
     def reply(body: bytes) -> Answer:
-        return sync.answer(body, settings_file.settings, time.time())
+        return buckets.report(sync.answer(body, settings.settings, time.time()), time.time())
 
-    return make_app("/sync", reply, lambda answer: buckets.report(answer, time.time()), Metrics(settings_file))
+    return make_app("/sync", reply, Metrics(settings))
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the webhook. As with `create_app`."""
-    settings_file = settings_file or from_environment()
-
-    def reply(body: bytes) -> Answer:
-        return admission.answer(body, settings_file.settings)
-
-    return make_app("/admit", reply, lambda answer: answer, Metrics(settings_file, is_webhook=True))
+    """Return the webhook, like `create_app`."""
+    settings = settings_file or from_environment()
+    metrics = Metrics(settings, is_webhook=True)
+    return make_app("/admit", lambda body: admission.answer(body, settings.settings), metrics)
 
 
-def make_app(
-    path: str, reply: Callable[[bytes], Answer], report: Callable[[Answer], Answer], metrics: Metrics
-) -> Flask:
-    """Return an application that answers each POST to `path` with `reply`. Each answer, or error, passes `report`."""
+def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> Flask:
+    """Return an application that answers each POST to `path` with `reply`."""
     make_logger().info("started", version=__version__, settings_sha256=metrics.sha256)
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
@@ -94,7 +85,7 @@ def make_app(
             if length is None and len(body) >= LARGEST_BODY:
                 raise exceptions.RequestEntityTooLarge  # Flask stops reading a chunked body there
             started = time.perf_counter()
-            replied = report(reply(body))
+            replied = reply(body)
             log_answer(replied)
         # Last, because a failure before it is counted as a bug: no request is counted twice.
         metrics.count(replied, time.perf_counter() - started)
@@ -113,27 +104,24 @@ def make_app(
     def no_answer(error: Exception) -> Response:
         known = error if isinstance(error, exceptions.HTTPException) else exceptions.InternalServerError(A_BUG)
         is_bug, status = known is not error, known.code or 400
-        fields = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED])}
-        answered = Answer(status, f"{status} {known.name}: {known.description}\n".encode(), sync.REFUSED)
-        with suppress(Exception):  # it may be the bug
-            answered = report(answered) if request.path == path else answered
-        with suppress(Exception):  # standard error may be closed, or the disk behind it full
+        fields = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED]), "status": status}
+        with suppress(Exception):  # it may be the bug; or standard error may be closed, or the disk behind it full
             if request.path == path:
-                metrics.count_error(answered.status)
+                metrics.count_error(status)
             if is_bug:
-                make_logger().error("bug", **fields, status=status, exc_info=error)
+                make_logger().error("bug", **fields, exc_info=error)
             else:
-                make_logger().warning("not a request", **fields, status=status)
-        return closing(response_of(answered, known.get_headers()))
+                make_logger().warning("not a request", **fields)
+        text = f"{status} {known.name}: {known.description}\n"
+        return closing(Response(text, status, known.get_headers(), content_type=TEXT))
 
     return app
 
 
-def response_of(answer: Answer, headers: Iterable[tuple[str, str]] = ()) -> Response:
-    """Return the answer as a response."""
-    later = [] if answer.later is None else [("Retry-After", str(answer.later))]
+def response_of(answer: Answer) -> Response:
+    later = {} if answer.later is None else {"Retry-After": str(answer.later)}
     type_ = "application/json" if answer.status == 200 else TEXT
-    return Response(answer.body, answer.status, [*headers, *later], content_type=type_)
+    return Response(answer.body, answer.status, later, content_type=type_)
 
 
 def closing(response: Response) -> Response:

@@ -26,7 +26,6 @@ CONFIGURATION: dict[str, Any] = {
 
 
 def make_logger() -> Any:
-    """Return a structlog logger that writes to standard error."""
     return structlog.wrap_logger(structlog.PrintLogger(sys.stderr), processors=[*_PROCESSORS, _RENDERER])
 
 

@@ -23,7 +23,7 @@ prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 def make_registry() -> CollectorRegistry:
-    """Return a registry with the metrics of every program of ingress-manager: its version and its process."""
+    """Return a registry with the metrics that every program has: its version and its process."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     Info("ingress_manager_build", "The version of ingress-manager.", registry=registry).info({"version": __version__})
@@ -31,8 +31,6 @@ def make_registry() -> CollectorRegistry:
 
 
 class Metrics:
-    """The metrics of one process: of the hook, which answers Metacontroller, or of the webhook."""
-
     def __init__(self, settings_file: SettingsFile, *, is_webhook: bool = False) -> None:
         self.registry = registry = make_registry()
         self._is_webhook = is_webhook
@@ -55,7 +53,6 @@ class Metrics:
             }
 
     def count(self, answer: Answer, seconds: float) -> None:
-        """Count one answer, its time, and the reasons of a refusal or removal."""
         self._answers.labels(answer.word if self._is_webhook else answer.status).inc()
         self._seconds.observe(seconds)
         if answer.problems and answer.word in self._reasons:
@@ -68,7 +65,6 @@ class Metrics:
 
 
 def counter(registry: CollectorRegistry, name: str, about: str, label: str, words: Iterable[str]) -> Counter:
-    """Return a new counter, at 0 for each value of its label."""
     made = Counter(f"ingress_manager_{name}", about, [label], registry=registry)
     for word in words:
         made.labels(word)

@@ -2,15 +2,14 @@
 
 Metacontroller makes an Event of a refusal (422), and retries. The failed attempts of all Services wait in one queue,
 which ten leave each second after a burst of a hundred. A 429 makes no Event, and waits outside that queue. So each
-answer after which Metacontroller fails, or may fail, takes a token of its namespace's bucket, or is held back by a 429:
+answer after which Metacontroller fails, or may fail, takes a token of its namespace, or is held back by a 429:
 
-- An attempt to write or remove something, which a quota or somebody's admission may deny. If it succeeds, the token is
-  given back. Attempts that go on failing leave most tokens to reports, and these leave some to new Services. Removals
-  have a bucket of their own: nothing that fails delays them.
+- An attempt to write or to remove something, which a quota or somebody's admission may deny. If it succeeds, the token
+  is given back. Repeated attempts leave most tokens to others.
 - A report of a refusal: once, and again after an hour, because the API server forgets an Event that isn't repeated. In
-  between, the refusal is held back for some minutes, after which changed settings reach the Service like any other.
-  After its start, the hook knows of no report. So unless the Service has just been changed, a report takes a token of
-  one bucket for all namespaces, too, which leaves some to Services whose objects were just removed.
+  between, Metacontroller asks every few minutes, so that changed settings reach the Service. After its start, the hook
+  knows of no report: unless the Service has just been changed, or lost an object, a report also takes a token of one
+  bucket for all namespaces.
 - A report that an object is missing some seconds after it was requested: Metacontroller doesn't report a taken name.
 
 Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
@@ -29,10 +28,10 @@ FRESH_SECONDS, REPEAT_SECONDS = 60, 3600 - RESYNC_SECONDS.stop
 """How long a change is new; and after how long the next sync reports a refusal again."""
 
 LATER_SECONDS = range(10, 31)
-"""After how long Metacontroller should ask again if a bucket gives no token."""
+"""After how long Metacontroller should ask again if there is no token."""
 
 NOBODY = ObjectMeta(name="", namespace="", uid="")
-"""Whose Service couldn't be read: all these share a bucket."""
+"""Whose Service couldn't be read: they all share a bucket."""
 
 MOST_BUCKETS = 60_000
 """They take some 10 MB. The least recently used one is forgotten."""
@@ -47,11 +46,6 @@ class Bucket(NamedTuple):
     least: int = 1
 
 
-def failures_of(metadata: ObjectMeta, attempt: str, least: int = 71) -> Bucket:
-    """Return the bucket that pays for a namespace. Reports take the first 30 tokens of it, first attempts all."""
-    return Bucket(f"failures {metadata.namespace} {attempt == REMOVAL}", 100, 0.5, least)
-
-
 class Buckets:
     """Token buckets: how many tokens each had, and when."""
 
@@ -60,7 +54,6 @@ class Buckets:
         """By the hash of their names, which anybody who reaches the port can make long."""
 
     def left(self, bucket: Bucket, now: float) -> float:
-        """Return how many tokens there are."""
         left, at = self._left.get(hash(bucket.name), (bucket.size, now))
         return min(bucket.size, left + max(0.0, now - at) / bucket.seconds)
 
@@ -76,46 +69,52 @@ class Buckets:
         return is_enough
 
     def report(self, answer: Answer, now: float) -> Answer:
-        """Return the answer, or hold it back. Every answer of the hook passes here."""
+        """Return the answer, or hold it back. Every answer to Metacontroller passes here."""
         metadata = answer.service.metadata if answer.service else NOBODY
-        if answer.status not in {200, 422, 429}:
-            return answer if self.take(now, failures_of(metadata, "")) else held_back(answer, LATER_SECONDS)
+        if answer.status == 400:
+            return answer if self.take(now, reports_of(metadata)) else held_back(answer, LATER_SECONDS)
         if answer.status == 429 or not metadata.resource_version:
             return answer  # a pause; or a person sent the request: a stored Service has a version
-        over = [WRITE] * (answer.status == 200 and not answer.attempt) + [REMOVAL] * (answer.attempt != REMOVAL)
-        for attempt in over:  # whether it is this version's, because another one may have asked for something else
-            if self._left.pop(hash(f"{attempt} {metadata.uid} {metadata.resource_version}"), None):
-                self.take(now, failures_of(metadata, attempt, least=0), tokens=-1)
-        if answer.attempt:
-            return self._try(answer, metadata, now)
-        return self._refuse(answer, metadata, now) if answer.problems else answer
-
-    def _try(self, answer: Answer, metadata: ObjectMeta, now: float) -> Answer:
-        """Return an answer after which Metacontroller writes or removes something, or hold it back."""
-        first = Bucket(f"{answer.attempt} {metadata.uid}")
-        of_first, others = (failures_of(metadata, answer.attempt, least) for least in (1, 81))
-        if not (self.take(now, first, of_first) or self.take(now, others)):
-            return held_back(answer, RECHECK_SECONDS if self.left(first, now) >= 1 else LATER_SECONDS)
-        tried = Bucket(f"{answer.attempt} {metadata.uid} {metadata.resource_version}")
+        version = f"{metadata.uid} {metadata.resource_version}"
+        is_done = answer.status == 200 and not answer.attempt
+        for attempt in [REMOVAL] * (answer.attempt != REMOVAL) + [WRITE] * is_done:
+            # It succeeded. For another version, something else may have been attempted.
+            if self._left.pop(hash(f"{attempt} {version}"), None):
+                self.take(now, attempts_of(metadata, attempt, least=0), tokens=-1)
+                self.take(now, Bucket(f"after {attempt} {version}"))
+        if not answer.attempt:
+            return self._refuse(answer, metadata, version, now) if answer.problems else answer
+        tried = Bucket(f"{answer.attempt} {version}")
         seconds = self.left(tried, now) * tried.seconds
+        is_first = seconds == tried.seconds
+        if not self.take(now, attempts_of(metadata, answer.attempt, 1 if is_first else 81)):
+            return held_back(answer, RECHECK_SECONDS if is_first else LATER_SECONDS)
         self.take(now, tried)
         is_missing = answer.word == ASKED and RECHECK_SECONDS.start <= seconds < tried.seconds
-        return self._refuse(answer, metadata, now) if is_missing else answer
+        return self._refuse(answer, metadata, version, now) if is_missing else answer
 
-    def _refuse(self, answer: Answer, metadata: ObjectMeta, now: float) -> Answer:
+    def _refuse(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
         """Return the refusal with the answer's problems if it is reported now."""
         problems = answer.problems or Problems()
         reasons = sorted({problem.reason for problem in problems.kept})
-        reported = Bucket(f"reported {metadata.uid} {metadata.resource_version} {reasons}", 1, REPEAT_SECONDS)
-        tokens = [reported] if answer.attempt else [reported, failures_of(metadata, "")]
-        if now - metadata.changed > FRESH_SECONDS:
-            was_removed = self.left(Bucket(f"{REMOVAL} {metadata.uid}"), now) < 1
-            tokens.append(Bucket("reports", 20, 0.2, 1 if was_removed else 11))
+        tokens = [reported := Bucket(f"reported {version} {reasons}", 1, REPEAT_SECONDS), reports_of(metadata)]
+        if now - metadata.changed > FRESH_SECONDS and self.left(Bucket(f"after {REMOVAL} {version}"), now) >= 1:
+            tokens.append(Bucket("reports", 10, 0.2))
         if self.take(now, *tokens):
             return refusal(422, problems, answer.service)
         if answer.attempt:
             return answer
         return held_back(answer, LATER_SECONDS if self.left(reported, now) >= 1 else RESYNC_SECONDS)
+
+
+def attempts_of(metadata: ObjectMeta, attempt: str, least: int) -> Bucket:
+    """Return the bucket that pays for a namespace's attempts."""
+    return Bucket(f"{attempt} {metadata.namespace}", 100, 0.5, least)
+
+
+def reports_of(metadata: ObjectMeta) -> Bucket:
+    """Return the bucket that pays for a namespace's reports."""
+    return Bucket(f"reports {metadata.namespace}", 30, 0.5)
 
 
 def held_back(answer: Answer, seconds: range) -> Answer:

@@ -11,26 +11,19 @@ from ingress_manager.core.settings_parser import FILE_VARIABLE, parse
 
 
 class SettingsFile(NamedTuple):
-    """The settings, and the hexadecimal SHA-256 of the file's bytes."""
-
     settings: Settings
     sha256: str
+    """Of the file's bytes, hexadecimal."""
 
 
 def from_environment() -> SettingsFile:
-    """Return the settings of the file that $INGRESS_MANAGER_SETTINGS names; the defaults if it isn't set.
-
-    Raises SettingsError.
-    """
+    """Read the file that $INGRESS_MANAGER_SETTINGS names; without it, return the defaults. Raises SettingsError."""
     path = os.environ.get(FILE_VARIABLE)
     return load(Path(path)) if path else SettingsFile(Settings(), hashlib.sha256().hexdigest())
 
 
 def load(path: Path) -> SettingsFile:
-    """Return the settings of the YAML file at `path`; the defaults if it is empty.
-
-    Raises SettingsError, which names the file, if it can't be read, or isn't YAML or valid settings.
-    """
+    """Read the YAML file at `path`. Raises SettingsError, which names the file."""
     try:
         content = path.read_bytes()
         return SettingsFile(parse(content.decode()), hashlib.sha256(content).hexdigest())

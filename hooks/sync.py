@@ -1,14 +1,11 @@
 """Metacontroller's contract: the bytes of a request in, the bytes of an answer out.
 
-| status | when                                            | what Metacontroller does                       |
-|--------|-------------------------------------------------|------------------------------------------------|
-| 200    | the desired objects                             | creates, updates and deletes                   |
-|        | the settings forbid an observed object,         | deletes it, and asks again                     |
-|        | or an entrance is off beside a mistake          |                                                |
-| 400    | the body is not the contract                    | changes nothing, Event on the Service, retries |
-| 422    | the Service is refused, which is reported now   | the same                                       |
-|        | an object is missing, which is reported now     | the same                                       |
-| 429    | paused; or refused, and the report is held back | changes nothing, no Event, retries later       |
+| status | when                                                     | what Metacontroller does             |
+|--------|----------------------------------------------------------|--------------------------------------|
+| 200    | the desired objects, without those to be removed first   | creates, updates and deletes         |
+| 400    | the body is not the contract                             | nothing; makes an Event, and retries |
+| 422    | the Service is refused, or lacks an object: reported now | the same                             |
+| 429    | paused; or the report is held back                       | nothing; no Event, retries later     |
 
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
@@ -40,8 +37,6 @@ OFF, ASKED, THERE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refus
 
 
 class SyncRequest(msgspec.Struct, frozen=True):
-    """The fields of Metacontroller's request that are used here."""
-
     object: Service
     attachments: Observed
 
@@ -58,12 +53,13 @@ class NamedBody(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An HTTP response (JSON if the status is 200, else one line of text), and what is logged and counted of it."""
+    """An HTTP response, and what is logged and counted of it."""
 
     status: int
     body: bytes
+    """JSON if the status is 200, else one line of text."""
+
     word: str
-    """Its meaning."""
 
     service: Service | None = None
     """Without its spec if the body couldn't be read. None: its metadata couldn't, either."""
@@ -84,10 +80,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
-    """Return the answer to a sync request. Never raises.
-
-    `now` is a Unix time; without it, every Service counts as new.
-    """
+    """Return the answer to a sync request. `now` is a Unix time; at 0, every Service counts as new. Never raises."""
     try:
         request = decode(body)
     except UNREADABLE as error:
@@ -124,7 +117,6 @@ def named(body: bytes) -> Service | None:
 
 
 def encode(objects: Mapping[Key, Object], resync_after: int | None = None) -> bytes:
-    """Return the JSON of a 200 answer with these objects."""
     later = {} if resync_after is None else {"resyncAfterSeconds": resync_after}
     return msgspec.json.encode({"attachments": [*objects.values()], **later})
 

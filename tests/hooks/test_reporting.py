@@ -138,10 +138,10 @@ def test_many_new_services_of_a_namespace_do_not_wait_if_they_get_what_they_ask_
 def test_attempts_that_go_on_failing_leave_tokens_to_reports_and_to_new_services() -> None:
     buckets = Buckets()
     for number in range(300):
-        ask(buckets, named(RIGHT, f"{number % 30}", f"{number}"))
+        ask(buckets, named(RIGHT, f"{number % 30}"))
     for number in range(300):
         ask(buckets, named(MISTAKE, f"{number % 30}", f"{number}"))
-    held = ask(buckets, named(RIGHT, "0", "again"))
+    held = ask(buckets, named(RIGHT, "0"))
     assert (held.status, held.later in LATER_SECONDS) == (429, True)
     assert ask(buckets, named(RIGHT, "new")).status == 200
 
@@ -199,5 +199,5 @@ def test_a_tenant_who_fails_all_the_time_in_any_way_delays_no_failed_try_of_anot
         failed += fails
         tokens = min(100.0, tokens + 10 / 20) - fails
         longest = max(longest, -tokens / 10)
-    assert failed > 5, "the way fails"
+    assert failed > 3, "the way fails"
     assert longest < 10, failed
