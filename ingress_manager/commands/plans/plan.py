@@ -35,11 +35,11 @@ apply_option = click.option("--apply", is_flag=True, help="Carry the steps out i
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Condition:
     """A condition on the cluster, for which a step waits."""
 
-    what: str
-    """A sentence, such as: Ingress team-a/shop is as planned."""
+    sentence: str
+    """Such as: Ingress team-a/shop is as planned."""
 
     command: Command
     """`kubectl get` for one or more objects, without a format."""
@@ -65,7 +65,7 @@ class Step:
     """The command that reverts it; empty: nothing has to be reverted. None: it can't be reverted, and then the steps
     before it mustn't be either."""
 
-    until: Sequence[Seen] = ()
+    until: Sequence[Condition] = ()
     pause: int = 0
     """Seconds to wait before that, where nothing proves anything."""
 
@@ -107,7 +107,8 @@ def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
             yield f"{reading}{shown(step.command, options)}"
         if step.pause:
             yield comment(f"  wait {step.pause} seconds")
-        yield from (comment(f"  wait until {seen.what}: {shown(seen.command, options)}") for seen in step.until)
+        for condition in step.until:
+            yield comment(f"  wait until {condition.sentence}: {shown(condition.command, options)}")
 
 
 def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
@@ -194,7 +195,7 @@ def carry_out(
     begun: list[Step] = []
     try:
         for step in steps:
-            known = [item for seen in step.until if seen.is_new for item in _look(kubectl, seen)]
+            known = [item for condition in step.until if condition.is_new for item in _look(kubectl, condition)]
             before = [item.metadata.get("resourceVersion") for item in known]
             begun.append(step)
             for sentence in step.notes:
@@ -205,9 +206,9 @@ def carry_out(
             if step.pause:
                 echo(comment(f"  waiting {step.pause} seconds"))
                 sleep(step.pause)
-            for seen in step.until:
-                echo(comment(f"  waiting until {seen.what}"))
-                _wait(kubectl, seen, before, interrupted)
+            for condition in step.until:
+                echo(comment(f"  waiting until {condition.sentence}"))
+                _wait(kubectl, condition, before, interrupted)
     except (KubectlFailed, KeyboardInterrupt) as stopped:
         reason = stopped.message if isinstance(stopped, KubectlFailed) else "interrupted"
         commands = [f"  {shown(step.command, kubectl.options)}" for step in begun if step.command]
@@ -223,22 +224,22 @@ def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
     return ["Plan it again to go on.", *(["To go back:", *(f"  {command}" for command in undo)] if undo else [])]
 
 
-def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object], interrupted: Event | None) -> None:
+def _wait(kubectl: Kubectl, condition: Condition, before: Collection[object], interrupted: Event | None) -> None:
     """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt once `interrupted`."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
-    if seen.is_new:
+    if condition.is_new:
         sleep(seconds)  # the hook's report takes some seconds
-    while not any(map(seen.holds, _look(kubectl, seen, before))):
+    while not any(map(condition.holds, _look(kubectl, condition, before))):
         if interrupted and interrupted.is_set():
             raise KeyboardInterrupt
         if monotonic() > end:
-            raise KubectlFailed(f"After {WAIT_LIMIT} s it is not seen that {seen.what}: {seen.otherwise}")
+            raise KubectlFailed(f"After {WAIT_LIMIT} s it is not seen that {condition.sentence}: {condition.otherwise}")
         sleep(seconds)
         seconds = min(seconds * 2, LONGEST_POLL_SECONDS)
 
 
-def _look(kubectl: Kubectl, seen: Seen, before: Collection[object] = ()) -> list[Item]:
+def _look(kubectl: Kubectl, condition: Condition, before: Collection[object] = ()) -> list[Item]:
     """Return the objects of a condition. If they have to be new, those of the versions `before` don't count."""
-    end = seen.command.index("--")
-    items = kubectl.get(" ".join(seen.command[end + 1 :]), *seen.command[2:end], IGNORE_NOT_FOUND)
-    return [item for item in items if not (seen.is_new and item.metadata.get("resourceVersion") in before)]
+    end = condition.command.index("--")
+    items = kubectl.get(" ".join(condition.command[end + 1 :]), *condition.command[2:end], IGNORE_NOT_FOUND)
+    return [item for item in items if not (condition.is_new and item.metadata.get("resourceVersion") in before)]

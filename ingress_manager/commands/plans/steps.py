@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
+from ingress_manager.commands.plans.plan import PAUSE, Condition, Step
 from ingress_manager.commands.snapshot.events import SYNC_ERROR, missing_by, report_of
 from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message, about
 from ingress_manager.commands.snapshot.managed import operations_to_disown
@@ -65,7 +65,7 @@ def patch(item: Item, change: dict[str, Any]) -> Command:
     return kubectl("patch", item, options=("--type=merge", f"--patch={json.dumps(change)}"))
 
 
-def annotating(service: Item, changes: Annotations, until: Sequence[Seen] = (), *, version: bool = False) -> Step:
+def annotating(service: Item, changes: Annotations, until: Sequence[Condition] = (), *, version: bool = False) -> Step:
     """Return the step that changes annotations of a Service.
 
     With `version`, the API server refuses it if the Service has changed since it was read.
@@ -95,7 +95,7 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
     if not events or missing_by(not_made(service.full_name, keys).line()) != {*keys}:
         return Step(command, undo, pause=PAUSE)
     these = f"--field-selector=involvedObject.uid={service.metadata.get('uid')},reason={SYNC_ERROR}"
-    reported = Seen(
+    reported = Condition(
         f"a new Event of Service {service.full_name} reports [{Reason.NOT_MADE}] for {', '.join(map(str, items))}",
         ("kubectl", "get", f"--namespace={service.namespace}", these, "--", "events"),
         lambda event: missing_by(report_of(event).sentence) >= {*keys},
@@ -106,9 +106,9 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
     return Step(command, undo, [reported])
 
 
-def remains(item: Item, spec: Any, *, recorded: bool = False) -> Seen:
+def remains(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
     """Wait for the same object with this spec and, if `recorded`, with Metacontroller's record."""
-    return Seen(
+    return Condition(
         f"{item} is as planned{' and has the record of Metacontroller' if recorded else ''}",
         kubectl("get", item),
         lambda now: (

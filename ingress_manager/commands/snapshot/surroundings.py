@@ -89,7 +89,7 @@ BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
 """The conditions that count, causes first: a listener without its certificate may also be not accepted, not served."""
 
 
-class Condition(NamedTuple):
+class StatusCondition(NamedTuple):
     """A condition that a controller has reported of an object."""
 
     controller: str
@@ -129,7 +129,7 @@ def is_taken(obj: ObjectSnapshot) -> bool:
     return True
 
 
-def conditions_of(item: Item, parent: ParentRef) -> list[Condition]:
+def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
     """Return the conditions of an HTTPRoute at one of its parents, or of a ListenerSet, its listeners first."""
     status = at(item, "status")
     wanted = parent.kind or GATEWAY, parent.namespace or item.namespace, parent.name, parent.section_name or ""
@@ -141,7 +141,7 @@ def conditions_of(item: Item, parent: ParentRef) -> list[Condition]:
     ]
     current = {None, item.metadata.get("generation")}
     return [
-        Condition(
+        StatusCondition(
             entry.get("controllerName", "its controller"),
             condition["type"],
             condition["status"] if condition.get("observedGeneration") in current else "Unknown",
