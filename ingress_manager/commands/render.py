@@ -7,7 +7,7 @@ import click
 
 from ingress_manager.commands.printing import as_yaml, show
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS_OR_DEFAULTS, Source, with_source
-from ingress_manager.commands.snapshot.items import SERVICE, Item, Message, Unreadable, about, of_kind
+from ingress_manager.commands.snapshot.items import SERVICE, Item, Message, Unreadable, of_kind
 from ingress_manager.commands.snapshot.objects import as_type
 from ingress_manager.commands.terminal import note, waiting
 from ingress_manager.core.annotations import without_effect
@@ -78,7 +78,7 @@ def rendered(items: Iterable[Item], settings: Settings) -> Rendered:
         refused = refusal_of(decision)
         for problem in (*(refused.kept if refused else ()), *without_effect(item.annotations)):
             field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()
-            messages.append(about(item, f"{problem.sentence} [{problem.reason}]", *field))
+            messages.append(Message(item, f"{problem.sentence} [{problem.reason}]", field=field))
         if refused and refused.more:
-            messages.append(about(item, f"and {refused.more} more"))
+            messages.append(Message(item, f"and {refused.more} more"))
     return Rendered(objects, messages)

@@ -60,7 +60,7 @@ def test_documents_lists_and_lists_in_lists_are_opened_whatever_else_cannot_be_r
     parsed = read(f"a: 1\n---\n{lists}--- \n# nothing\n--- {{d: 1}}\n---\ne: [\n---\nf: 1\n", "f")
     assert objects(parsed) == [{"a": 1}, {"b": 1}, {"c": 1}, {"d": 1}, {"f": 1}]
     assert [item.line() for item in parsed.items] == [1, 5, 7, 10, 14]
-    assert [(message.file, message.line) for message in parsed.unreadable] == [("f", 12)]
+    assert [(message.item.file, message.line) for message in parsed.unreadable] == [("f", 12)]
 
 
 def test_an_object_knows_the_lines_of_its_fields_in_yaml() -> None:

@@ -17,7 +17,7 @@ from ingress_manager.commands.adopt.requested import Around, Part, requested_bes
 from ingress_manager.commands.plans.deployers import about_service, not_yet
 from ingress_manager.commands.plans.plan import PAUSE, Condition, Plan, Step
 from ingress_manager.commands.plans.steps import annotating, kubectl, patch, remains, touch
-from ingress_manager.commands.snapshot.items import Item, about, at
+from ingress_manager.commands.snapshot.items import Item, Message, at
 from ingress_manager.commands.snapshot.managed import is_made_for, patch_to_own
 from ingress_manager.commands.snapshot.objects import as_spec, spec_for
 from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, read_entrances
@@ -96,7 +96,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
         wrong.append((f"{asks}, and could take requests from others", remedy))
     wrong += () if wrong else not_yet(item, [(part.service, part.annotations) for part in parts])
     if wrong:
-        return Adoption(item, title, messages=[about(item, why, remedy=remedy) for why, remedy in wrong])
+        return Adoption(item, title, messages=[Message(item, why, remedy=remedy) for why, remedy in wrong])
     plan = Adoption(item, title, [*adoption_steps(item, others, kept)], parts=parts)
     plan.services = [part.service.full_name for part in parts]
     plan.done = f"{title} is ingress-manager's: {', '.join(plan.becomes)}."

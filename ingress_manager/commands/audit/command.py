@@ -128,7 +128,7 @@ def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> I
 
 def _as_json(finding: Finding, options: Sequence[str]) -> dict[str, Any]:
     item = finding.item
-    place = {"file": item.file, "line": item.line()} if item.file else {}
+    place = {"file": item.file, "line": finding.line} if item.file else {}
     return {
         "kind": finding.kind.name,
         "severity": finding.kind.severity,

@@ -10,6 +10,7 @@ from these.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,7 @@ import msgspec
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot.events import Report
-from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.items import Item, Message
 from ingress_manager.commands.text import Command
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key
@@ -70,18 +71,17 @@ class Kind(NamedTuple):
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
         """Return the findings of this kind, those for the administrator first, by namespace and name."""
-        findings = (finding._replace(kind=self) for finding in self.find(evidence))
+        findings = (replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence))
         return sorted(
             findings,
             key=lambda finding: (finding.whose != Whose.ADMINISTRATOR, finding.item.full_name, str(finding.item)),
         )
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True)
+class Finding(Message):
     """Something that needs a person."""
 
-    item: Item
-    sentence: str
     command: Command = ()
     """Fixes it; empty if no command does."""
 
@@ -97,7 +97,7 @@ class Finding(NamedTuple):
     awaits_sync: bool = False
     """Metacontroller has yet to do it, and nothing known prevents it: an Event may say why it hasn't."""
 
-    kind: Kind = Kind("", Severity.HINT)
+    kind: Kind = field(default=Kind("", Severity.HINT))
     """Set when it is found."""
 
     @property
@@ -119,9 +119,9 @@ class Finding(NamedTuple):
         service = self.service or self.item
         report = (reports or {}).get(str(service.metadata.get("uid") or ""))
         if report is None and reports is not None:
-            return self._replace(sentence=f"{self.sentence}, and no Event of its Service says why")
+            return replace(self, sentence=f"{self.sentence}, and no Event of its Service says why")
         said = report and f"; Metacontroller said at {report.time}: {report.problem}"
-        return self._replace(sentence=f"{self.sentence}{said or ''}", command=kubectl("describe", service))
+        return replace(self, sentence=f"{self.sentence}{said or ''}", command=kubectl("describe", service))
 
 
 Find = Callable[[Evidence], Iterator[Finding]]

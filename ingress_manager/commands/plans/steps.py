@@ -6,7 +6,7 @@ from typing import Any
 
 from ingress_manager.commands.plans.plan import PAUSE, Condition, Step
 from ingress_manager.commands.snapshot.events import SYNC_ERROR, missing_by, report_of
-from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message, about
+from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message
 from ingress_manager.commands.snapshot.managed import operations_to_disown
 from ingress_manager.commands.text import Command, is_seen
 from ingress_manager.core.decide import not_made
@@ -126,4 +126,5 @@ def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
     for key, value in (*annotations.items(), *before.items()):
         if value is not None and not is_seen(value):
             sentence = f"{key}: {quoted(value)} holds characters that a person would not see in a command: none is made"
-            yield about(item, sentence, "metadata", "annotations", key, remedy="take them out, with `kubectl edit`")
+            field = ("metadata", "annotations", key)
+            yield Message(item, sentence, field=field, remedy="take them out, with `kubectl edit`")

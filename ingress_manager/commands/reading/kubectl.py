@@ -102,7 +102,7 @@ class Kubectl:
             return []
         items, unreadable = read(printed)
         if unreadable or not printed.lstrip().startswith("{"):
-            wrong = next((f"what can't be read: {message}" for message in unreadable if message.about), None)
+            wrong = next((f"what can't be read: {message}" for message in unreadable if message.item.object), None)
             raise KubectlFailed(f"kubectl get {resources} has printed {wrong or f'no JSON: {quoted(printed)}'}")
         return items
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from ingress_manager.commands.reading.documents import documents
-from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message, Unreadable, about, at
+from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message, Unreadable, about_line, at
 from ingress_manager.core.strict_yaml import FieldPath
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_name
 from ingress_manager.core.text import one_line, quoted
@@ -39,7 +39,7 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
             continue
         for value, path in _opened(document.value):
             if not isinstance(value, dict):
-                unreadable.append(Message("is no object: it isn't a mapping", file, document.line(path)))
+                unreadable.append(about_line(file, document.line(path), "is no object: it isn't a mapping"))
                 continue
             item = Item(value, file, namespace, document, path)
             if not _is_of_another_api(item):
@@ -59,20 +59,21 @@ def _problems(item: Item) -> Iterator[Message]:
     """Yield why an object of one of VERSIONS isn't read: its version, or metadata that gets into commands."""
     metadata, version, begin = item.metadata, VERSIONS[item.kind], f"is no valid {item.kind}: metadata"
     if item.version != version:
-        yield about(item, f"has the version {quoted(item.version)}, which isn't read; {version} is")
+        yield Message(item, f"has the version {quoted(item.version)}, which isn't read; {version} is")
     if not metadata.get("name"):
-        yield about(item, f"{begin}.name is missing", "metadata")
+        yield Message(item, f"{begin}.name is missing", field=("metadata",))
     checks = {"name": wrong_name, "namespace": wrong_name, "uid": _wrong_id, "resourceVersion": _wrong_id}
     for key, check in checks.items():
         text = metadata.get(key) or (item.namespace if key == "namespace" else "")
         if not isinstance(text, str):
-            yield about(item, f"{begin}.{key}: must be text: put it in quotes", "metadata", key)
+            yield Message(item, f"{begin}.{key}: must be text: put it in quotes", field=("metadata", key))
         elif text and (end := check(text)):
-            yield about(item, f"{begin}.{key}: {quoted(text)} {end}", "metadata", key)
+            yield Message(item, f"{begin}.{key}: {quoted(text)} {end}", field=("metadata", key))
     annotations = metadata.get("annotations")
     for key in annotations if isinstance(annotations, dict) else ():
         if end := wrong_annotation_key(key.lower()):
-            yield about(item, f"{begin}.annotations: {quoted(key)} {end}", "metadata", "annotations", key)
+            field = ("metadata", "annotations", key)
+            yield Message(item, f"{begin}.annotations: {quoted(key)} {end}", field=field)
 
 
 def _wrong_id(text: str) -> str:
@@ -128,7 +129,8 @@ def text_of_file(path: str) -> tuple[str, str]:
     except OSError as error:
         raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise Unreadable([Message("is not UTF-8 text", name, 1 + content.count(b"\n", 0, error.start))]) from error
+        line = 1 + content.count(b"\n", 0, error.start)
+        raise Unreadable([about_line(name, line, "is not UTF-8 text")]) from error
     except ValueError as error:
         raise click.UsageError("- stands twice, and standard input can be read once") from error
 

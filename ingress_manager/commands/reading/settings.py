@@ -11,7 +11,7 @@ import click
 
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read, text_of_file
-from ingress_manager.commands.snapshot.items import Item, Message, at, mappings, of_kind
+from ingress_manager.commands.snapshot.items import Item, Message, about_line, at, mappings, of_kind
 from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core import settings_parser
 from ingress_manager.core.errors import SettingsError
@@ -55,7 +55,7 @@ class SettingsText(NamedTuple):
         try:
             return settings_parser.parse(self.text)
         except SettingsError as error:
-            return Message(error.sentence, self.file, self.line or error.line or 1)
+            return about_line(self.file, self.line or error.line or 1, error.sentence)
 
 
 def usable_settings(text: SettingsText) -> Settings:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ingress_manager.commands.snapshot import managed
-from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, Unreadable, about, at, mappings
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, Message, Unreadable, at, mappings
 from ingress_manager.core import kubernetes
 from ingress_manager.core.kubernetes import API_VERSIONS, Attachment, Key, Object
 from ingress_manager.core.rules import location
@@ -90,7 +90,7 @@ def as_type(item: Item, type_: type[T]) -> T:
     try:
         typed: T = converted(without_nulls(obj), type_)
     except FieldError as error:
-        raise Unreadable([about(item, f"is no valid {item.kind}: {error.sentence}", *error.path)]) from error
+        raise Unreadable([Message(item, f"is no valid {item.kind}: {error.sentence}", field=error.path)]) from error
     return typed
 
 

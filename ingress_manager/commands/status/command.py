@@ -214,8 +214,7 @@ def _remedy(finding: Finding, options: Sequence[str], width: int) -> Iterator[st
     """Yield the lines of a finding, and of what to do about it."""
     about = "" if finding.item is finding.service else f"{finding.item}: "
     yield from _lines([f"{finding.kind.name}: {about}{finding.sentence}"], width)
-    remedy = finding.kind.remedy
-    for sentence in [remedy] if remedy else [REASONS[reason] for reason in finding.reasons]:
+    for sentence in [finding.remedy] if finding.remedy else [REASONS[reason] for reason in finding.reasons]:
         yield from wrapped(sentence, width, f"{INDENT}  ")
     if finding.command:
         yield f"{INDENT}  $ {one_line(shown(finding.command, options))}"
