@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
+from ingress_manager.commands.reading.kubectl import LACKING, Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read, text_of_file
 from ingress_manager.commands.snapshot.items import Item, Message, about_line, at, mappings, of_kind
 from ingress_manager.commands.snapshot.managed import CONTROLLER
@@ -34,12 +34,6 @@ def configmap_of(deployment: Item) -> str | None:
     return next((str(name) for name in names if is_name(name)), None)
 
 
-def text_of(configmap: Item) -> str | None:
-    """Return the settings in a ConfigMap, None if it has none."""
-    text = at(configmap, "data", KEY)
-    return text if isinstance(text, str) else None
-
-
 class SettingsText(NamedTuple):
     """The text of settings, and where it was read."""
 
@@ -51,11 +45,16 @@ class SettingsText(NamedTuple):
     """In the manifest of a ConfigMap: the line of the file on which the text begins; else 0."""
 
     def parse(self) -> Settings | Message:
-        """Return the settings, or what is wrong with the text."""
         try:
             return settings_parser.parse(self.text)
         except SettingsError as error:
             return about_line(self.file, self.line or error.line or 1, error.sentence)
+
+
+def text_of(configmap: Item) -> SettingsText | None:
+    """Return the settings in a ConfigMap, None if it has none."""
+    text, line = at(configmap, "data", KEY), configmap.line("data", KEY)
+    return SettingsText(text, configmap.file or str(configmap), line) if isinstance(text, str) else None
 
 
 def usable_settings(text: SettingsText) -> Settings:
@@ -72,12 +71,9 @@ def settings_of_file(path: str) -> SettingsText:
     Raises click.UsageError and Unreadable.
     """
     text, name = text_of_file(path)
-    settings_text = SettingsText(text, name)
     # Parsing it as manifests, too, would take longer than the rest.
-    for item in of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else ():
-        if (inside := text_of(item)) is not None:
-            settings_text = SettingsText(inside, name, item.line("data", KEY))
-    return settings_text
+    configmaps = of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else []
+    return [SettingsText(text, name), *filter(None, map(text_of, configmaps))][-1]
 
 
 DECORATORS = "decoratorcontrollers.metacontroller.k8s.io"
@@ -115,7 +111,7 @@ def settings_of_cluster(kubectl: Kubectl) -> SettingsText:
     try:
         installation = named_by(kubectl.get(DECORATORS))
     except KubectlFailed as failed:
-        if not failed.is_forbidden:
+        if not failed.message.startswith(LACKING):
             raise
         installation = DEFAULT_INSTALLATION
     if installation is None:
@@ -123,5 +119,5 @@ def settings_of_cluster(kubectl: Kubectl) -> SettingsText:
     namespace = f"--namespace={installation.namespace}"
     for name in filter(None, map(configmap_of, kubectl.get(f"deployment/{installation.name}", namespace))):
         for configmap in kubectl.get(f"configmap/{name}", namespace):
-            return SettingsText(text_of(configmap) or "", str(configmap))
+            return text_of(configmap) or SettingsText("", str(configmap))
     raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
