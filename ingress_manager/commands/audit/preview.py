@@ -8,10 +8,10 @@ from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Finding, Kind, Severity
 from ingress_manager.commands.findings.services import drifted, missing, refused
 from ingress_manager.commands.snapshot.drift import merged
-from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.items import CLASS_KIND, Item
 from ingress_manager.commands.snapshot.objects import as_object
 from ingress_manager.commands.snapshot.services import Snapshot
-from ingress_manager.commands.snapshot.surroundings import CLASS_KIND, Surroundings
+from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.core.decide import Refused
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import listed, quoted
@@ -45,7 +45,6 @@ def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
 
 
 def _effects(snapshot: Snapshot) -> Iterator[Finding]:
-    """Yield what the settings of a snapshot do to its objects."""
     evidence = Evidence(snapshot, snapshot.settings, Surroundings())
     yield from _removals(snapshot)
     yield from (_as(REFUSED, finding) for finding in refused(evidence))

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Blocks, Finding, Severity, finding
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
+from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
-from ingress_manager.commands.snapshot.surroundings import CLASS_KIND, GATEWAY, addresses_of, gateway_of
+from ingress_manager.commands.snapshot.surroundings import addresses_of, gateway_of
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.rules import location
 from ingress_manager.core.text import listed

@@ -41,9 +41,8 @@ class Whose(StrEnum):
     ADMINISTRATOR = "administrator"
 
 
-REMEDIES = msgspec.yaml.decode(
-    Path(__file__).with_name("reasons.yaml").read_bytes(), type=dict[Whose, dict[Reason, str]]
-)
+_TEXT = Path(__file__).with_name("reasons.yaml").read_bytes()
+REMEDIES = msgspec.yaml.decode(_TEXT, type=dict[Whose, dict[Reason, str]])
 """What to do about each reason, in some sentences, by whose it is."""
 
 
@@ -71,11 +70,9 @@ class Kind(NamedTuple):
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
         """Return the findings of this kind, those for the administrator first, by namespace and name."""
-        findings = (replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence))
-        return sorted(
-            findings,
-            key=lambda finding: (finding.whose != Whose.ADMINISTRATOR, finding.item.full_name, str(finding.item)),
-        )
+        findings = [replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence)]
+        findings.sort(key=lambda one: (one.whose != Whose.ADMINISTRATOR, one.item.full_name, str(one.item)))
+        return findings
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,6 @@ class Finding(Message):
     """Fixes it; empty if no command does."""
 
     service: Item | None = None
-    """The Service concerned."""
-
     reasons: Sequence[Reason] = ()
     """Why the Service is refused or the object forbidden, as in Events, logs and metrics."""
 
@@ -98,11 +93,9 @@ class Finding(Message):
     """Metacontroller has yet to do it, and nothing known prevents it: an Event may say why it hasn't."""
 
     kind: Kind = field(default=Kind("", Severity.HINT))
-    """Set when it is found."""
 
     @property
     def key(self) -> Key:
-        """Return the key of the object concerned."""
         return self.about or (self.item.object["kind"], self.item.full_name)
 
     @property

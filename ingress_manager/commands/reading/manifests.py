@@ -42,24 +42,21 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
                 unreadable.append(about_line(file, document.line(path), "is no object: it isn't a mapping"))
                 continue
             item = Item(value, file, namespace, document, path)
-            if not _is_of_another_api(item):
-                problems = [*_problems(item)] if item.kind in VERSIONS else []
+            version = str(value.get("apiVersion", ""))
+            known = VERSIONS.get(item.kind, version)
+            # A kind of VERSIONS in another API group, as a Service of Knative's, is none of ours.
+            if version.rpartition("/")[0] in {known.rpartition("/")[0], "extensions"}:
+                problems = [*_problems(item, version)] if item.kind in VERSIONS else []
                 unreadable += problems
                 items += [] if problems else [item]
     return Read(items, unreadable)
 
 
-def _is_of_another_api(item: Item) -> bool:
-    """Return whether it has a kind of VERSIONS in another API group, as a Service of Knative's."""
-    version = VERSIONS.get(item.kind, item.version)
-    return item.version.rpartition("/")[0] not in {version.rpartition("/")[0], "extensions"}
-
-
-def _problems(item: Item) -> Iterator[Message]:
+def _problems(item: Item, version: str) -> Iterator[Message]:
     """Yield why an object of one of VERSIONS isn't read: its version, or metadata that gets into commands."""
-    metadata, version, begin = item.metadata, VERSIONS[item.kind], f"is no valid {item.kind}: metadata"
-    if item.version != version:
-        yield Message(item, f"has the version {quoted(item.version)}, which isn't read; {version} is")
+    metadata, begin = item.metadata, f"is no valid {item.kind}: metadata"
+    if version != VERSIONS[item.kind]:
+        yield Message(item, f"has the version {quoted(version)}, which isn't read; {VERSIONS[item.kind]} is")
     if not metadata.get("name"):
         yield Message(item, f"{begin}.name is missing", field=("metadata",))
     checks = {"name": wrong_name, "namespace": wrong_name, "uid": _wrong_id, "resourceVersion": _wrong_id}

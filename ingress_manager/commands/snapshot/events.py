@@ -69,13 +69,8 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
 
 def report_of(event: Item) -> Report:
     """Return what an Event reports, and when it did last."""
-    times = (
-        event.object.get("lastTimestamp"),
-        at(event, "series", "lastObservedTime"),
-        event.object.get("eventTime"),
-        event.metadata.get("creationTimestamp"),
-    )
-    time = next((time for time in times if isinstance(time, str)), "")
+    paths = ("lastTimestamp",), ("series", "lastObservedTime"), ("eventTime",), ("metadata", "creationTimestamp")
+    time = next((time for path in paths if isinstance(time := at(event, *path), str)), "")
     return Report(time, str(event.object.get("message") or "").strip())
 
 

@@ -10,6 +10,7 @@ from ingress_manager.core.strict_yaml import FieldPath, Places
 from ingress_manager.core.text import one_line
 
 SERVICE, INGRESS, HTTPROUTE, LISTENERSET = "Service", "Ingress", "HTTPRoute", "ListenerSet"
+CLASS_KIND, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
 VERSIONS = {SERVICE: "v1", **API_VERSIONS}
 """The kinds whose objects commands read and let kubectl change, each with the one version that is read."""
@@ -47,11 +48,6 @@ class Item:
     document: Document | None = None
     path: FieldPath = ()
     """Where it is within its document: () or, in a List, ("items", number)."""
-
-    @property
-    def version(self) -> str:
-        """Return its apiVersion."""
-        return str(self.object.get("apiVersion", ""))
 
     @cached_property
     def kind(self) -> str:
@@ -93,7 +89,6 @@ class Item:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Return the labels whose values are text."""
         return _texts(self.metadata.get("labels"))
 
     @property
@@ -155,7 +150,6 @@ def _texts(mapping: Any) -> dict[str, str]:
 
 
 def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
-    """Return the items of these kinds."""
     return [item for item in items if item.kind in kinds]
 
 

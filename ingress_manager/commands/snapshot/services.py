@@ -55,12 +55,10 @@ class ServiceSnapshot:
 
     @cached_property
     def desired(self) -> Mapping[Key, Object]:
-        """Return the objects that should exist for it."""
         return {} if isinstance(self.decision, Refused | None) else self.decision.objects
 
     @property
     def refused(self) -> Problems | None:
-        """Return why it is refused, None if it isn't."""
         return refusal_of(self.decision) if self.decision else None
 
     @property

@@ -13,12 +13,10 @@ from datetime import UTC, datetime
 from itertools import product
 from typing import NamedTuple
 
-from ingress_manager.commands.snapshot.items import LISTENERSET, Item, at, mappings
+from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, LISTENERSET, SECRET, SLICE, Item, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, certificate_of, places_of
 from ingress_manager.core.kubernetes import ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
-
-CLASS_KIND, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
 SURROUNDING_RESOURCES = {
     CLASS_KIND: "ingressclasses.networking.k8s.io",
@@ -52,7 +50,6 @@ class Surroundings:
     """The EndpointSlices of each Service, by its namespace/name."""
 
     def take(self, items: Iterable[Item]) -> None:
-        """Add the items that belong to the surroundings."""
         for item in items:
             if item.kind in SURROUNDING_RESOURCES:
                 self.items[item.kind][item.name if item.kind == CLASS_KIND else item.full_name] = item
@@ -122,11 +119,9 @@ def attached_to(obj: ObjectSnapshot, kind: str) -> list[str]:
 def is_taken(obj: ObjectSnapshot) -> bool:
     """Return whether all parents of an object have accepted it; only ListenerSets are also programmed."""
     types = {*BY_CAUSE} if obj.kind == LISTENERSET else {*BY_CAUSE} - {"Programmed"}
-    for parent in obj.typed.parents:
-        statuses = {(one.type, one.status) for one in conditions_of(obj.item, parent) if one.type in types}
-        if statuses != {(type_, "True") for type_ in types}:
-            return False
-    return True
+    at_parents = (conditions_of(obj.item, parent) for parent in obj.typed.parents)
+    true = {(type_, "True") for type_ in types}
+    return all({(one.type, one.status) for one in at_one if one.type in types} == true for at_one in at_parents)
 
 
 def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
@@ -134,11 +129,8 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
     status = at(item, "status")
     wanted = parent.kind or GATEWAY, parent.namespace or item.namespace, parent.name, parent.section_name or ""
     defaults = {"kind": GATEWAY, "namespace": item.namespace, "name": "", "sectionName": ""}
-    at_parent = [
-        entry
-        for entry in mappings(at(status, "parents"))
-        if tuple(at(entry, "parentRef", key) or default for key, default in defaults.items()) == wanted
-    ]
+    refs = [(entry, at(entry, "parentRef")) for entry in mappings(at(status, "parents"))]
+    at_parent = [entry for entry, ref in refs if tuple(at(ref, key) or defaults[key] for key in defaults) == wanted]
     current = {None, item.metadata.get("generation")}
     return [
         StatusCondition(
