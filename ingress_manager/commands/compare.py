@@ -27,7 +27,6 @@ TIMEOUT = 10.0
 """Seconds that an address may be silent."""
 
 COMPARED = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Security")
-"""The headers that are compared."""
 
 STATUS = "status"
 

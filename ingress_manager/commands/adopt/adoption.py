@@ -51,10 +51,7 @@ class Adoption(Plan):
 def adoptions_of(
     items: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield the plan for each of these Ingresses, one after the other; `accepted` fields may change.
-
-    Raises Unreadable.
-    """
+    """Yield the plan for each of these Ingresses; `accepted` fields may change. Raises Unreadable."""
     around = Around(items, settings, accepted)
     for item in ingresses:
         plan = adoption_of(item, around)

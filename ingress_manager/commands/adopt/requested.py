@@ -46,8 +46,6 @@ class Part:
     """A part of an Ingress: what an entrance of its Service is to request in its place, and the result."""
 
     item: Item
-    """The Ingress."""
-
     spec: IngressSpec
     """The Ingress's, with only what leads to the Service."""
 
@@ -72,18 +70,15 @@ class Part:
 
     @cached_property
     def typed(self) -> Service:
-        """Return the annotated Service. Raises Unreadable."""
         return as_type(self.changed, Service)
 
     @cached_property
     def effective(self) -> EffectiveSettings:
-        """Return what holds for the entrance."""
         profile = self.changed.annotations.get(f"{begin_of(self.entrance)}{PROFILE}")
         return effective_settings(self.settings, self.service.namespace, profile)
 
     @cached_property
     def decision(self) -> Decision:
-        """Return the decision on the annotated Service."""
         return decide(self.typed, NOTHING, self.settings)
 
     @property
@@ -105,12 +100,10 @@ class Part:
     @cached_property
     def ingress(self) -> Object:
         """Return the desired Ingress of the entrance, empty if there is none."""
-        name = ingress_of(self.entrance, self.service.name)
-        return next((obj for obj in self.ingresses if obj["metadata"]["name"] == name), {})
+        return next((ingress for ingress in self.ingresses if Item(ingress).full_name == self.full_name), {})
 
     @cached_property
     def changes(self) -> list[Change]:
-        """Return the fields that the desired Ingress changes."""
         return [*changes_of(self.typed, self.spec, self.item, self.ingress)] if self.ingress else []
 
     @cached_property
@@ -213,7 +206,6 @@ class Around:
             self.add(item, managed=is_managed(item))
 
     def add(self, item: Item, *, managed: bool) -> None:
-        """Add an Ingress, and what it answers."""
         spec = as_spec(item)
         self.ingresses[item.full_name] = managed
         for claim in dict.fromkeys(places_of(spec)):
@@ -245,11 +237,5 @@ def requested_beside(part: Part, around: Around) -> Part:
     # What remains of the Ingress's name without that of the Service.
     rest = f"-{item.name}-".replace(".", "-").replace(f"-{name}-", "-", 1).strip("-")
     words = (rest[:LONGEST_ENTRANCE].strip("-"), "also", *(f"also-{number}" for number in range(2, 99)))
-    free = (
-        word
-        for word in words
-        if is_entrance_name(word)
-        and word not in entrances
-        and f"{item.namespace}/{ingress_of(word, name)}" not in around.ingresses
-    )
-    return requested_for(replace(part, entrance=next(free)))
+    new = (replace(part, entrance=word) for word in words if is_entrance_name(word) and word not in entrances)
+    return requested_for(next(part for part in new if part.full_name not in around.ingresses))

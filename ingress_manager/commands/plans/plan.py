@@ -94,6 +94,7 @@ class Plan:
     """The Services that the steps change; empty: `item` alone. Another plan for one of them begins afterwards."""
 
 
+Echo = Callable[[str], None]
 Run = tuple[Future[str | None], list[str]]
 """A plan that is carried out beside others, and the lines to print of it."""
 
@@ -180,11 +181,7 @@ def _print_in_order(runs: Sequence[Run]) -> None:
 
 
 def carry_out(
-    kubectl: Kubectl,
-    about: str,
-    steps: Iterable[Step],
-    echo: Callable[[str], None] = click.echo,
-    interrupted: Event | None = None,
+    kubectl: Kubectl, about: str, steps: Iterable[Step], echo: Echo = click.echo, interrupted: Event | None = None
 ) -> None:
     """Print and run the steps of a plan for `about`.
 
@@ -217,7 +214,6 @@ def carry_out(
 
 
 def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
-    """Return the lines that say how to go on or back."""
     if any(step.undo is None for step in begun):
         return ["What was done before has to stay. Plan it again to go on."]
     undo = dict.fromkeys(shown(step.undo, options) for step in reversed(begun) if step.undo)
