@@ -1,7 +1,6 @@
 """`ingress-manager render`: what Services become, before anything is applied."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import click
 
@@ -43,29 +42,22 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
         note(f"The settings pause {settings.pauses}: nothing changes there until `paused` is false.")
         settings = settings.without_pause()
     with waiting(f"deciding over {len(items)} objects"):
-        becomes = rendered(items, settings)
+        objects, messages = rendered(items, settings)
     if not check:
-        click.echo(as_yaml(*becomes.objects), nl=False)
-    wrong = show(becomes.messages)
+        click.echo(as_yaml(*objects), nl=False)
+    wrong = show(messages)
     is_empty = not wrong and not of_kind(items, SERVICE)
     if is_empty:
         note("There is no Service in what was read.")
     context.exit(1 if wrong else 2 if is_empty and not allow_empty else 0)
 
 
-class Rendered(NamedTuple):
-    """What the Services become, in their order."""
-
-    objects: list[Object]
-    messages: list[Message]
-
-
-def rendered(items: Iterable[Item], settings: Settings) -> Rendered:
+def rendered(items: Iterable[Item], settings: Settings) -> tuple[list[Object], list[Message]]:
     """Return the objects that the Services among the items become, and why others become none.
 
     No object exists yet, so a paused `settings` refuses every Service that wants an Ingress.
     """
-    objects, messages = Rendered([], [])
+    objects, messages = list[Object](), list[Message]()
     for item in of_kind(items, SERVICE):
         try:
             service = as_type(item, Service)
@@ -81,4 +73,4 @@ def rendered(items: Iterable[Item], settings: Settings) -> Rendered:
             messages.append(Message(item, f"{problem.sentence} [{problem.reason}]", field=field))
         if refused and refused.more:
             messages.append(Message(item, f"and {refused.more} more"))
-    return Rendered(objects, messages)
+    return objects, messages

@@ -139,13 +139,13 @@ def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
 def expect_messages(text: str) -> None:
     """Read the text, and do with it what `render` does; each finding is one line."""
     parsed = read(text, "f")
-    becomes = rendered(parsed.items, Settings())
-    for finding in [*parsed.unreadable, *becomes.messages]:
+    objects, messages = rendered(parsed.items, Settings())
+    for finding in [*parsed.unreadable, *messages]:
         assert str(finding).startswith("f:")
         assert str(finding).isprintable()
         assert 1 <= finding.line <= text.count("\n") + 1
     for form in (as_json, as_yaml):
-        form(becomes.objects).encode()
+        form(objects).encode()
 
 
 @given(made_up.services())

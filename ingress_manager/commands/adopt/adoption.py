@@ -158,7 +158,6 @@ def deleting(item: Item) -> Step:
 
 
 def exists_as_planned(part: Part) -> Condition:
-    """Return the check that Metacontroller has created the Ingress of a Service as planned."""
     annotations = part.ingress["metadata"].get("annotations", {})
     return Condition(
         f"Ingress {part.full_name} stands as planned",
@@ -173,7 +172,6 @@ def exists_as_planned(part: Part) -> Condition:
 
 
 def is_served(part: Part, addresses: Any) -> Condition:
-    """Return the check that a controller has given the Ingress these addresses of the old one's status."""
     return Condition(
         f"Ingress {part.full_name} has the addresses of the one that it replaces",
         kubectl("get", Item(part.ingress)),

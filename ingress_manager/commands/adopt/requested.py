@@ -10,16 +10,10 @@ from functools import cached_property
 import yaml
 
 from ingress_manager.commands.adopt.changes import CLASS_FIELD, Change, changes_of
+from ingress_manager.commands.snapshot import objects
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_kind
 from ingress_manager.commands.snapshot.managed import BOOKKEEPING, is_managed
-from ingress_manager.commands.snapshot.objects import (
-    IngressSpec,
-    as_spec,
-    as_type,
-    certificates_of,
-    class_of,
-    places_of,
-)
+from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, class_of, places_of
 from ingress_manager.core.annotations import (
     HTTP,
     LONGEST_ENTRANCE,
@@ -70,7 +64,7 @@ class Part:
 
     @cached_property
     def typed(self) -> Service:
-        return as_type(self.changed, Service)
+        return objects.as_type(self.changed, Service)
 
     @cached_property
     def effective(self) -> EffectiveSettings:
@@ -137,7 +131,7 @@ def requested_for(part: Part) -> Part:
     # What is copied from the Service, each of its entrances is given. On the Service, the hook guards what protects.
     on = read_entrances(part.service.annotations)
     is_shared = part.entrance or {*on} - {part.entrance}
-    also = {} if is_shared else copied | protecting(item, effective, tls=bool(certificates_of(part.spec)))
+    also = {} if is_shared else copied | protecting(item, effective, tls=bool(objects.certificates_of(part.spec)))
     off = {f"{begin}{key}": None for key in present if key not in TABLE or TABLE[key].adopted}
     new = {f"{begin}{key}": value for key, value in words_of(part.spec, class_of(item, part.spec), effective).items()}
     full = replace(part, requested=off | new | also)
@@ -185,7 +179,7 @@ def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings
         words["ingress/port"] = port
     if ingress_class and ingress_class != effective.default_class:
         words["ingress/class"] = ingress_class
-    certificate = next(iter(certificates_of(spec)), None)
+    certificate = next(iter(objects.certificates_of(spec)), None)
     words["ingress/tls"] = "true" if certificate else "false"
     if certificate and certificate.secret_name:
         words["ingress/tls-secret"] = certificate.secret_name
@@ -212,7 +206,6 @@ class Around:
             self.claims.setdefault(claim, []).append((item, class_of(item, spec)))
 
     def add_planned(self, part: Part) -> None:
-        """Add the Service as it will be annotated, and its Ingress."""
         self.services[part.service.full_name] = part.changed
         if part.full_name in self.ingresses:
             self.ingresses[part.full_name] = True

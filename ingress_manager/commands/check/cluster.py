@@ -41,8 +41,6 @@ class Outcome(StrEnum):
 
 
 class Result(NamedTuple):
-    """What a check found."""
-
     outcome: Outcome
     sentence: str
     remedy: str = ""
@@ -95,7 +93,6 @@ class Cluster:
 
     @property
     def settings_text(self) -> SettingsText | None:
-        """Return the text of the settings, None if it doesn't exist."""
         namespace, name = self.installation.namespace, configmap_of(self.hook) if self.hook else None
         configmaps = self.all(f"configmaps/{name}", f"--namespace={namespace}", IGNORE_NOT_FOUND) if name else ()
         return text_of(configmaps[0]) if configmaps else None

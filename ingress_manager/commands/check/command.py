@@ -26,8 +26,6 @@ REACH = "See whether it runs, and whether a NetworkPolicy is in the way."
 
 
 class Check(NamedTuple):
-    """One thing that is checked."""
-
     part: str
     what: str
     """What should be, reported if it is so and if that isn't known."""

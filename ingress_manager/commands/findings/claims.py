@@ -89,7 +89,7 @@ def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
                 claims += [str(claim)] if str(claim) not in claims else []
     for older, younger, claims in conflicts.values():
         age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
-        sentence = f"{older} {age}, and claims {listed(claims)}, too"
+        sentence = f"{older.item} {age}, and claims {listed(claims)}, too"
         owner = evidence.snapshot.owner_of(younger)
         service = owner.item if owner else None
         yield Finding(younger.item, sentence, kubectl("edit", service or younger.item), service)

@@ -80,8 +80,6 @@ class Plan:
 
     item: Item
     title: str
-    """The object, as people call it."""
-
     steps: list[Step] = field(default_factory=list)
     """Empty: nothing can be done, or needs to be."""
 

@@ -33,10 +33,7 @@ def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Itera
 
 
 def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
-    """Return the step that runs kubectl once for several objects.
-
-    Its command line names them if they are few, of one kind and in one namespace; else it reads them.
-    """
+    """Return the step that runs kubectl once: it names few objects of one kind and namespace, and reads any others."""
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
@@ -58,18 +55,12 @@ def disowning(items: Iterable[Item]) -> Iterator[Step]:
 
 
 def patch(item: Item, change: dict[str, Any]) -> Command:
-    """Return the command that merges a change into an object.
-
-    If `change` has a metadata.resourceVersion and the object has changed since, the API server refuses it.
-    """
+    """Return the command that merges a change into an object; a resourceVersion in it has to be the object's."""
     return kubectl("patch", item, options=("--type=merge", f"--patch={json.dumps(change)}"))
 
 
 def annotating(service: Item, changes: Annotations, until: Sequence[Condition] = (), *, version: bool = False) -> Step:
-    """Return the step that changes annotations of a Service.
-
-    With `version`, the API server refuses it if the Service has changed since it was read.
-    """
+    """Return the step that changes annotations of a Service; with `version`, only if it is as it was read."""
     before = {key: service.annotations.get(key) for key in changes}
     known = service.metadata.get("resourceVersion") if version else None
 

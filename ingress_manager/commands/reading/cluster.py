@@ -58,10 +58,7 @@ def scope_of(source: Source) -> str:
 
 
 def read_settings(source: Source, option: str) -> Settings | str:
-    """Return the settings that `option` names, else those of the cluster's hook; or why they can't be read.
-
-    Raises click.UsageError if they can't be used.
-    """
+    """Return the settings that `option` names, or the hook's, or why not. Raises click.UsageError for wrong ones."""
     if source.files and source.settings is None:
         return f"The settings could not be looked at: they are not in the files; {option} FILE names them"
     try:

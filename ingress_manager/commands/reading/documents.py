@@ -22,7 +22,6 @@ _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 
 
 def documents(text: str, file: str) -> Iterator[Document | Message]:
-    """Yield each document of the text of a file, or why it can't be read."""
     document = _of_json(text, file) if text.lstrip().startswith("{") else None
     yield from _of_yaml(text, file) if document is None else [document]
 

@@ -39,7 +39,7 @@ _FORBIDDEN = re.compile(
 )
 """What the API server answers if a right is missing."""
 
-LACKING = "you lack the right to "
+_LACKING = "you lack the right to "
 """How the message begins if the user lacks a right."""
 
 IGNORE_NOT_FOUND = "--ignore-not-found"
@@ -55,6 +55,11 @@ class KubectlFailed(click.ClickException):
     def is_unknown_kind(self) -> bool:
         """Return whether the cluster doesn't know the requested kind."""
         return "the server doesn't have a resource type" in self.message
+
+    @property
+    def is_forbidden(self) -> bool:
+        """Return whether the user lacks a right."""
+        return self.message.startswith(_LACKING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +112,9 @@ class Kubectl:
 
 
 def error_message(stderr: str) -> str:
-    """Return what kubectl prints on standard error as one line, without what its libraries log.
-
-    Missing rights are named as in the table of rights and in docs/security.md.
-    """
+    """Return kubectl's error as one line, without what its libraries log. It names rights as docs/security.md does."""
     if rights := dict.fromkeys(map(_right_in, _FORBIDDEN.finditer(stderr))):
-        return one_line(f"{LACKING}{' and to '.join(rights)}")
+        return one_line(f"{_LACKING}{' and to '.join(rights)}")
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _LOG_LINE.match(line)]
     return one_line(" ".join(lines))
 

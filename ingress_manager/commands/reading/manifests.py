@@ -31,7 +31,6 @@ class Read(NamedTuple):
 
 
 def read(text: str, file: str = "", namespace: str = "default") -> Read:
-    """Return what is in the text of a `file`, or of the cluster."""
     items, unreadable = Read([], [])
     for document in documents(text, file):
         if isinstance(document, Message):
@@ -95,10 +94,7 @@ SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
-    """Return the objects in files, folders, and standard input (-).
-
-    Raises click.UsageError if one doesn't exist, and Unreadable with all that can't be read.
-    """
+    """Return the objects in files, folders and standard input (-). Raises click.UsageError, and Unreadable for all."""
     items, unreadable = Read([], [])
     for file in (file for path in paths for file in _files(path)):
         try:
@@ -114,10 +110,8 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
 
 
 def text_of_file(path: str) -> tuple[str, str]:
-    """Return the text in a file, - is standard input, and what a person calls it. Raises click.UsageError, Unreadable.
-
-    A file's name may hold control characters, or bytes that aren't text.
-    """
+    """Return the text in a file or standard input (-), and its name for people. Raises click.UsageError, Unreadable."""
+    # A file's name may hold control characters, or bytes that aren't text.
     name = "stdin" if path == "-" else one_line(path)
     try:
         with sys.stdin.buffer if path == "-" else Path(path).open("rb") as file:

@@ -33,10 +33,9 @@ class Source:
     """The settings file; None: those of the cluster or, with files, the defaults."""
 
     def read(self, resources: str, *options: str) -> list[Item]:
-        """Return all objects in the files, or the cluster's objects of some kinds, such as "services,ingresses".
+        """Return all objects in the files, or the cluster's of some kinds, such as "services,ingresses".
 
-        `options` are further ones of kubectl. Raises KubectlFailed, and click.UsageError, also for an option that would
-        have no effect.
+        Raises KubectlFailed, and click.UsageError, also for an option that would have no effect.
         """
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig are for the cluster, not for files")
@@ -107,16 +106,16 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
     return click.option(name, "settings", metavar="FILE", help=text)
 
 
-_DEFAULT = "The namespace. With files: the namespace of objects without one."
-ONE_NAMESPACE = click.option("-n", "--namespace", metavar="NAME", shell_complete=NAMESPACES, help=_DEFAULT)
+_NAMESPACE_HELP = "The namespace. With files: the namespace of objects without one."
+ONE_NAMESPACE = click.option("-n", "--namespace", metavar="NAME", shell_complete=NAMESPACES, help=_NAMESPACE_HELP)
 CLUSTER: Options = (
     click.option("--context", metavar="NAME", help="The context of the kubeconfig, as for kubectl."),
     click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as for kubectl."),
 )
 _ALL_NAMESPACES = click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster.")
 OF_CLUSTER: Options = (ONE_NAMESPACE, _ALL_NAMESPACES, *CLUSTER)
-_FILES = "Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated."
-_FILENAME = click.option("-f", "--filename", "files", metavar="FILE", multiple=True, help=_FILES)
+_FILES_HELP = "Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated."
+_FILENAME = click.option("-f", "--filename", "files", metavar="FILE", multiple=True, help=_FILES_HELP)
 ALL_OBJECTS: Options = (_FILENAME, *OF_CLUSTER)
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
 """Files given without -f."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from ingress_manager.commands.reading.kubectl import LACKING, Kubectl, KubectlFailed
+from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read, text_of_file
 from ingress_manager.commands.snapshot.items import Item, Message, about_line, at, mappings, of_kind
 from ingress_manager.commands.snapshot.managed import CONTROLLER
@@ -66,10 +66,7 @@ def usable_settings(text: SettingsText) -> Settings:
 
 
 def settings_of_file(path: str) -> SettingsText:
-    """Return the settings in a file, - is standard input: all of it, or those in its last manifest of a ConfigMap.
-
-    Raises click.UsageError and Unreadable.
-    """
+    """Return the settings in a file, all of it or its last ConfigMap's. Raises click.UsageError and Unreadable."""
     text, name = text_of_file(path)
     # Parsing it as manifests, too, would take longer than the rest.
     configmaps = of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else []
@@ -104,15 +101,13 @@ def named_by(controllers: Iterable[Item]) -> Installation | None:
 
 
 def settings_of_cluster(kubectl: Kubectl) -> SettingsText:
-    """Return the settings in the ConfigMap that the hook of a cluster reads. Raises KubectlFailed.
-
-    A team may not list DecoratorControllers: its hook has the default names.
-    """
+    """Return the settings in the ConfigMap that the hook of a cluster reads. Raises KubectlFailed."""
     try:
         installation = named_by(kubectl.get(DECORATORS))
     except KubectlFailed as failed:
-        if not failed.message.startswith(LACKING):
+        if not failed.is_forbidden:
             raise
+        # A team may not list DecoratorControllers: its hook has the default names.
         installation = DEFAULT_INSTALLATION
     if installation is None:
         raise KubectlFailed("no DecoratorController leads to a hook")

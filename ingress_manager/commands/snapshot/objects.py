@@ -136,9 +136,6 @@ class ObjectSnapshot:
         is_service = (self.owner.get("apiVersion"), self.owner.get("kind")) == ("v1", "Service")
         return f"{self.item.namespace}/{self.owner.get('name')}" if is_service else ""
 
-    def __str__(self) -> str:
-        return str(self.item)
-
 
 def as_object(item: Item) -> ObjectSnapshot:
     """Return the typed object. Raises Unreadable if the API server wouldn't accept it."""

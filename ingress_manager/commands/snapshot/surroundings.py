@@ -1,8 +1,5 @@
 """The surroundings of Services and their objects: what must exist for an answer, and what controllers report.
 
-These are IngressClasses, EndpointSlices, Gateways and Secrets with certificates, as far as they could be read; and the
-addresses, URLs and conditions of objects.
-
 Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlice v1, Secret v1 core) and the Gateway
 API reference (Gateway v1, RouteParentStatus, GatewayStatus, ListenerSetStatus).
 """
@@ -35,8 +32,6 @@ class Surroundings:
     """The surroundings that could be read."""
 
     now: datetime = LONG_AGO
-    """When they were read."""
-
     unseen: list[str] = field(default_factory=list)
     """A sentence for each kind that matters and could not be read."""
 

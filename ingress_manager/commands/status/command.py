@@ -180,7 +180,7 @@ def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspecti
     for obj in inspection.snapshot.objects.values():
         leads = obj.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(obj)
         if leads and obj.key not in service.observed:
-            lines.append(f"{obj}: not made for it, but leads to it")
+            lines.append(f"{obj.item}: not made for it, but leads to it")
     yield from lines or (() if inspection.snapshot.unseen() else ("nothing",))
 
 
