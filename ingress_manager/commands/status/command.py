@@ -14,7 +14,7 @@ from ingress_manager.commands.printing import as_json, unseen_lines
 from ingress_manager.commands.reading import options
 from ingress_manager.commands.reading.cluster import read_settings
 from ingress_manager.commands.reading.options import SERVICES, Source, named
-from ingress_manager.commands.snapshot.events import report_of, uid_of_subject
+from ingress_manager.commands.snapshot.events import report_of
 from ingress_manager.commands.snapshot.items import SERVICE, Item
 from ingress_manager.commands.snapshot.objects import backends_of
 from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, ServiceSnapshot
@@ -187,8 +187,8 @@ def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspecti
 def _events(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
     lines = []
     for event in events:
-        if uid_of_subject(event) == service.service.metadata.uid != "":
-            time, sentence = report_of(event)
+        time, sentence, uid = report_of(event)
+        if uid == service.service.metadata.uid != "":
             count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
             lines.append((time, f"{event.object.get('reason')}{count}: {sentence}"))
     yield from (f"{time} {line}" for time, line in sorted(lines, reverse=True)[:MOST_EVENTS])
