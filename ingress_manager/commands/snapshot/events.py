@@ -39,6 +39,16 @@ class Report(NamedTuple):
 
     time: str
     sentence: str
+    versions: tuple[str, str]
+    """The resourceVersions of the Service when this was first reported, and of the Event; "" if unknown."""
+
+    def precedes(self, service: str) -> bool:
+        """Return whether a Service of this resourceVersion has changed since. The hook reports each version it refuses.
+
+        False where that isn't known: an API server may keep Events in another etcd, with numbers of its own.
+        """
+        first, last, now = ((len(version), version) for version in (*self.versions, service))
+        return (0, "") < first < last < now
 
     @property
     def reasons(self) -> list[Reason]:
@@ -76,7 +86,9 @@ def report_of(event: Item) -> Report:
         event.metadata.get("creationTimestamp"),
     )
     time = next((time for time in times if isinstance(time, str)), "")
-    return Report(time, str(event.object.get("message") or "").strip())
+    first, last = at(event, "involvedObject", "resourceVersion"), event.metadata.get("resourceVersion")
+    versions = str(first or ""), str(last or "")
+    return Report(time, str(event.object.get("message") or "").strip(), versions)
 
 
 def missing_by(report: str) -> set[Key]:

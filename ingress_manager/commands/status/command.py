@@ -204,9 +204,9 @@ def _events(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
     lines = []
     for event in events:
         if uid_of_subject(event) == service.service.metadata.uid != "":
-            time, sentence = report_of(event)
+            report = report_of(event)
             count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
-            lines.append((time, f"{event.object.get('reason')}{count}: {sentence}"))
+            lines.append((report.time, f"{event.object.get('reason')}{count}: {report.sentence}"))
     yield from (f"{time} {line}" for time, line in sorted(lines, reverse=True)[:MOST_EVENTS])
 
 
