@@ -18,6 +18,7 @@ from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, 
 from ingress_manager.commands.snapshot.items import Item, Message
 from ingress_manager.commands.terminal import SILENCE, note, progress
 from ingress_manager.commands.text import Command, comment, shown, word
+from ingress_manager.core.decide import RECHECK_SECONDS
 
 PAUSE = 10
 """Seconds in which Metacontroller sees a change, where nothing proves it."""
@@ -227,7 +228,7 @@ def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object], interrupted:
     """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt once `interrupted`."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
     if seen.is_new:
-        sleep(seconds)  # the hook's report takes some seconds
+        sleep(RECHECK_SECONDS.start)  # the hook reports no sooner
     while not any(map(seen.holds, _look(kubectl, seen, before))):
         if interrupted and interrupted.is_set():
             raise KeyboardInterrupt
