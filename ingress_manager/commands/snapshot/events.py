@@ -27,7 +27,6 @@ _DENIED = "can't reconcile children"
 _KEY = re.compile(rf"\b({'|'.join(API_VERSIONS)}) ([a-z0-9-]+/[a-z0-9.-]*[a-z0-9])")
 """A key as the hook writes it: Ingress team-a/shop."""
 
-
 _REFUSAL = "status code: 422 body: "
 """What stands before the hook's sentences in Metacontroller's report of a refusal."""
 
@@ -43,10 +42,7 @@ class Report(NamedTuple):
     """The resourceVersions of the Service when this was first reported, and of the Event; "" if unknown."""
 
     def precedes(self, service: str) -> bool:
-        """Return whether a Service of this resourceVersion has changed since. The hook reports each version it refuses.
-
-        False where that isn't known: an API server may keep Events in another etcd, with numbers of its own.
-        """
+        """Return whether the Service, now of this version, has changed since. False if Events have their own etcd."""
         first, last, now = ((len(version), version) for version in (*self.versions, service))
         return (0, "") < first < last < now
 
@@ -79,13 +75,8 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
 
 def report_of(event: Item) -> Report:
     """Return what an Event reports, and when it did last."""
-    times = (
-        event.object.get("lastTimestamp"),
-        at(event, "series", "lastObservedTime"),
-        event.object.get("eventTime"),
-        event.metadata.get("creationTimestamp"),
-    )
-    time = next((time for time in times if isinstance(time, str)), "")
+    paths = ("lastTimestamp",), ("series", "lastObservedTime"), ("eventTime",), ("metadata", "creationTimestamp")
+    time = next((time for path in paths if isinstance(time := at(event, *path), str)), "")
     first, last = at(event, "involvedObject", "resourceVersion"), event.metadata.get("resourceVersion")
     versions = str(first or ""), str(last or "")
     return Report(time, str(event.object.get("message") or "").strip(), versions)

@@ -201,13 +201,11 @@ def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspecti
 
 
 def _events(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
-    lines = []
-    for event in events:
-        if uid_of_subject(event) == service.service.metadata.uid != "":
-            report = report_of(event)
-            count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
-            lines.append((report.time, f"{event.object.get('reason')}{count}: {report.sentence}"))
-    yield from (f"{time} {line}" for time, line in sorted(lines, reverse=True)[:MOST_EVENTS])
+    own = [event for event in events if uid_of_subject(event) == service.service.metadata.uid != ""]
+    for event in sorted(own, key=report_of, reverse=True)[:MOST_EVENTS]:
+        report, count = report_of(event), event.object.get("count", 1)
+        times = f" ({count} times)" if count != 1 else ""
+        yield f"{report.time} {event.object.get('reason')}{times}: {report.sentence}"
 
 
 def _remedy(finding: Finding, options: Sequence[str], width: int) -> Iterator[str]:

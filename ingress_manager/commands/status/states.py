@@ -125,9 +125,7 @@ class Judge:
             verdict = shared or self._verdict(service, key)
             gateways = self._gateways(obj)
             targets = [gateway for gateway in gateways.values() if gateway] if gateways else [obj.item]
-            addresses = [address for target in targets for address in addresses_of(target)]
-            if key not in service.observed:
-                addresses = []
+            addresses = [address for target in targets if key in service.observed for address in addresses_of(target)]
             yield Row(
                 *(item.namespace, item.name, *verdict),
                 entrance=entrance_of(item.name, key[1]) or None,
@@ -169,7 +167,7 @@ class Judge:
         report, changed = self._reports.get(service.service.metadata.uid), changed_at(service.item)
         synced = max((changed_at(obj.item) for obj in service.observed.values()), default=None)
         if report and report.precedes(service.service.metadata.resource_version):
-            report = None  # times alone don't say so: the removal of an annotation leaves none
+            report = None  # the hook reports each version; the removal of an annotation leaves no time
         if report and time_of(report.time) >= changed and not (synced and time_of(report.time) <= synced):
             state = State.REFUSED if report.reasons else State.WAITING
             return Verdict(state, f"Metacontroller said at {report.time}: {report.problem}", reasons=report.reasons)
