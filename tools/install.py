@@ -216,15 +216,19 @@ def show_settings(shell: Shell, settings: str) -> bool:
 
 
 def show_losses(shell: Shell, settings: Settings) -> bool:
-    """Print what Services would lose; return whether there is anything. Raises KubectlFailed.
+    """Print what Services would lose; return whether there is anything that no pause holds back. Raises KubectlFailed.
 
     New settings are compared with the observed objects: a new version may decide otherwise by the same settings.
     """
     source = Source(all_namespaces=True, context=shell.context or None)
     inspection = inspect(source, settings, partial(preview, current=None), surroundings=PREVIEWED)
     losses = [finding for finding in inspection.findings if finding.kind.severity is Severity.ERROR]
+    held = {str(loss.service) for loss in losses if settings.entry_of(loss.item.namespace).paused}
+    losses = [loss for loss in losses if str(loss.service) not in held]
     services = {str(loss.service) for loss in losses}
     click.echo(f"\n# {counted(len(services), 'Service')} would lose an object or a URL.")
+    if held:
+        click.echo(f"# {len(held):,} more would, once `paused` is false.")
     for loss in sorted(losses, key=lambda loss: loss.item.full_name)[:MOST_NAMED]:
         click.echo(f"{loss.kind.name}  {loss.item}  {one_line(loss.sentence)}")
     if losses[MOST_NAMED:]:

@@ -76,6 +76,7 @@ def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
         *("get services,ingresses", f"get {HTTPROUTES}", f"get {LISTENERSETS}", "patch ingress"),
         *("get events", "annotate service", "get events", "annotate service", "get ingress"),
     ]
+    assert cluster.naps[0] == 4, "the hook reports no sooner"
     has(cluster, SERVICE)
     assert run("release", "team-a/shop", "--apply").out.endswith("team-a/shop is released.\n")
 

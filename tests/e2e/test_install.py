@@ -170,14 +170,15 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
         assert "\nand 2 more: " in printed
         assert file.read_text(encoding="utf-8") == text
         assert settings() == [running]
+    file.write_text(text.replace("\npaused: false", "\npaused: true"), encoding="utf-8")
     status, printed = install("DOMAIN=apps.example.net YES=1")
     assert status == 0, printed
     assert file.read_text(encoding="utf-8") in settings()
-    assert file.read_text(encoding="utf-8") != text
-    plane.kubectl("delete", "namespace", "team-a")
+    assert "apps.example.net" in file.read_text(encoding="utf-8")
     status, printed = install()
     assert status == 0, "where nothing changes, nobody is asked"
-    assert "\n# 0 Services would lose an object or a URL.\n" in printed
+    assert "\n# 0 Services would lose an object or a URL.\n# 12 more would, once `paused` is false.\n" in printed
+    plane.kubectl("delete", "namespace", "team-a")
     run(plane, UNINSTALL[1])
     until_only(plane, before)
 

@@ -226,11 +226,11 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     until(wait, 0, "serving", "The settings could not be looked at: you lack the right to get deployments.apps")
     until(everything, 0, "serving  team-a", "http://shop.example.com/")
     # A mistake: the Ingress stays, and the Event says why. Corrected, the Service is served again.
-    by_team("kubectl annotate service shop ingress/hots=x")
-    until(everything, 0, "refused  team-a", "did you mean ingress/host? [unknown-annotation]")
-    until(one, 0, "[unknown-annotation]", "Correct its name, or remove it.")
+    by_team("kubectl annotate service shop ingress/path=/ 'ingress/routes=[{path: /}]'")
+    until(everything, 0, "refused  team-a", "ingress/path", "has no effect", "[contradiction]")
+    until(one, 0, "[contradiction]", "Remove one of the two.")
     until(wait, 1, "Not serving: team-a/shop")
-    by_team("kubectl annotate service shop ingress/hots-")
+    by_team("kubectl annotate service shop ingress/routes-")
     until(wait, 0, "serving")
     # A Secret that isn't there yet, and the younger of two Services with one host.
     by_team("kubectl annotate service shop ingress/tls=true ingress/tls-secret=shop-tls")

@@ -18,6 +18,7 @@ from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, 
 from ingress_manager.commands.snapshot.items import Item, Message
 from ingress_manager.commands.terminal import SILENCE, note, progress
 from ingress_manager.commands.text import Command, comment, shown, word
+from ingress_manager.core.decide import RECHECK_SECONDS
 
 PAUSE = 10
 """Seconds in which Metacontroller sees a change, where nothing proves it."""
@@ -222,7 +223,7 @@ def _wait(kubectl: Kubectl, condition: Condition, before: Collection[object], in
     """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt once `interrupted`."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
     if condition.is_new:
-        sleep(seconds)  # the hook's report takes some seconds
+        sleep(RECHECK_SECONDS.start)  # the hook reports no sooner
     while not any(map(condition.holds, _look(kubectl, condition, before))):
         if interrupted and interrupted.is_set():
             raise KeyboardInterrupt

@@ -27,7 +27,6 @@ _DENIED = "can't reconcile children"
 _KEY = re.compile(rf"\b({'|'.join(API_VERSIONS)}) ([a-z0-9-]+/[a-z0-9.-]*[a-z0-9])")
 """A key as the hook writes it: Ingress team-a/shop."""
 
-
 _REFUSAL = "status code: 422 body: "
 """What stands before the hook's sentences in Metacontroller's report of a refusal."""
 
@@ -41,6 +40,14 @@ class Report(NamedTuple):
     sentence: str
     uid: str
     """The Service's; "" where the Event names none."""
+
+    versions: tuple[str, str]
+    """The resourceVersions of the Service when this was first reported, and of the Event; "" if unknown."""
+
+    def precedes(self, service: str) -> bool:
+        """Return whether the Service, now of this version, has changed since. False if Events have their own etcd."""
+        first, last, now = ((len(version), version) for version in (*self.versions, service))
+        return (0, "") < first < last < now
 
     @property
     def reasons(self) -> list[Reason]:
@@ -73,8 +80,9 @@ def report_of(event: Item) -> Report:
     """Return what an Event reports, and when it did last."""
     paths = ("lastTimestamp",), ("series", "lastObservedTime"), ("eventTime",), ("metadata", "creationTimestamp")
     time = next((time for path in paths if isinstance(time := at(event, *path), str)), "")
-    uid = str(at(event, "involvedObject", "uid") or "")
-    return Report(time, str(event.object.get("message") or "").strip(), uid)
+    subject = at(event, "involvedObject", "uid"), at(event, "involvedObject", "resourceVersion")
+    uid, first, last = (str(text or "") for text in (*subject, event.metadata.get("resourceVersion")))
+    return Report(time, str(event.object.get("message") or "").strip(), uid, (first, last))
 
 
 def missing_by(report: str) -> set[Key]:

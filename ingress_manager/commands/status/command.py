@@ -185,13 +185,12 @@ def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspecti
 
 
 def _events(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
-    lines = []
-    for event in events:
-        time, sentence, uid = report_of(event)
-        if uid == service.service.metadata.uid != "":
-            count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
-            lines.append((time, f"{event.object.get('reason')}{count}: {sentence}"))
-    yield from (f"{time} {line}" for time, line in sorted(lines, reverse=True)[:MOST_EVENTS])
+    reports = [(report_of(event), event) for event in events]
+    own = [pair for pair in reports if pair[0].uid == service.service.metadata.uid != ""]
+    for report, event in sorted(own, key=lambda pair: pair[0], reverse=True)[:MOST_EVENTS]:
+        count = event.object.get("count", 1)
+        times = f" ({count} times)" if count != 1 else ""
+        yield f"{report.time} {event.object.get('reason')}{times}: {report.sentence}"
 
 
 def _remedy(finding: Finding, options: Sequence[str], width: int) -> Iterator[str]:

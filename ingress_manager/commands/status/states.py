@@ -107,9 +107,7 @@ class Judge:
             verdict = shared or self._verdict(service, key)
             gateways = self._gateways(obj)
             targets = [gateway for gateway in gateways.values() if gateway] if gateways else [obj.item]
-            addresses = [address for target in targets for address in addresses_of(target)]
-            if key not in service.observed:
-                addresses = []
+            addresses = [address for target in targets if key in service.observed for address in addresses_of(target)]
             yield Row(
                 *(item.namespace, item.name, *verdict),
                 entrance=entrance_of(item.name, key[1]) or None,
@@ -150,10 +148,9 @@ class Judge:
             return Verdict(State.UNKNOWN, "neither the settings nor Events could be looked at", unsure=True)
         report, changed = self._reports.get(service.service.metadata.uid), changed_at(service.item)
         synced = max((changed_at(obj.item) for obj in service.observed.values()), default=None)
-        # The removal of an annotation leaves no time.
-        key = report.problem.partition(" ")[0].rstrip(":") if report else ""
-        is_there = "/" not in key or key in service.item.annotations
-        if report and is_there and time_of(report.time) >= changed and not (synced and time_of(report.time) <= synced):
+        if report and report.precedes(service.service.metadata.resource_version):
+            report = None  # the hook reports each version; the removal of an annotation leaves no time
+        if report and time_of(report.time) >= changed and not (synced and time_of(report.time) <= synced):
             state = State.REFUSED if report.reasons else State.WAITING
             return Verdict(state, f"Metacontroller said at {report.time}: {report.problem}", reasons=report.reasons)
         if synced and synced < changed and self._around.now - changed < SYNC_TIME:
