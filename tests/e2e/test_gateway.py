@@ -15,7 +15,7 @@ from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, path_of
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.gateway import LOOPBACK, Gateway, lacking
+from devcluster.gateway import LOOPBACK, Gateway
 from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage, served_by
 from tests.e2e.objects import backend, by_hand, create, published
@@ -26,17 +26,7 @@ PORT = 8085
 
 
 @pytest.fixture
-def gateway(stage: Stage) -> Gateway:
-    """Return the gateway of the shared cluster."""
-    if reason := lacking():
-        pytest.skip(reason)
-    assert stage.gateway
-    return stage.gateway
-
-
-@pytest.fixture
 def host(stage: Stage) -> str:
-    """Return a host of the test's own."""
     return f"{stage.namespace}.example.com"
 
 

@@ -15,7 +15,6 @@ KINDS = (INGRESSES, HTTPROUTES, LISTENERSETS)
 
 
 def names(stage: Stage, resource: Resource) -> list[str]:
-    """Return the names of all objects of a kind."""
     return sorted(found["metadata"]["name"] for found in stage.api.list(resource, stage.namespace))
 
 

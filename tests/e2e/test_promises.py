@@ -128,7 +128,6 @@ def server_side(metacontroller: None, cluster: DevCluster) -> Iterator[None]:  #
 
 
 def answers_of(cluster: DevCluster, status: int) -> float:
-    """Return how often the hook has answered with this status."""
     metrics = requests.get(f"{cluster.hook_url}/metrics", timeout=60).text
     found = re.search(rf'ingress_manager_answers_total{{code="{status}"}} (\S+)', metrics)
     assert found
