@@ -30,14 +30,10 @@ def lacking() -> str | None:
     return None if built("helm") else "NOT CHECKED WITH HELM: `python -m devcluster build --helm` builds it."
 
 
-pytestmark = [
-    pytest.mark.thorough,
-    pytest.mark.skipif(lacking() is not None, reason=lacking() or ""),
-]
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(lacking() is not None, reason=lacking() or "")]
 
 
 def template(values: Any) -> subprocess.CompletedProcess[str]:
-    """Render the chart with values, whatever becomes of it."""
     return subprocess.run(
         [folder("helm") / "helm", "template", "ingress-manager", CHART, "--namespace=ingress-manager", "--values=-"],
         input=yaml.safe_dump(values),
@@ -48,7 +44,6 @@ def template(values: Any) -> subprocess.CompletedProcess[str]:
 
 
 def rendered(values: Any) -> list[dict[str, Any]]:
-    """Return the objects that the chart makes with values."""
     done = template(values)
     if done.returncode:
         raise CommandFailed(done.stderr)
@@ -147,7 +142,6 @@ LISTENERSET = {"defaults": {"gateway": {"name": "web", "namespace": "edge", "lis
 
 
 def webhook(**values: Any) -> dict[str, Any]:
-    """Return values with the webhook enabled."""
     return {"admission": {"enabled": True, **values}}
 
 
