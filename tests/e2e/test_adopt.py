@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import yaml
 
 from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, SERVICES, Object
 from devcluster.backend import Backend
@@ -164,47 +163,6 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
     for service in stage.api.list(SERVICES, stage.namespace):
         annotations = service["metadata"].get("annotations", {})
         assert [key for key in annotations if key.startswith(("ingress/", "ingress-manager/"))] == []
-
-
-CHANGING = {
-    "nginx.ingress.kubernetes.io/rewrite-target": "/$1",
-    "nginx.ingress.kubernetes.io/use-regex": "true",
-    "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS",
-    "nginx.ingress.kubernetes.io/canary": "true",
-    "nginx.ingress.kubernetes.io/canary-weight": "10",
-    "cert-manager.io/cluster-issuer": "letsencrypt",
-}
-"""Annotations without which another answer comes, or no certificate is renewed."""
-
-
-def test_by_the_limits_that_adopt_proposes_a_deleted_ingress_comes_back_with_all_that_it_had(
-    cluster: DevCluster, stage: Stage
-) -> None:
-    for number, (key, value) in enumerate(CHANGING.items()):
-        name, host = f"shop-{number}", f"shop-{number}.{stage.namespace}.example.com"
-        stage.create_service(name, {})
-        ingress = by_hand(stage.namespace, name, host, name, ingressClassName=stage.ingress_class)
-        stage.api.create(INGRESSES, ingress | {"metadata": ingress["metadata"] | {"annotations": {key: value}}})
-
-    adopt = ("adopt", f"--settings={cluster.settings_file}", "--all", "-n", stage.namespace)
-    refused = run(cluster.control_plane, *adopt)
-    assert refused.returncode == 1
-    assert all(f"metadata.annotations.{key}: " in refused.stderr for key in CHANGING)
-    with contextlib.ExitStack() as exits:
-        settings = yaml.safe_load(cluster.settings_file.read_text())
-        exits.callback(cluster.restart_hook, settings)
-        cluster.restart_hook(settings | yaml.safe_load(refused.stdout))
-        adopted = run(cluster.control_plane, *adopt, "--apply")
-        assert adopted.returncode == 0, adopted.stderr
-        for number, (key, value) in enumerate(CHANGING.items()):
-            before = stage.ingress(name := f"shop-{number}")
-            assert before
-            assert is_ours(before)
-            stage.api.delete(INGRESSES, name, stage.namespace)
-            uid = before["metadata"]["uid"]
-            after = stage.until_ingress(name, "another one", lambda now, uid=uid: now["metadata"]["uid"] != uid)  # type: ignore[misc]
-            assert after["metadata"]["annotations"][key] == value
-            assert after["spec"] == before["spec"]
 
 
 @pytest.mark.usefixtures("gateway")
