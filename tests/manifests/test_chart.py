@@ -99,6 +99,7 @@ def comparable(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 MONITORING = {"podMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
 ADMISSION = {"admission": {"enabled": True}}
+WEBHOOK = ["manifests/admission", "manifests/admission/cert-manager"]
 
 
 @pytest.mark.parametrize(
@@ -107,16 +108,12 @@ ADMISSION = {"admission": {"enabled": True}}
         ({}, ["metacontroller/controller"], []),
         ({"httproute": {"enabled": True}}, ["metacontroller/httproute"], []),
         ({"httproute": {"enabled": True, "listenerSets": True}}, ["metacontroller/listenerset"], []),
+        (MONITORING | ADMISSION, ["metacontroller/controller", "monitoring"], WEBHOOK),
+        # Helm hands on `enabled`, by which another chart chooses this one.
         (
-            MONITORING | ADMISSION,
-            ["metacontroller/controller", "monitoring"],
-            ["manifests/admission", "manifests/admission/cert-manager"],
-        ),
-        (
-            # Helm hands on `enabled`, by which another chart chooses this one.
             ADMISSION | {"openshift": True, "enabled": True},
             ["metacontroller/controller"],
-            ["manifests/admission", "manifests/admission/cert-manager", "manifests/openshift"],
+            [*WEBHOOK, "manifests/openshift"],
         ),
     ],
     ids=["controller", "httproute", "listenerset", "monitoring and admission", "openshift"],
@@ -151,16 +148,10 @@ def webhook(**values: Any) -> dict[str, Any]:
         (webhook(certManager={"enabled": False}), "certManager.enabled is false, so secretName must name the Secret"),
         (webhook(**OWN | {"caBundle": ""}), "and caBundle must be its authority, as PEM; caBundle is empty"),
         (webhook(**OWN | {"secretName": ""}), "and caBundle must be its authority, as PEM; secretName is empty"),
-        (
-            webhook(**OWN | {"certManager": {"enabled": True}}),
-            "caBundle is that of a certificate of yours, so certManager.enabled must be false",
-        ),
+        (webhook(**OWN | {"certManager": {"enabled": True}}), "of yours, so certManager.enabled must be false"),
         ({"settings": {"admission": {"deny": True}}}, "admission.deny is true, so admission.enabled must be true"),
         ({"settings": HTTPROUTE}, "the outputs have httproute, so httproute.enabled must be true"),
-        (
-            {"settings": {"namespaces": {"team-a": LISTENERSET}}},
-            "a gateway has listenerSets, so httproute.listenerSets must be true",
-        ),
+        ({"settings": {"namespaces": {"team-a": LISTENERSET}}}, "so httproute.listenerSets must be true"),
         ({"replicas": 3}, "at '': additional properties 'replicas' not allowed"),
         ({"image": {"digest": "latest"}}, "at '/image/digest': 'latest' does not match pattern"),
         ({"settings": {"host": "x"}}, "at '/settings': additional properties 'host' not allowed"),
