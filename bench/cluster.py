@@ -27,8 +27,7 @@ def cluster_section(engine: str, count: int, progress: Progress) -> Section:
         progress(f"creating {count:,} Services")
         cluster.engine.stop()
         for number in range(NUMBER):
-            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"n{number}"}}
-            cluster.api.create(NAMESPACES, namespace)
+            cluster.api.create(NAMESPACES, {"metadata": {"name": f"n{number}"}})
         create(cluster, SERVICES, (service(f"n{number % NUMBER}", f"s{number}") for number in range(count)))
         figures = catch_up(cluster, count, progress)
         return f"{count:,} Services over {NUMBER} namespaces, driven by {cluster.engine_name}", figures

@@ -21,12 +21,8 @@ HOST = f"{ADMISSION}.{CONTROLLER}.svc"
 
 SECRETS = Resource("v1", "secrets", "Secret")
 
-MISTAKEN = {
-    "apiVersion": "v1",
-    "kind": "Service",
-    "metadata": {"name": "admission-probe", "annotations": {"ingress/http": "yes"}},
-    "spec": {"ports": [{"port": 80}]},
-}
+PROBE = {"name": "admission-probe", "annotations": {"ingress/http": "yes"}}
+MISTAKEN = {"apiVersion": "v1", "kind": "Service", "metadata": PROBE, "spec": {"ports": [{"port": 80}]}}
 """A Service with a mistake."""
 
 
@@ -41,8 +37,7 @@ class Admission:
         self._port = processes.port()
         self._folder = processes.folder / "admission-tls"
         self._folder.mkdir()
-        environment = {FILE_VARIABLE: str(settings_file)}
-        self.process = processes.add("admission", [], env=environment, cwd=REPOSITORY)
+        self.process = processes.add("admission", [], env={FILE_VARIABLE: str(settings_file)}, cwd=REPOSITORY)
 
     def add_to(self, overlay: Overlay) -> None:
         """Add what is to be installed, but for the Secret."""
@@ -60,10 +55,8 @@ class Admission:
         It makes the certificate, and the Secret that holds it.
         """
         certificate = self._authority.issue_cert(HOST)
-        tls = {
-            "tls.crt": certificate.cert_chain_pems[0].bytes().decode(),
-            "tls.key": certificate.private_key_pem.bytes().decode(),
-        }
+        pems = {"tls.crt": certificate.cert_chain_pems[0], "tls.key": certificate.private_key_pem}
+        tls = {name: pem.bytes().decode() for name, pem in pems.items()}
         for name, text in tls.items():
             write_private(self._folder / name, text)
         metadata = {"name": f"{ADMISSION}-tls", "namespace": CONTROLLER}

@@ -55,8 +55,7 @@ class ApiError(DevClusterError):
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(message or f"{status} {reason}")
-        self.status = status
-        self.reason = reason
+        self.status, self.reason = status, reason
 
 
 class Api:

@@ -17,8 +17,7 @@ class Backend(ThreadingHTTPServer):
 
     def __init__(self, service: Object) -> None:
         name = f"{service['metadata']['namespace']}/{service['metadata']['name']}"
-        address = service["spec"]["clusterIP"]
-        port = service["spec"]["ports"][0]["port"]
+        address, port = service["spec"]["clusterIP"], service["spec"]["ports"][0]["port"]
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"

@@ -44,12 +44,8 @@ class DevCluster(Processes):
     """A client that may do everything."""
     kubeconfig: Path
     """That of the same user, for kubectl."""
-    control_plane: ControlPlane
-    hook: Process
-    engine: Process
     engine_name: str
     """What to call the engine to a person."""
-    hook_url: str
     gateway: Gateway | None = None
     """None when none was asked for."""
     admission: Admission | None = None
@@ -157,13 +153,8 @@ class DevCluster(Processes):
     def parts(self) -> dict[str, Process]:
         """All that has to work for a change of a Service to reach its Ingress, by name."""
         plane = self.control_plane
-        return {
-            "hook": self.hook,
-            "engine": self.engine,
-            "API server": plane.apiserver,
-            "etcd": plane.etcd,
-            "controller manager": plane.controller_manager,
-        }
+        parts = {"hook": self.hook, "engine": self.engine, "API server": plane.apiserver, "etcd": plane.etcd}
+        return parts | {"controller manager": plane.controller_manager}
 
     def hook_ready(self) -> bool:
         """Return whether the hook answers that it is ready."""

@@ -32,13 +32,10 @@ class Site:
     address: str
     apiserver: tuple[str, ...]
     """More options of kube-apiserver."""
-
     controller_manager: tuple[str, ...]
     """More options of kube-controller-manager."""
-
     port: int | None = None
     """None: a free one."""
-
     inside: Callable[..., list[str]] = lambda *command: list(command)
     """Returns the command that runs another one where the control plane is to be."""
 
@@ -66,10 +63,7 @@ class ControlPlane:
     """
 
     def __init__(self, programs: Programs, processes: Processes, site: Site = ALONE) -> None:
-        self.programs = programs
-        self.processes = processes
-        self.folder = processes.folder
-        self._site = site
+        self.programs, self.processes, self.folder, self._site = programs, processes, processes.folder, site
         self._port = site.port or processes.port()
         self.url = f"https://{site.address}:{self._port}"
         self.ca_file = self.folder / "certificates" / "apiserver.crt"
@@ -91,11 +85,9 @@ class ControlPlane:
     def wait_ready(self) -> None:
         """Return when the API server is ready (with it the RBAC defaults) and there is a namespace to work in."""
         self.apiserver.wait_ready(self.api.ready)
-        for path, user, token in (
-            (self.kubeconfig, "admin", self.admin_token),
-            (self.folder / "controller-manager.kubeconfig", "kube-controller-manager", self._manager_token),
-        ):
-            self.write_kubeconfig(path, user, token)
+        self.write_kubeconfig(self.kubeconfig, "admin", self.admin_token)
+        managers = self.folder / "controller-manager.kubeconfig"
+        self.write_kubeconfig(managers, "kube-controller-manager", self._manager_token)
         wait_for(lambda: self.api.get(NAMESPACES, "default"), what="the namespace default")
 
     def start_controllers(self) -> None:

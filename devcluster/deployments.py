@@ -8,11 +8,8 @@ DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
 
 def changed(api: Api) -> list[Object]:
     """Return the Deployments that are otherwise than when they were reported. Raises ApiError."""
-    return [
-        deployment
-        for deployment in api.list(DEPLOYMENTS)
-        if deployment.get("status", {}).get("observedGeneration") != deployment["metadata"]["generation"]
-    ]
+    seen = ((each, each.get("status", {}).get("observedGeneration")) for each in api.list(DEPLOYMENTS))
+    return [deployment for deployment, generation in seen if generation != deployment["metadata"]["generation"]]
 
 
 def report(api: Api, deployment: Object, problem: str = "") -> None:

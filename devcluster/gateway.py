@@ -17,7 +17,7 @@ from devcluster.api import SERVICES, Api, path_of
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from devcluster.overlay import Rendered
-from devcluster.processes import Process, Processes
+from devcluster.processes import Processes
 
 NAME = "ingress-manager-gateway"
 """The name of the gateway's namespace, Deployment, Service and ServiceAccount."""
@@ -60,12 +60,9 @@ class Gateway:
     """
 
     def __init__(self, program: Path, processes: Processes) -> None:
-        self._program = program
-        self._processes = processes
+        self._program, self._processes = program, processes
         self.http_port, self.https_port, self._page_port, self._probes_port = (processes.port() for _ in range(4))
         self.internal_port = processes.port()  # where Traefik answers /ping
-        self.traefik: Process
-        self.page: Process
 
     def give_address(self, api: Api) -> None:
         """Write the address of the gateway's Service, as a load balancer does. Traefik writes it into each Ingress."""

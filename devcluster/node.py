@@ -119,8 +119,7 @@ class Node(Processes):
 
     def __init__(self, images: Iterable[Path], progress: build.Progress) -> None:
         super().__init__()
-        self._images = list(images)
-        self._progress = progress
+        self._images, self._progress = list(images), progress
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()

@@ -51,18 +51,15 @@ class Rendered:
     def mounted(self, deployment: str) -> dict[str, str]:
         """Return the files that a Deployment's pod gets from ConfigMaps, by their paths, as the kubelet mounts them."""
         volumes = self.find("Deployment", deployment)["spec"]["template"]["spec"]["volumes"]
-        maps = {
-            volume["name"]: self.find("ConfigMap", volume["configMap"]["name"])["data"]
-            for volume in volumes
-            if "configMap" in volume
-        }
+        maps = {volume["name"]: volume["configMap"]["name"] for volume in volumes if "configMap" in volume}
         files: dict[str, str] = {}
         for mount in self.container(deployment)["volumeMounts"]:
-            data, path = maps.get(mount["name"], {}), mount["mountPath"]
+            path, name = mount["mountPath"], maps.get(mount["name"])
+            data = self.find("ConfigMap", name)["data"] if name else {}
             if "subPath" in mount:
                 files[path] = data[mount["subPath"]]
             else:
-                files |= {f"{path}/{name}": content for name, content in data.items()}
+                files |= {f"{path}/{key}": content for key, content in data.items()}
         return files
 
     def settings(self) -> str:

@@ -34,14 +34,11 @@ class Process:
     def __init__(
         self, name: str, command: Sequence[str], env: Mapping[str, str], cwd: Path, owner: "Processes"
     ) -> None:
-        self.name = name
-        self.command = list(command)
-        self.env = dict(env)
+        self.name, self.command, self.env = name, list(command), dict(env)
         self.log_path = owner.folder / f"{name}.log"
         self.before_start: Callable[[], None] = lambda: None
         """Called before each start."""
-        self._cwd = cwd
-        self._groups = owner.groups
+        self._cwd, self._groups = cwd, owner.groups
         self._popen: subprocess.Popen[bytes] | None = None
         self._group: int | None = None
 

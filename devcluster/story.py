@@ -102,8 +102,8 @@ class Stage:
             raise DevClusterError(seen)
 
 
-Play = Callable[[Stage], str]
-"""A function that plays a step and returns what to show."""
+Play = Callable[[Stage], str | None]
+"""A function that plays a step and returns what to show, if there is anything."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def steps_for(stage: Stage) -> list[Step]:
 
 
 @step("a Service without the annotation", "no Ingress")
-def without_annotation(stage: Stage) -> str:
+def without_annotation(stage: Stage) -> None:
     stage.act(lambda: stage.memory.update(service=stage.create_service("shop", {}, PORT)))
     # That no Ingress appears can't be waited for. But Services are synced in the order of their events: once a Service
     # that was created later has its Ingress, this one has been synced.
@@ -152,7 +152,6 @@ def without_annotation(stage: Stage) -> str:
     stage.api.delete(SERVICES, "canary", stage.namespace)
     if stage.gateway:
         stage.exits.enter_context(Backend(stage.memory["service"]))
-    return ""
 
 
 @step('annotate it with ingress/http: "true"', "its Ingress appears")
@@ -172,21 +171,19 @@ def answered(stage: Stage) -> str:
 
 
 @step("delete the Ingress", "it is back")
-def deleted(stage: Stage) -> str:
+def deleted(stage: Stage) -> None:
     old = stage.memory["shop"]["metadata"]["uid"]
     stage.act(lambda: stage.api.delete(INGRESSES, "shop", stage.namespace))
     ingress = stage.until_ingress("shop", "a new Ingress shop", lambda new: new["metadata"]["uid"] != old)
     stage.expect(ingress["spec"] == stage.memory["shop"]["spec"], "a different Ingress")
-    return ""
 
 
 @step("edit the Ingress by hand", "it is repaired")
-def edited(stage: Stage) -> str:
+def edited(stage: Stage) -> None:
     wanted = stage.memory["shop"]["spec"]
     edit = {"spec": {"ingressClassName": "other", "rules": [{**wanted["rules"][0], "host": "elsewhere.example.com"}]}}
     stage.act(lambda: stage.api.patch(INGRESSES, "shop", edit, stage.namespace))
     stage.until_ingress("shop", "the Ingress as it was", lambda ingress: bool(ingress["spec"] == wanted))
-    return ""
 
 
 @step(f"change the Service's port to {OTHER_PORT}", "the Ingress follows")
@@ -208,10 +205,9 @@ def mistaken(stage: Stage) -> str:
 
 
 @step("remove the annotation", "the Ingress is gone")
-def opted_out(stage: Stage) -> str:
+def opted_out(stage: Stage) -> None:
     stage.act(lambda: stage.annotate("shop", None))
     stage.until("no Ingress shop", lambda: stage.ingress("shop") is None)
-    return ""
 
 
 @step(f"send a request for http://{HOST}/ again", "the 404 page answers; the time counts as before", traffic=True)
@@ -221,21 +217,18 @@ def not_found(stage: Stage) -> str:
 
 
 @step("annotate it again, and delete the Service", "both are gone")
-def service_deleted(stage: Stage) -> str:
+def service_deleted(stage: Stage) -> None:
     stage.annotate("shop", "true")
     stage.until_ingress("shop", "the Ingress shop", lambda _: True)
     stage.act(lambda: stage.api.delete(SERVICES, "shop", stage.namespace))
     stage.until("no Ingress shop", lambda: stage.ingress("shop") is None)
     stage.expect(stage.api.get(SERVICES, "shop", stage.namespace) is None, "a Service that hangs")
-    return ""
 
 
 @step("a stranger's Ingress has the Service's name", "it is left alone, an Event says so")
 def stranger(stage: Stage) -> str:
-    rules = [{"host": "blog.example.com"}]
-    metadata = {"name": "blog", "namespace": stage.namespace}
-    made = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": {"rules": rules}}
-    stage.memory["blog"] = stage.api.create(INGRESSES, made)
+    metadata, spec = {"name": "blog", "namespace": stage.namespace}, {"rules": [{"host": "blog.example.com"}]}
+    stage.memory["blog"] = stage.api.create(INGRESSES, {"metadata": metadata, "spec": spec})
     stage.act(lambda: stage.create_service("blog", {"ingress/http": "true"}))
     message = stage.until_event("blog", f"[{Reason.NOT_MADE}]")
     stage.expect(stage.ingress("blog") == stage.memory["blog"], "a stranger's Ingress that was touched")

@@ -37,7 +37,6 @@ DEFAULT_SETTINGS = "{defaults: {class: nginx}, limits: {pathTypes: [Prefix, Exac
 
 
 def objects(case: Case) -> list[Object]:
-    """Return the Services, what is beside, and the Ingress of a case."""
     services: Object = case.fields.get("services", {case.name: {}})
     rules = {f"{case.name}.example.com": {"Prefix /": f"{case.name}:80"}}
     ingress = {"name": case.name, "rules": rules} | case.fields.get("ingress", {})
@@ -58,7 +57,6 @@ def adoptable(case: Case) -> tuple[list[Item], list[Item], Settings, list[str]]:
 
 
 def becomes(case: Case) -> Object:
-    """Return what becomes of the Ingress of a case, as the table has it."""
     [adoption] = adoptions_of(*adoptable(case))
     steps = [line for step in adoption.steps for line in words(step)]
     host = f"ingress/http=true ingress/host={case.name}.example.com"
@@ -74,7 +72,6 @@ def becomes(case: Case) -> Object:
 
 
 def printed(case: Case) -> str:
-    """Return what `adopt` prints for a case."""
     [adoption] = adoptions_of(*adoptable(case))
     lines = [f"# {adoption.title}", *listed(adoption.steps)] if adoption.steps else []
     return "".join(f"{line}\n" for line in lines)

@@ -93,7 +93,6 @@ def apart(item: Object) -> list[tuple[str, Object]]:
 
 
 def made(kind: str, short: Object, services: list[Object]) -> Object:
-    """Return an object that is no Service."""
     if not kind:
         return short
     if kind in golden.USUAL:
@@ -197,7 +196,6 @@ def status(kind: str, short: Object, spec: Object) -> Object:
 
 
 def event(short: Object, services: list[Object]) -> Object:
-    """Return an Event of Metacontroller's."""
     meta = metadata({"name": f"{short['of']}.{short.get('at', '')}"} | short, CREATED)
     [uid, *_] = [obj["metadata"]["uid"] for obj in services if obj["metadata"]["name"] == short["of"]]
     service = {"apiVersion": "v1", "kind": "Service", "name": short["of"], "namespace": meta["namespace"], "uid": uid}

@@ -79,14 +79,11 @@ def parsed(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A case, as its table states it."""
-
     name: str
     fields: Object = field(repr=False)
 
     @property
     def service(self) -> Object:
-        """The whole Service."""
         annotations = parsed(self.fields.get("annotations", {}))
         if annotations is not None:
             annotations = {"ingress/http": "true"} | annotations
@@ -129,7 +126,6 @@ class Case:
 
 @cache
 def cases_in(folder: Path) -> list[Case]:
-    """Return the cases of all tables in a folder."""
     return [case for file in sorted(folder.glob("*.yaml")) for case in read(file)]
 
 
@@ -240,7 +236,6 @@ def httproute(short: Object) -> Object:
 
 
 def short_httproute(spec: Object) -> Object:
-    """Return what a case says of an HTTPRoute."""
     parents = [
         "/".join([parent[key] for key in ("namespace", "name", "sectionName") if key in parent])
         for parent in spec["parentRefs"]
@@ -271,7 +266,6 @@ def listenerset(short: Object) -> Object:
 
 
 def short_listenerset(spec: Object) -> Object:
-    """Return what a case says of a ListenerSet."""
     parent, [listener] = spec["parentRef"], spec["listeners"]
     host = {"host": listener["hostname"]} if "hostname" in listener else {}
     [certificate] = listener["tls"]["certificateRefs"]

@@ -126,7 +126,6 @@ def printed_status(seen: Inspection, form: str, width: int = 0) -> str:
 
 
 def in_forms(forms: Iterable[str], text: Callable[[str], str]) -> dict[str, str]:
-    """Return what is printed in each form, without colours."""
     return {form: click.unstyle(text(form)) for form in forms if form != "sentences"}
 
 
@@ -170,7 +169,6 @@ class Dumper(yaml.SafeDumper):
     """Writes what fits into a line in one, and each `Line`."""
 
     def represent_data(self, data: Any) -> yaml.Node:
-        """Return the node of `data`."""
         node = super().represent_data(data)
         if isinstance(node, yaml.CollectionNode):
             line = yaml.safe_dump(data, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
@@ -180,7 +178,6 @@ class Dumper(yaml.SafeDumper):
         return node
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """Return that equal values are repeated."""
         return True
 
 

@@ -67,12 +67,6 @@ def fields(
             yield from fields(types, inside, built_in.get(field) or {}, (), f"{above}{field}.")
 
 
-def copied() -> str:
-    """Return the keys that are copied by default."""
-    keys = ", ".join(f"`{key}`" for key in COPIED_BY_DEFAULT)
-    return textwrap.fill(keys, 150, break_on_hyphens=False) + "\n"
-
-
 def findings() -> str:
     """Return the list of the kinds of findings, and which are no errors. `status` shows their remedies."""
     warnings, hints = (
@@ -94,7 +88,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "defaults": lambda: settings(Defaults),
     "limits": lambda: settings(Limits),
     "profiles": lambda: settings(Profile, left_out=Defaults.__struct_encode_fields__),
-    "copied": copied,
+    "copied": lambda: (
+        textwrap.fill(", ".join(f"`{key}`" for key in COPIED_BY_DEFAULT), 150, break_on_hyphens=False) + "\n"
+    ),
     "refusals": lambda: "\n\n".join(
         f"For the {whose}:\n\n{listed(f'`{reason}`: {remedy}' for reason, remedy in remedies.items())}"
         for whose, remedies in REMEDIES.items()

@@ -183,9 +183,13 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
             if release := deployment["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"):
                 raise CommandFailed(f"Nothing was done: Helm keeps it, as the release {release}. Run `helm upgrade`.")
         if hooks["items"]:
-            others, rest = without_settings(shell, folder), f"--kustomize={controller}"
+            # Without its ConfigMap, which has a new name each time.
+            objects = yaml.safe_load_all(shell.read("kubectl", "kustomize", str(folder)))
+            others = folder / "without-settings.yaml"
+            others.write_text(yaml.safe_dump_all(each for each in objects if each["kind"] != "ConfigMap"), "utf-8")
+            options = (f"--filename={others}", f"--kustomize={controller}")
             why = "It is installed already. What would change beside the settings:"
-            changes = [shell.run(why, "kubectl", "diff", option, fails=(1,)) for option in (others, rest)]
+            changes = [shell.run(why, "kubectl", "diff", option, fails=(1,)) for option in options]
             if any([*changes, show_settings(shell, settings), show_losses(shell, parse(settings))]):
                 ask("Change that?", yes=yes)
         if settings != SETTINGS_FILE.read_text(encoding="utf-8"):
@@ -194,14 +198,6 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
         shell.run(why, "kubectl", "apply", f"--kustomize={folder}")
     why = "Wait until it answers: before, Metacontroller would report an error for every Service of the cluster."
     shell.rollout(why, "ingress-manager")
-
-
-def without_settings(shell: Shell, folder: Path) -> str:
-    """Return kubectl's option for what a kustomization makes without its ConfigMap, which has a new name each time."""
-    objects = yaml.safe_load_all(shell.read("kubectl", "kustomize", str(folder)))
-    file = folder / "without-settings.yaml"
-    file.write_text(yaml.safe_dump_all(item for item in objects if item["kind"] != "ConfigMap"), encoding="utf-8")
-    return f"--filename={file}"
 
 
 def show_settings(shell: Shell, settings: str) -> bool:
@@ -258,8 +254,7 @@ def apply_metacontroller(shell: Shell, crds: str) -> None:
     shell.run("Metacontroller's own kinds, from its release.", "kubectl", "apply", f"--filename={crds}")
     why = "Wait until the API server serves them."
     shell.run(why, "kubectl", "wait", "--for=condition=established", "--timeout=1m", CRD)
-    why = "Metacontroller. It has nothing to do yet."
-    shell.run(why, "kubectl", "apply", "--kustomize=metacontroller/install")
+    shell.run("Metacontroller. It has nothing to do yet.", "kubectl", "apply", "--kustomize=metacontroller/install")
     shell.rollout("Wait until it is ready.", "metacontroller")
 
 

@@ -223,20 +223,13 @@ def record(api: Api, about: Object, kind: str, reason: str, message: str) -> Non
     log.info("event %s %s: %s", about["metadata"]["name"], reason, message)
     names = {k: v for k, v in about["metadata"].items() if k in {"namespace", "name", "uid", "resourceVersion"}}
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    event = {
+    event: Object = {
         "metadata": {"name": f"{names['name']}.{time.time_ns():x}", "namespace": names.get("namespace", "default")},
         "involvedObject": {"apiVersion": about["apiVersion"], "kind": about["kind"], **names},
-        "source": {"component": SELF},
-        "reportingComponent": SELF,
-        "firstTimestamp": now,
-        "lastTimestamp": now,
-        "count": 1,
-        "type": kind,
-        "reason": reason,
-        "message": message,
     }
+    event |= {"source": {"component": SELF}, "reportingComponent": SELF, "firstTimestamp": now, "lastTimestamp": now}
     try:
-        api.create(EVENTS, event)
+        api.create(EVENTS, event | {"count": 1, "type": kind, "reason": reason, "message": message})
     except ApiError as error:
         log.warning("event not written: %s", error)
 

@@ -108,9 +108,8 @@ def updated(observed: Object, desired: Object) -> Object:
     merged = merge(observed, last_applied(observed), desired)
     metadata = {k: v for k, v in merged["metadata"].items() if k not in SYSTEM_FIELDS}
     metadata |= {k: v for k, v in observed["metadata"].items() if k in SYSTEM_FIELDS}
-    merged = {k: v for k, v in merged.items() if k != "status"} | {"metadata": metadata}
-    if "status" in observed:
-        merged["status"] = observed["status"]
+    status = {"status": observed["status"]} if "status" in observed else {}
+    merged = {k: v for k, v in merged.items() if k != "status"} | {"metadata": metadata} | status
     return with_last_applied(merged, desired)
 
 

@@ -28,15 +28,12 @@ UNKNOWN_KIND = "error: the server doesn't have a resource type"
 
 
 class Ended(NamedTuple):
-    """What a command printed, and its exit status."""
-
     status: int
     out: str
     err: str
 
     @property
     def json(self) -> Any:
-        """Return what was printed as JSON."""
         return json.loads(self.out)
 
 
@@ -54,7 +51,6 @@ def by_name(words: Sequence[str]) -> Sequence[str]:
 
 
 def listing(*objects: Object) -> Object:
-    """Return the objects as kubectl prints them."""
     return {"kind": "List", "apiVersion": "v1", "items": list(objects)}
 
 
@@ -91,7 +87,6 @@ def settings_on_a_cluster(
 
 
 def put(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
-    """Return a value in which another stands at a place."""
     if not path:
         return other
     made = value.copy()
@@ -122,17 +117,14 @@ class Cluster:
             monkeypatch.setattr(module, "monotonic", lambda: sum(self.naps))
 
     def says(self, answers: dict[str, Any], error: str = "Error from server: no") -> None:
-        """Answer otherwise from now on, and forget what was asked."""
         self.answers, self.error = answers, error
         self.calls.clear()
         self.asked.clear()
 
     def nap(self, seconds: float) -> None:
-        """Let time go by."""
         self.naps.append(seconds)
 
     def run(self, kubectl: Kubectl, words: Sequence[str], stdin: str) -> str:
-        """Return what kubectl prints, and note the call."""
         words = by_name(words)
         self.calls.append(" ".join(with_options(words, kubectl.options)))
         name = words[words.index("--") + 1] if "--" in words else ""
@@ -143,7 +135,6 @@ class Cluster:
         return self.answer(words, stdin)
 
     def answer(self, words: Sequence[str], stdin: str) -> str:
-        """Return what kubectl prints."""
         assert stdin == ""
         if words[0] != "get":
             return ""

@@ -16,7 +16,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Callable[[str], Path]:
-    """What writes a settings file, always the same one."""
 
     def written(text: str) -> Path:
         path = tmp_path / "settings.yaml"

@@ -33,6 +33,9 @@ INSTALLED = ("manifests", "metacontroller/install", "metacontroller/listenerset"
 NOW = datetime(2026, 1, 4, 0, 1, tzinfo=UTC)
 HOST = "ingress-manager-admission.ingress-manager.svc"
 GONE = object()
+MADE = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
+PRINTED = {MADE: "made", "--output=name": "selected", "--raw": "metrics"}
+"""What a case says is printed, by an option of kubectl."""
 
 
 @functools.cache
@@ -53,7 +56,6 @@ def sound() -> str:
 
 @functools.cache
 def certificate(host: str = HOST, begin: datetime = datetime(2020, 1, 1), end: datetime = datetime(2099, 1, 1)) -> str:
-    """Return a certificate as Secrets have it."""
     made = trustme.CA().issue_cert(host, not_before=begin, not_after=end)
     return b64encode(made.cert_chain_pems[0].bytes()).decode()
 
@@ -87,17 +89,13 @@ class Installed(Cluster):
         """The nap after which all is well."""
 
     def nap(self, seconds: float) -> None:
-        """Let time go by, in which all may become well."""
         super().nap(seconds)
         if len(self.naps) == self.heals_after:
             self.objects = json.loads(sound())
 
     def becomes(self, case: dict[str, Any]) -> None:
-        """Make it what a case says."""
         self.case = case
-        for place in case.get("gone", ()):
-            changed(self.objects, place)
-        for place, value in case.get("set", {}).items():
+        for place, value in (dict.fromkeys(case.get("gone", ()), GONE) | case.get("set", {})).items():
             changed(self.objects, place, value)
         if "settings" in case:
             data = {"settings.yaml": as_yaml(case["settings"])}
@@ -105,7 +103,6 @@ class Installed(Cluster):
         self.objects += case.get("add", ())
 
     def answer(self, arguments: Sequence[str], stdin: str) -> str:
-        """Return what kubectl prints."""
         words = {arguments[0], *arguments[1:], *(argument.partition("/")[0] for argument in arguments)}
         if words & {*self.case.get("unread", ())}:
             raise KubectlFailed("forbidden")
@@ -115,15 +112,9 @@ class Installed(Cluster):
             rights = [Access(**review["spec"]["resourceAttributes"]) for review in json.loads(stdin)["items"]]
             answers = {Access(*right): allowed for *right, allowed in self.case.get("rights", ())}
             return " ".join(str(answers.get(right, right not in NEVER)).lower() for right in rights)
-        options = {argument.partition("=")[0]: argument for argument in arguments if argument.startswith("--")}
-        printed = {
-            "--output=jsonpath={.items[*].metadata.creationTimestamp}": "made",
-            "--output=name": "selected",
-            "--raw": "metrics",
-        }
-        for option in printed.keys() & {*arguments}:
-            return str(self.case.get(printed[option], ""))
-        if "tls" in options["--output"]:
+        for option in PRINTED.keys() & {*arguments}:
+            return str(self.case.get(PRINTED[option], ""))
+        if any("tls" in argument for argument in arguments[:-1]):
             crt = self.case.get("crt", {})
             return "" if crt is None else certificate(**crt)
         resource, _, name = arguments[-1].partition("/")
@@ -131,7 +122,7 @@ class Installed(Cluster):
         kinds = {plural.removesuffix("s"), plural.removesuffix("es"), plural.removesuffix("ies") + "y"}
         objects = [obj for obj in self.objects if obj["kind"].lower() in kinds]
         objects = [obj for obj in objects if name in {"", obj["metadata"]["name"]}]
-        return "" if not objects and "--ignore-not-found" in options else json.dumps(listing(*objects))
+        return "" if not objects and "--ignore-not-found" in arguments else json.dumps(listing(*objects))
 
 
 @pytest.fixture
@@ -182,9 +173,8 @@ def test_it_waits_until_nothing_is_wrong_and_no_longer_than_it_is_told(
 def test_of_the_webhooks_secret_no_private_key_is_printed(cluster: Installed) -> None:
     run("check")
     [read] = [call for call in cluster.calls if "secret/" in call]
-    only = "--output=jsonpath={.data.tls\\.crt}"
-    where = "--namespace=ingress-manager --ignore-not-found"
-    assert read == f"get {where} {only} -- secret/ingress-manager-admission-tls"
+    only = "--namespace=ingress-manager --ignore-not-found --output=jsonpath={.data.tls\\.crt}"
+    assert read == f"get {only} -- secret/ingress-manager-admission-tls"
 
 
 @pytest.mark.usefixtures("cluster")

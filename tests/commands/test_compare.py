@@ -40,7 +40,6 @@ class Controller:
         self.address = "127.0.0.1:{},{}".format(*(server.port for server in servers))
 
     def answer(self, environ: dict[str, Any], start: Any) -> list[bytes]:
-        """Answer a request, as WSGI has it."""
         url = f"{environ['wsgi.url_scheme']}://{environ['HTTP_HOST']}{environ['RAW_URI']}"
         self.asked.append(url)
         status, headers = self.says.get(url, (404, {}))

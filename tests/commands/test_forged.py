@@ -53,7 +53,6 @@ class Forged(Cluster):
     """Answers any text to what no test says."""
 
     def answer(self, words: Sequence[str], stdin: str) -> str:
-        """Return objects as kubectl prints them."""
         name = words[words.index("--") + 1]
         answer = self.answers.get(name, f"7 {EVIL}") if words[0] == "get" else ""
         assert stdin == ""

@@ -66,7 +66,6 @@ def test_every_help_has_examples_that_commands_take_and_says_the_exit_status_and
 
 
 def on_a_terminal(*command: str, **environment: str) -> str:
-    """Return what a program prints on a terminal."""
     ours, theirs = pty.openpty()
     variables = {**os.environ, "NO_COLOR": "", "TERM": "xterm", **environment}
     process = subprocess.Popen(command, cwd=REPOSITORY, env=variables, stdout=theirs, stderr=theirs, stdin=theirs)
@@ -124,7 +123,6 @@ def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
 
 
 def completed(*arguments: str) -> list[str]:
-    """Return what completes the last argument."""
     shell = ShellComplete(commands, {}, "ingress-manager", "_INGRESS_MANAGER_COMPLETE")
     return [item.value for item in shell.get_completions([*arguments[:-1]], arguments[-1])]
 

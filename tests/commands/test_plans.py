@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 
 import pytest
@@ -16,39 +16,28 @@ PATIENCE = 10
 Patch = pytest.MonkeyPatch
 
 
-def plans(services: Sequence[str], until: Sequence[Condition] = ()) -> list[Plan]:
-    """Return a plan with two commands for each Service."""
-    return [
-        Plan(
-            Item({"kind": "Service", "metadata": {"namespace": "team-a", "name": service}}),
-            f"{number}",
-            [Step(("kubectl", "begin", f"{number}")), Step(("kubectl", "end", f"{number}"), until=until)],
-            done=f"{number} is done.",
-        )
-        for number, service in enumerate(services)
-    ]
+def plans(services: Iterable[str], until: Sequence[Condition] = ()) -> list[Plan]:
+    made = list[Plan]()
+    for number, service in enumerate(services):
+        item = Item({"kind": "Service", "metadata": {"namespace": "team-a", "name": service}})
+        steps = [Step(("kubectl", "begin", f"{number}")), Step(("kubectl", "end", f"{number}"), until=until)]
+        made.append(Plan(item, f"{number}", steps, done=f"{number} is done."))
+    return made
 
 
 def kubectl_does(patch: Patch, does: Callable[[str, int], object]) -> None:
-    """Let each command of a plan call a function."""
     patch.setattr(Kubectl, "run", lambda _, verb, number, **__: does(verb, int(number)) or "")
 
 
 def printed(numbers: Sequence[int]) -> str:
-    """Return what plans print."""
     return "".join(f"$ kubectl begin {number}\n$ kubectl end {number}\n{number} is done.\n" for number in numbers)
 
 
 def test_as_many_as_allowed_run_together_and_each_is_printed_as_a_whole_in_its_order(
     monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    number = 3 * AT_ONCE
-    together, lock, running, most = (
-        threading.Barrier(AT_ONCE, timeout=PATIENCE),
-        threading.Lock(),
-        set[int](),
-        set[int](),
-    )
+    number, together, lock = 3 * AT_ONCE, threading.Barrier(AT_ONCE, timeout=PATIENCE), threading.Lock()
+    running, most = set[int](), set[int]()
 
     def does(verb: str, number: int) -> None:
         with lock:
@@ -59,7 +48,7 @@ def test_as_many_as_allowed_run_together_and_each_is_printed_as_a_whole_in_its_o
         time.sleep(0.002 * (AT_ONCE - number % AT_ONCE))
 
     kubectl_does(monkeypatch, does)
-    assert plan.perform(Kubectl(), plans([f"s{number}" for number in range(number)]), apply=True) == 0
+    assert plan.perform(Kubectl(), plans(map(str, range(number))), apply=True) == 0
     assert capsys.readouterr() == (printed(range(number)), "")
     assert max(most) == AT_ONCE
 
@@ -96,7 +85,7 @@ def test_after_a_failure_no_other_begins_and_those_under_way_end(
 
     kubectl_does(monkeypatch, does)
     with pytest.raises(KubectlFailed) as raised:
-        plan.perform(Kubectl(), plans([f"s{number}" for number in range(2 * AT_ONCE)]), apply=True)
+        plan.perform(Kubectl(), plans(map(str, range(2 * AT_ONCE))), apply=True)
     assert begun == {*range(AT_ONCE)}
     assert capsys.readouterr().out == "$ kubectl begin 0\n" + printed(range(1, AT_ONCE))
     assert raised.value.message == (

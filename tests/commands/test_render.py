@@ -145,14 +145,8 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
             "With the settings of the ConfigMap default/a.\n",
         ),
         ({DECORATORS: listing()}, NO_HOOK),
-        (
-            {DECORATORS: put(CLUSTER[DECORATORS], ("items", 0, "metadata", "name"), "acme")},
-            NO_HOOK,
-        ),
-        (
-            {DECORATORS: put(CLUSTER[DECORATORS], WEBHOOK, {"url": "http://127.0.0.1:8080/sync"})},
-            NO_HOOK,
-        ),
+        ({DECORATORS: put(CLUSTER[DECORATORS], ("items", 0, "metadata", "name"), "acme")}, NO_HOOK),
+        ({DECORATORS: put(CLUSTER[DECORATORS], WEBHOOK, {"url": "http://127.0.0.1:8080/sync"})}, NO_HOOK),
         ({DECORATORS: put(CLUSTER[DECORATORS], (*WEBHOOK, "service", "name"), "--all")}, NO_HOOK),
         (settings_on_a_cluster("", "tools", "hook"), "With the settings of the ConfigMap tools/hook-settings-abc.\n"),
         (settings_on_a_cluster("\npaused: 1\n"), f"{WHERE}:2: paused: must be true or false, not a whole number\n"),

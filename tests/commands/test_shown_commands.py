@@ -51,7 +51,6 @@ def objects(draw: st.DrawFn) -> list[Object]:
 
 
 def plans(items: list[Item]) -> Iterator[Iterable[Step]]:
-    """Yield the steps of every command that plans."""
     yield from (release_of(service, items).steps for service in of_kind(items, SERVICE))
     with suppress(Unreadable):
         yield from (adoption.steps for adoption in adoptions_of(items, of_kind(items, INGRESS), LENIENT))

@@ -29,14 +29,11 @@ from tests.words import ours
 
 CASES = golden.cases_in(golden.CASES)
 BY_NAME = {case.name: case for case in CASES}
-ONE_OF_EACH = [
-    BY_NAME[name] for name in ("every-annotation", "both-routes", "http-false", "every-problem-of-a-route-refused")
-]
+NAMES = ("every-annotation", "both-routes", "http-false", "every-problem-of-a-route-refused")
+ONE_OF_EACH = [BY_NAME[name] for name in NAMES]
 """For what shows the hook's answer elsewhere: an Ingress, HTTPRoutes beside one, nothing, and several problems."""
 FIELDS = ["why", "from", "example", "metadata", "annotations", "spec", "settings", "becomes"]
-REFUSED: dict[str, dict[str, list[str]]] = yaml.safe_load(
-    Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8")
-)
+REFUSED: dict[str, dict[str, list[str]]] = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_bytes())
 ALL_COPIED = Settings(limits=Limits(copy_annotations=dict.fromkeys(KNOWN, "any")))
 """Settings that allow as much as an administrator can without writing a value down."""
 
@@ -84,7 +81,6 @@ def test_every_annotation_has_right_values_wrong_values_and_a_case(key: str, dat
 
 
 def without(field: str, plain: Any) -> Any:
-    """Return a plain value without the fields of this name in it."""
     return {key: without(field, plain[key]) for key in plain if key != field} if isinstance(plain, dict) else plain
 
 
@@ -96,10 +92,8 @@ def test_no_setting_is_ignored_silently(field: str) -> None:
     for case in CASES:
         plain = yaml.safe_load(case.settings_text) or {}
         fewer = {part: without(field, value) for part, value in plain.items()}
-        if (
-            fewer != plain
-            and dataclasses.replace(case, fields={**case.fields, "settings": fewer}).becomes != case.becomes
-        ):
+        changed = dataclasses.replace(case, fields=case.fields | {"settings": fewer})
+        if fewer != plain and changed.becomes != case.becomes:
             return
     pytest.fail("no case needs it")
 

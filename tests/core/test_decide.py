@@ -6,15 +6,7 @@ import msgspec
 import pytest
 
 from devcluster.sync_requests import service
-from ingress_manager.core.decide import (
-    RESYNC_SECONDS,
-    Decision,
-    Desired,
-    decide,
-    not_made,
-    refusal_of,
-    spread,
-)
+from ingress_manager.core.decide import RESYNC_SECONDS, Decision, Desired, decide, not_made, refusal_of, spread
 from ingress_manager.core.kubernetes import NOTHING, Attachment, AttachmentMeta, Observed, Service, Spec
 from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, ListenerSets, Settings
 
@@ -30,7 +22,6 @@ def decided(
     observed: Observed = NONE,
     settings: Settings = Settings(),  # noqa: B008 - frozen
 ) -> Decision:
-    """Return the decision about the Service team-a/shop."""
     return decide(msgspec.convert(service(annotations), Service), observed, settings)
 
 
@@ -58,7 +49,6 @@ def test_objects_that_are_not_observed_are_missing(observed: Observed, settings:
 
 
 def parent(uid: int = 1) -> Service:
-    """Return the Service team-a/shop with a uid."""
     stored = service(ON)
     stored["metadata"]["uid"] = f"{uid:036}"
     return msgspec.convert(stored, Service)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from ingress_manager.core import settings as module
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.settings import Limits, Settings
 from ingress_manager.core.settings_parser import read
@@ -44,12 +43,3 @@ def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_howev
     finally:
         tracemalloc.stop()
     assert remembered < 100_000
-
-
-def test_what_holds_in_the_namespaces_that_were_asked_for_last_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_REMEMBERED", 2)
-    settings = Settings()
-    first, second, _ = [effective_settings(settings, name) for name in "abc"]
-    assert effective_settings(settings, "b") is second
-    assert effective_settings(settings, "a") is not first
-    assert effective_settings(settings, "a") == first

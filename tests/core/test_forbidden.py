@@ -27,12 +27,10 @@ ALLOWED = [pytest.param(case, id=case["what"]) for case in CASES if not {"forbid
 
 
 def answered(parent: Object, settings: Object, *observed: Object) -> Answer:
-    """Return the answer for a Service beside what is observed."""
     return answer(body(sync_request(parent, attached=[*observed])), parse(json.dumps(settings)))
 
 
 def attachments(answer: Answer) -> list[Object]:
-    """Return the objects of an answer that is no refusal."""
     assert answer.status == 200, answer
     made: list[Object] = json.loads(answer.body)["attachments"]
     return made
@@ -45,7 +43,6 @@ def made(annotations: dict[str, str], settings: Object | None = None) -> list[Ob
 
 
 def standing_in(case: Object) -> Object:
-    """Return the object that a case describes."""
     all_made = made(case.get("made", {}), case.get("then"))
     [made_then] = [item for item in all_made if item["kind"] == case.get("kind", item["kind"])]
     annotations, changes = made_then["metadata"]["annotations"], case.get("object", {})

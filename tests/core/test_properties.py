@@ -206,7 +206,6 @@ def without_class(made: Object) -> Object:
 
 
 def key_of(made: Object) -> tuple[str, str]:
-    """Return the kind and the name of an object."""
     return made["kind"], made["metadata"]["name"]
 
 

@@ -60,7 +60,7 @@ def test_a_refusal_tells_as_many_problems_as_fit_and_counts_the_others() -> None
 
 def test_the_same_sentence_is_collected_once_and_beyond_twenty_they_are_counted() -> None:
     problems = Problems()
-    problems.extend([Problem("the same"), Problem("the same")])
+    problems.extend([Problem("the same")] * 2)
     assert (len(problems.kept), problems.more) == (1, 0)
     problems.extend((Problem(str(number)) for number in range(MOST_KEPT + 4)), more=7)
     problems.extend([Problem("the same")])

@@ -12,9 +12,7 @@ from ingress_manager.core.vocabulary import changes_answer, holds_code, is_read_
 
 KEYS = {
     what: [f"{prefix}{name}" for prefix, names in controllers.items() for name in names.split()]
-    for what, controllers in yaml.safe_load(
-        Path(__file__).with_name("vocabulary.yaml").read_text(encoding="utf-8")
-    ).items()
+    for what, controllers in yaml.safe_load(Path(__file__).with_name("vocabulary.yaml").read_bytes()).items()
 }
 BOTH = Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="infrastructure"))
 

@@ -56,7 +56,6 @@ def test_the_page_on_installing_has_the_versions_that_are_pinned_and_the_least_o
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """Return the blocks of code of a page in one language."""
     fences = markdown.fences((docs.DOCS / page).read_text(encoding="utf-8"))
     return [fence.text for fence in fences if fence.info == language]
 
@@ -133,7 +132,6 @@ PAGES = sorted([*REPOSITORY.glob("*.md"), *(page for folder in FOLDERS for page 
 
 
 def prose(page: Path) -> str:
-    """Return the text of a page without its blocks of code."""
     text = page.read_text(encoding="utf-8")
     return re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.MULTILINE | re.DOTALL)
 

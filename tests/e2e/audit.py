@@ -47,5 +47,4 @@ def written(cluster: DevCluster, namespace: str) -> Iterator[list[tuple[str, str
 
 
 def deleted(writes: list[tuple[str, str]]) -> set[str]:
-    """Return the names of what was deleted."""
     return {name for verb, name in writes if verb.startswith("delete")}

@@ -19,12 +19,13 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster import engines, gateway
+from devcluster import engines
 from devcluster.api import NAMESPACES, Api, ApiError
 from devcluster.cluster import DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
 from devcluster.deployments import changed, report
 from devcluster.errors import MissingProgram
+from devcluster.gateway import Gateway, lacking
 from devcluster.processes import Processes
 from devcluster.programs import find_programs, find_traefik, gateway_api_crds
 from devcluster.story import Stage
@@ -74,6 +75,12 @@ def require() -> None:
         pytest.skip(f"There is no cluster, so nothing end to end was tested. {missing}")
 
 
+def require_gateway() -> None:
+    """Skip the test, saying why, when there is no gateway on this machine."""
+    if reason := lacking():
+        pytest.skip(reason)
+
+
 @pytest.fixture(scope="session")
 def engine(pytestconfig: pytest.Config) -> str:
     """Return `metacontroller` or `standin`. Raises MissingProgram when the engine that was asked for is missing."""
@@ -91,7 +98,7 @@ def metacontroller(engine: str) -> None:
 @pytest.fixture(scope="session")
 def cluster(engine: str) -> Iterator[DevCluster]:
     """Yield the cluster that most tests share; each has a namespace of its own."""
-    with DevCluster(engine, gateway=not gateway.lacking()) as running:
+    with DevCluster(engine, gateway=not lacking()) as running:
         yield running
 
 
@@ -106,8 +113,7 @@ def serving(engine: str) -> Iterator[DevCluster]:
     What a Service is given there is what the namespace's name says. It syncs every Service each second: otherwise
     changed settings take 4 to 6 minutes.
     """
-    if reason := gateway.lacking():
-        pytest.skip(reason)
+    require_gateway()
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=True, httproute=True, resync=1) as running:
         for name in SERVING_SETTINGS["namespaces"]:
             create(running.api, NAMESPACES, name)
@@ -148,7 +154,6 @@ def plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def empty_cluster() -> Iterator[ControlPlane]:
-    """Yield an API server with nothing installed but the CRDs of the Gateway API."""
     with bare_plane() as plane:
         install_crds(plane.api, gateway_api_crds())
         yield plane
@@ -156,9 +161,15 @@ def empty_cluster() -> Iterator[ControlPlane]:
 
 @pytest.fixture
 def stage(cluster: DevCluster) -> Iterator[Stage]:
-    """Yield a fresh namespace, which is deleted at the end."""
     with fresh_stage(cluster) as fresh:
         yield fresh
+
+
+@pytest.fixture
+def gateway(stage: Stage) -> Gateway:
+    require_gateway()
+    assert stage.gateway
+    return stage.gateway
 
 
 _numbers = itertools.count(1)

@@ -3,19 +3,16 @@
 from typing import Any
 
 from devcluster import deployments
-from devcluster.api import INGRESSES, SERVICES, Api, Object, Resource
+from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES, Api, Object, Resource
 from devcluster.story import Stage
+from devcluster.sync_requests import as_created
 
-_ADMISSION, _GATEWAYS, _RBAC = (
-    "admissionregistration.k8s.io/v1",
-    "gateway.networking.k8s.io/v1",
-    "rbac.authorization.k8s.io/v1",
-)
+_ADMISSION, _RBAC = "admissionregistration.k8s.io/v1", "rbac.authorization.k8s.io/v1"
 CLUSTER_BINDINGS = Resource(_RBAC, "clusterrolebindings", "ClusterRoleBinding", namespaced=False)
 CLUSTER_ROLES = Resource(_RBAC, "clusterroles", "ClusterRole", namespaced=False)
 CONFIG_MAPS = deployments.CONFIG_MAPS
 DEPLOYMENTS = deployments.DEPLOYMENTS
-GATEWAYS = Resource(_GATEWAYS, "gateways", "Gateway")
+GATEWAYS = Resource(HTTPROUTES.api_version, "gateways", "Gateway")
 POLICIES = Resource(_ADMISSION, "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False)
 POLICY_BINDINGS = Resource(
     _ADMISSION, "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", namespaced=False
@@ -25,6 +22,7 @@ ROLES = Resource(_RBAC, "roles", "Role")
 ROLE_BINDINGS = Resource(_RBAC, "rolebindings", "RoleBinding")
 SECRETS = Resource("v1", "secrets", "Secret")
 
+RESOURCES = {resource.kind: resource for resource in (INGRESSES, HTTPROUTES, LISTENERSETS)}
 ON = {"ingress/http": "true"}
 
 
@@ -33,12 +31,7 @@ def new(
 ) -> Object:
     """Return an object to be created: `content` is what it has beside its metadata."""
     named = {"name": name} | ({"namespace": namespace} if namespace else {})
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": named | (metadata or {}),
-        **content,
-    }
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": named | (metadata or {}), **content}
 
 
 def create(api: Api, resource: Resource, *named: Any, **content: Any) -> Object:
@@ -47,12 +40,10 @@ def create(api: Api, resource: Resource, *named: Any, **content: Any) -> Object:
 
 
 def service(namespace: str, name: str, *, spec: Object | None = None, **metadata: Any) -> Object:
-    """Return a Service: unless its spec is given, it has a port."""
     return new(SERVICES, name, namespace, metadata, spec=spec or {"ports": [{"name": "http", "port": 80}]})
 
 
 def backend(service: str, port: int | str) -> Object:
-    """Return what leads to a port of a Service, by its number or its name."""
     return {"service": {"name": service, "port": {"name" if isinstance(port, str) else "number": port}}}
 
 
@@ -70,6 +61,13 @@ def by_hand(
     paths = [{"path": "/", "pathType": "Prefix", "backend": backend(service, port)}]
     rules = [{"host": host, "http": {"paths": paths}}]
     return new(INGRESSES, name, namespace, metadata, spec={"rules": rules} | spec)
+
+
+def made_for(api: Api, parent: Object, desired: Object) -> None:
+    """Create an object as Metacontroller would for a Service."""
+    made = as_created(desired, parent)
+    del made["metadata"]["resourceVersion"], made["metadata"]["uid"], made["status"]
+    api.create(RESOURCES[made["kind"]], made)
 
 
 def published(stage: Stage, name: str = "shop", annotations: dict[str, str] | None = None) -> Object:

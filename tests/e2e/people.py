@@ -28,7 +28,6 @@ def grant(api: Api, account: tuple[str, str], role: str, rules: list[Object], na
 
 
 def kubeconfig_of(plane: ControlPlane, namespace: str, name: str, folder: Path) -> Path:
-    """Return the kubeconfig of a ServiceAccount."""
     kubeconfig = folder / f"{name}.kubeconfig"
     plane.write_kubeconfig(kubeconfig, name, plane.api.service_account_token(namespace, name))
     return kubeconfig

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, Api, path_of
+from devcluster.api import NAMESPACES, Api, path_of
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.sync_requests import Object, service
@@ -14,9 +14,8 @@ from ingress_manager.core.settings_parser import parse
 from tests.core import made_up
 from tests.core.test_cases import CASES
 from tests.core.test_properties import desired_for
-from tests.e2e.objects import create
+from tests.e2e.objects import RESOURCES, create
 
-RESOURCES = {"Ingress": INGRESSES, "HTTPRoute": HTTPROUTES, "ListenerSet": LISTENERSETS}
 GOLDEN = [pytest.param(made, id=f"{case.name}-{number}") for case in CASES for number, made in enumerate(case.objects)]
 
 

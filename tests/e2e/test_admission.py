@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from devcluster import gateway
 from devcluster.admission import Admission
 from devcluster.api import SERVICES, WEBHOOKS, ApiError, Object, path_of, wait_for
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
-from tests.e2e.conftest import fresh_stage
+from tests.e2e.conftest import fresh_stage, require_gateway
 from tests.e2e.objects import published, service
 
 RIGHT = {"ingress/http": "true", "ingress/path": "/"}
@@ -26,9 +25,7 @@ PATIENCE = 15
 
 @pytest.fixture(scope="module")
 def asked(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster whose API server asks before it writes a Service."""
-    if reason := gateway.lacking():
-        pytest.skip(reason)
+    require_gateway()
     with DevCluster(engine, admission=True) as running:
         webhooks = running.api.get(WEBHOOKS, "ingress-manager")
         assert webhooks is not None
@@ -43,19 +40,16 @@ def asked(engine: str) -> Iterator[DevCluster]:
 
 @pytest.fixture
 def stage(asked: DevCluster) -> Iterator[Stage]:
-    """Yield a fresh namespace."""
     with fresh_stage(asked) as fresh:
         yield fresh
 
 
 def admission_of(cluster: DevCluster) -> Admission:
-    """Return the process that is asked."""
     assert cluster.admission is not None
     return cluster.admission
 
 
 def restart(cluster: DevCluster) -> None:
-    """Start it anew, by the settings as they are now."""
     admission_of(cluster).process.kill()
     admission_of(cluster).process.start()
     admission_of(cluster).wait_ready(cluster.api)

@@ -2,19 +2,16 @@
 
 import contextlib
 import subprocess
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, SERVICES, Object
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
-from devcluster.gateway import lacking
 from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.core.kubernetes import DECORATOR
@@ -50,6 +47,13 @@ def settle(stage: Stage) -> None:
     stage.until("the garbage collector", lambda: stage.ingress("canary") is None)
 
 
+def not_served(stage: Stage, places: dict[tuple[str, str], str]) -> list[str]:
+    """Return each answer that isn't that of the Service to which its place leads, which is a host and a path."""
+    assert stage.gateway
+    answers = [(place, stage.gateway.ask(*place)) for place in places]
+    return [f"{place}: {answer}" for place, answer in answers if not served_by(stage, places[place], answer)]
+
+
 def commands(namespace: str, word: str) -> list[str]:
     """Return the commands of the page that have a word, for a namespace."""
     return [each.replace("team-a", namespace) for each in commands_of("docs/commands/adopt.md") if word in each]
@@ -83,11 +87,9 @@ def test_by_the_pages_commands_nothing_is_given_away_before_metacontroller_has_s
     adopted = stage.ingress("shop")
     sh(plane, "\n".join(releases))
     released = stage.ingress("shop")
-    assert adopted
-    assert released
-    assert (is_ours(adopted), is_ours(released)) == (True, False)
-    for now in (adopted, released):
-        assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+    for now, ours in ((adopted, True), (released, False)):
+        assert now
+        assert (is_ours(now), now["metadata"]["uid"], now["spec"]) == (ours, before["metadata"]["uid"], before["spec"])
 
 
 def mover(plane: ControlPlane, namespace: str, folder: Path) -> Path:
@@ -107,14 +109,11 @@ HELD = {"annotations": {"kubernetes.io/ingress.class": GATEWAY_CLASS}, "finalize
 """The metadata of an Ingress whose class moves into the spec, and which can't go before somebody lets it."""
 
 
+@pytest.mark.usefixtures("gateway")
 def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and_released(
     cluster: DevCluster, stage: Stage, tmp_path: Path
 ) -> None:
     """`shop` has the name of a Service, and keeps what leads to that; `www` goes, as each Service asks already."""
-    if reason := lacking():
-        pytest.skip(reason)
-    gateway = stage.gateway
-    assert gateway
     kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
     places: dict[tuple[str, str], str] = {}
     for name, metadata, spec in (("shop", HELD, {}), ("www", {}, {"ingressClassName": GATEWAY_CLASS})):
@@ -127,9 +126,7 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
     before = stage.ingress("shop")
     assert before
 
-    def ask() -> list[str]:
-        answers = ((place, gateway.ask(*place)) for place in places)
-        return [f"{place}: {answer}" for place, answer in answers if not served_by(stage, places[place], answer)]
+    ask = partial(not_served, stage, places)
 
     def command(*arguments: str) -> None:
         ended = run(cluster.control_plane, *arguments, "--apply", "-n", stage.namespace, kubeconfig=kubeconfig)
@@ -168,80 +165,21 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
         assert [key for key in annotations if key.startswith(("ingress/", "ingress-manager/"))] == []
 
 
-CHANGING = {
-    "nginx.ingress.kubernetes.io/rewrite-target": "/$1",
-    "nginx.ingress.kubernetes.io/use-regex": "true",
-    "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS",
-    "nginx.ingress.kubernetes.io/canary": "true",
-    "nginx.ingress.kubernetes.io/canary-weight": "10",
-    "cert-manager.io/cluster-issuer": "letsencrypt",
-}
-"""Annotations without which another answer comes, or no certificate is renewed."""
-
-
-@contextlib.contextmanager
-def other_settings(cluster: DevCluster, change: dict[str, Any]) -> Iterator[None]:
-    """Let the hook follow changed settings for a while."""
-    before = yaml.safe_load(cluster.settings_file.read_text())
-    cluster.restart_hook(before | change)
-    try:
-        yield
-    finally:
-        cluster.restart_hook(before)
-
-
-def test_by_the_limits_that_adopt_proposes_a_deleted_ingress_comes_back_with_all_that_it_had(
-    cluster: DevCluster, stage: Stage
-) -> None:
-    for number, (key, value) in enumerate(CHANGING.items()):
-        name, host = f"shop-{number}", f"shop-{number}.{stage.namespace}.example.com"
-        stage.create_service(name, {})
-        ingress = by_hand(stage.namespace, name, host, name, ingressClassName=stage.ingress_class)
-        stage.api.create(INGRESSES, ingress | {"metadata": ingress["metadata"] | {"annotations": {key: value}}})
-
-    def adopt(*options: str) -> subprocess.CompletedProcess[str]:
-        settings = f"--settings={cluster.settings_file}"
-        return run(cluster.control_plane, "adopt", settings, "--all", "-n", stage.namespace, *options)
-
-    refused = adopt()
-    assert refused.returncode == 1
-    assert all(f"metadata.annotations.{key}: " in refused.stderr for key in CHANGING)
-    with other_settings(cluster, yaml.safe_load(refused.stdout)):
-        adopted = adopt("--apply")
-        assert adopted.returncode == 0, adopted.stderr
-        for number, (key, value) in enumerate(CHANGING.items()):
-            before = stage.ingress(name := f"shop-{number}")
-            assert before
-            assert is_ours(before)
-            stage.api.delete(INGRESSES, name, stage.namespace)
-            uid = before["metadata"]["uid"]
-            after = stage.until_ingress(name, "another one", lambda now, uid=uid: now["metadata"]["uid"] != uid)  # type: ignore[misc]
-            assert after["metadata"]["annotations"][key] == value
-            assert after["spec"] == before["spec"]
-
-
+@pytest.mark.usefixtures("gateway")
 def test_no_request_fails_while_fifty_ingresses_are_adopted_and_released_together(
     cluster: DevCluster, stage: Stage
 ) -> None:
-    if reason := lacking():
-        pytest.skip(reason)
-    gateway = stage.gateway
-    assert gateway
-    names = [f"shop-{number}" for number in range(50)]
-    hosts = {name: f"{name}.{stage.namespace}.example.com" for name in names}
-
-    def ask() -> list[str]:
-        answers = ((name, gateway.ask(host, "/")) for name, host in hosts.items())
-        return [f"{name}: {answer}" for name, answer in answers if not served_by(stage, name, answer)]
+    places = {(f"shop-{number}.{stage.namespace}.example.com", "/"): f"shop-{number}" for number in range(50)}
+    ask, names = partial(not_served, stage, places), sorted(places.values())
 
     def command(*arguments: str) -> None:
         ended = run(cluster.control_plane, *arguments, "--apply", "-n", stage.namespace)
         assert ended.returncode == 0, ended.stderr
         done = [line.partition(" ")[0] for line in ended.stdout.splitlines() if line.startswith(f"{stage.namespace}/")]
-        assert done == sorted(f"{stage.namespace}/{name}" for name in names), "in their order"
+        assert done == [f"{stage.namespace}/{name}" for name in names], "in their order"
 
     with contextlib.ExitStack() as exits:
-        for name, host in hosts.items():
+        for (host, _), name in places.items():
             exits.enter_context(Backend(stage.create_service(name, {}, PORT)))
             ingress = by_hand(stage.namespace, name, host, name, PORT, ingressClassName=GATEWAY_CLASS)
             stage.api.create(INGRESSES, ingress)
@@ -250,7 +188,7 @@ def test_no_request_fails_while_fifty_ingresses_are_adopted_and_released_togethe
         with asking(ask) as answers:
             command("adopt", f"--settings={cluster.settings_file}", "--all")
             ours = stage.api.list(INGRESSES, stage.namespace)
-            command("release", *sorted(names))
+            command("release", *names)
             settle(stage)
     assert [answer for answer in answers if answer != []] == []
     assert len(answers) > 10

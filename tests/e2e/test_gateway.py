@@ -15,7 +15,7 @@ from devcluster.api import INGRESSES, NAMESPACES, SERVICES, Object, path_of
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
-from devcluster.gateway import LOOPBACK, Gateway, lacking
+from devcluster.gateway import LOOPBACK, Gateway
 from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage, served_by
 from tests.e2e.objects import backend, by_hand, create, published
@@ -26,17 +26,7 @@ PORT = 8085
 
 
 @pytest.fixture
-def gateway(stage: Stage) -> Gateway:
-    """Return the gateway of the shared cluster."""
-    if reason := lacking():
-        pytest.skip(reason)
-    assert stage.gateway
-    return stage.gateway
-
-
-@pytest.fixture
 def host(stage: Stage) -> str:
-    """Return a host of the test's own."""
     return f"{stage.namespace}.example.com"
 
 
@@ -96,8 +86,7 @@ def test_somebody_who_may_write_ingresses_takes_none_of_anothers_requests_either
     assert denied("port", "a") == denied("other-word", "ab-shop") == ""
     assert denied("other-class", "a-b-shop", PORT, {"ingressClassName": "internal"}) == ""
     for change in ({"spec": BY_CLASS}, {"metadata": ANNOTATED, "spec": {"ingressClassName": None}}):
-        refused = said(lambda change=change: tenant.patch(INGRESSES, "other-class", change, stage.namespace))  # type: ignore[misc]
-        assert refused is not None
+        assert said(partial(tenant.patch, INGRESSES, "other-class", change, stage.namespace)) is not None
 
 
 def test_an_ingress_from_before_the_namespace_can_lose_its_finalizers_and_ask_for_nothing_new(
@@ -128,9 +117,8 @@ def test_a_request_becomes_what_the_table_says(stage: Stage, gateway: Gateway, h
         stage.exits.enter_context(Backend(stage.create_service(name, asked, PORT)))
         stage.until("an answer", lambda: served_by(stage, name, gateway.ask(host, f"/{name}")))  # noqa: B023
     for row in yaml.safe_load(Path(__file__).with_name("gateway_requests.yaml").read_text(encoding="utf-8")):
-        headers = {
-            key: "x" * value if isinstance(value, int) else value for key, value in row.get("headers", {}).items()
-        }
+        stated = row.get("headers", {}).items()
+        headers = {key: "x" * value if isinstance(value, int) else value for key, value in stated}
         answer = gateway.ask(host, row["path"], headers=headers)
         if answer.status != 200:
             assert ("page" if answer.is_the_404_page else answer.status) == row["becomes"], row

@@ -9,13 +9,12 @@ from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
 from tests.e2e.audit import writes
-from tests.e2e.objects import ON, create
+from tests.e2e.objects import ON
 
 KINDS = (INGRESSES, HTTPROUTES, LISTENERSETS)
 
 
 def names(stage: Stage, resource: Resource) -> list[str]:
-    """Return the names of all objects of a kind."""
     return sorted(found["metadata"]["name"] for found in stage.api.list(resource, stage.namespace))
 
 
@@ -61,17 +60,6 @@ def test_what_a_service_is_given_is_restored_repaired_guarded_and_removed(
 
     stage.annotate("shop", None)
     stage.until("neither", lambda: not names(stage, resource) and not names(stage, HTTPROUTES))
-
-
-@pytest.mark.gate
-@pytest.mark.parametrize("stage", ["httproute"], indirect=True)
-def test_a_strangers_httproute_of_that_name_is_left_alone_and_an_event_says_so(stage: Stage) -> None:
-    stranger = create(stage.api, HTTPROUTES, "blog", stage.namespace, spec={"hostnames": ["blog.example.com"]})
-    stage.create_service("blog", ON)
-    stage.until_event("blog", "HTTPRoute httproute/blog isn't there yet")
-    assert stage.api.get(HTTPROUTES, "blog", stage.namespace) == stranger
-    stage.api.delete(HTTPROUTES, "blog", stage.namespace)
-    stage.until_one(HTTPROUTES, "blog", "the Service's own", lambda route: "ownerReferences" in route["metadata"])
 
 
 @pytest.mark.gate

@@ -8,18 +8,17 @@ import pytest
 import yaml
 
 from devcluster import build
-from devcluster.api import INGRESSES, NAMESPACES, SERVICE_ACCOUNTS, SERVICES, WEBHOOKS, wait_for
+from devcluster.api import NAMESPACES, SERVICE_ACCOUNTS, SERVICES, WEBHOOKS, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
 from devcluster.errors import NotReady
 from devcluster.overlay import Overlay
-from devcluster.sync_requests import as_created
 from ingress_manager.core.settings import Defaults, Limits, Settings
 from tests.core.test_properties import desired_for
 from tests.docs.test_docs import blocks
 from tests.e2e import people
-from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, ON, create, service
+from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, ON, create, made_for, service
 from tests.e2e.people import checkout, sh
 
 ELSEWHERE = ("make image ", "docker push ", "kind ")
@@ -27,7 +26,6 @@ ELSEWHERE = ("make image ", "docker push ", "kind ")
 
 
 def commands_of(page: str) -> list[str]:
-    """Return the commands of a page that are run here."""
     return [line for line in people.commands_of(f"docs/{page}") if not line.startswith(ELSEWHERE)]
 
 
@@ -96,11 +94,9 @@ def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: Contr
     hooks = {hook["metadata"]["name"]: hook["spec"] for hook in plane.api.list(DEPLOYMENTS, "ingress-manager")}
     assert {*hooks} == {"ingress-manager", "ingress-manager-admission"}, "an installed webhook is brought along"
     assert {spec["template"]["spec"]["containers"][0]["image"] for spec in hooks.values()} == {image}
-    configuration = plane.api.get(WEBHOOKS, "ingress-manager")
-    assert configuration is not None
+    configuration = plane.api.get(WEBHOOKS, "ingress-manager") or {}
     assert configuration["webhooks"][0]["clientConfig"]["caBundle"] == BUNDLE
-    account = plane.api.get(SERVICE_ACCOUNTS, "ingress-manager", "ingress-manager")
-    assert account is not None
+    account = plane.api.get(SERVICE_ACCOUNTS, "ingress-manager", "ingress-manager") or {}
     assert account["imagePullSecrets"] == [{"name": "registry"}], "the second installation leaves it as it is"
 
     assert "It is removed." in run(plane, UNINSTALL[0])
@@ -154,9 +150,7 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
     for number in range(12):
         parent = plane.api.create(SERVICES, service("team-a", f"shop{number:02}", annotations=ON))
         [ingress] = desired_for(parent, allowed)
-        made = as_created(ingress, parent)
-        del made["metadata"]["resourceVersion"], made["metadata"]["uid"]
-        plane.api.create(INGRESSES, made)
+        made_for(plane.api, parent, ingress)
     for answer in ("", "n"):
         status, printed = install("DOMAIN=apps.example.net", answer)
         assert status

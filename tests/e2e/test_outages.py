@@ -6,12 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from devcluster import gateway
 from devcluster.api import INGRESSES, SERVICES, ApiError, Object, wait_for
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.story import HOST, PORT, Stage, served_by
-from tests.e2e.conftest import fresh_stage
+from tests.e2e.conftest import fresh_stage, require_gateway
 from tests.e2e.objects import ON, by_hand, published
 
 PATIENCE = 60.0
@@ -21,7 +20,6 @@ VISITED, VISITED_HOST = "visited", "visited.example.com"
 
 
 def spec(stage: Stage, name: str, host: str, port: int) -> Object:
-    """Return the spec of an Ingress with one route."""
     made = by_hand(stage.namespace, name, host, name, port, ingressClassName=stage.ingress_class)
     return dict(made["spec"])
 
@@ -44,8 +42,7 @@ EVENTS: dict[str, tuple[Callable[[Stage, str], object], int | None]] = {
 @pytest.fixture(scope="module")
 def site(engine: str) -> Iterator[tuple[DevCluster, Stage]]:
     """Yield a cluster that no other tests use, and a namespace with a Service that has visitors."""
-    if reason := gateway.lacking():
-        pytest.skip(reason)
+    require_gateway()
     with DevCluster(engine, gateway=True) as cluster, fresh_stage(cluster) as stage:
         stage.exits.enter_context(Backend(stage.create_service(VISITED, ON | {"ingress/host": VISITED_HOST}, PORT)))
         stage.until("a Service that is served", lambda: is_served(stage))

@@ -17,11 +17,7 @@ from tests.e2e.objects import GATEWAYS, ON, create, service
 from tests.e2e.people import said, tenant_of
 
 NAMESPACE = "guarded"
-POLICIES = (
-    "metacontroller/controller/guards",
-    "metacontroller/controller/size",
-    "gateway/gateway-api/depth",
-)
+POLICIES = ("metacontroller/controller/guards", "metacontroller/controller/size", "gateway/gateway-api/depth")
 SPECS: dict[Resource, Object] = {
     Resource(stated["apiVersion"], plural, stated["kind"]): stated["spec"]
     for plural, stated in yaml.safe_load(Path(__file__).with_name("policies.yaml").read_text(encoding="utf-8")).items()

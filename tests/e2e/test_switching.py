@@ -21,7 +21,7 @@ from devcluster.gateway import NAME as GATEWAY
 from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage
 from tests.e2e.conftest import SERVING_SETTINGS, nodes
-from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, SECRETS, create
+from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, ON, SECRETS, create
 from tests.e2e.people import sh
 from tests.e2e.traffic import asking
 from tools import markdown
@@ -82,7 +82,6 @@ class Operator:
         return self.run(text, status)
 
     def run(self, text: str, status: int = 0) -> str:
-        """Run commands, which end with this exit status; return what they print."""
         ended = sh(self.cluster.control_plane, text, folder=self.folder, check=False)
         assert ended.returncode == status, f"{text}\n{ended.stdout}{ended.stderr}"
         return ended.stdout
@@ -98,8 +97,7 @@ class Operator:
     def take_effect(self, commands: str) -> None:
         """Run the page's commands for that, and do what the cluster does: new Pods of the hook and Metacontroller."""
         [name] = re.findall(r"configmap/(ingress-manager-settings-\w+)", self.run(commands))
-        mounted = self.cluster.api.get(CONFIG_MAPS, name, "ingress-manager")
-        assert mounted is not None
+        mounted = self.cluster.api.get(CONFIG_MAPS, name, "ingress-manager") or {}
         self.cluster.restart_hook(yaml.safe_load(mounted["data"]["settings.yaml"]))
         self.cluster.engine.kill()
         self.cluster.engine.start()
@@ -108,8 +106,7 @@ class Operator:
         """Return once these Services have an HTTPRoute, and no other of ours has one."""
 
         def found() -> list[str]:
-            routes = [route for team in TEAMS for route in self.cluster.api.list(HTTPROUTES, team)]
-            return [route["metadata"]["name"] for route in routes]
+            return [route["metadata"]["name"] for team in TEAMS for route in self.cluster.api.list(HTTPROUTES, team)]
 
         wait_for(lambda: found() == [*shops], PATIENCE, what=f"HTTPRoutes of {shops}")
 
@@ -118,17 +115,14 @@ class Operator:
         wait_for(lambda: {*self.statuses(address).values()} == {status}, PATIENCE, what=f"{status} from {address}")
 
     def statuses(self, address: str) -> dict[str, int]:
-        """Return with which status each host is answered at an address."""
         return {host: self._gateway.ask(host, tls=host == SECURE, address=address).status for host in (PLAIN, SECURE)}
 
     def visit(self) -> list[str]:
-        """Return what a visitor is not answered with 200."""
         time.sleep(0.005)
         found = {(address, *each) for address in self._dns for each in self.statuses(address).items()}
         return [f"{address}, {host}: {status}" for address, host, status in found if status != 200]
 
     def move(self, address: str) -> None:
-        """Move the DNS, which some learn later than others."""
         self._dns = self._dns | {address}
         time.sleep(0.3)
         self._dns = {address}
@@ -143,8 +137,7 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
     """
     with contextlib.ExitStack() as exits:
         # The page installs what serves HTTPRoutes alone.
-        before = f"--kustomize={REPOSITORY / 'metacontroller/listenerset'}"
-        exits.callback(serving.control_plane.kubectl, "apply", before)
+        exits.callback(serving.control_plane.kubectl, "apply", f"--kustomize={REPOSITORY}/metacontroller/listenerset")
         create(serving.api, INGRESS_CLASSES, "nginx", spec={"controller": "k8s.io/ingress-nginx"})
         exits.callback(serving.api.delete, INGRESS_CLASSES, "nginx")
         exits.enter_context(old_controller(serving))
@@ -182,15 +175,12 @@ def old_controller(cluster: DevCluster) -> Iterator[None]:
 
 @contextlib.contextmanager
 def https_listener(cluster: DevCluster) -> Iterator[None]:
-    """Have a listener for https on the Gateway, with a certificate."""
     api, certificate = cluster.api, trustme.CA().issue_cert(SECURE)
     pems = {"tls.crt": certificate.cert_chain_pems[0], "tls.key": certificate.private_key_pem}
     data = {key: pem.bytes().decode() for key, pem in pems.items()}
     create(api, SECRETS, "certificate", GATEWAY, type="kubernetes.io/tls", stringData=data)
-    found = api.get(GATEWAYS, GATEWAY_CLASS, GATEWAY)
-    assert found
     assert cluster.gateway
-    before = found["spec"]["listeners"]
+    before = (api.get(GATEWAYS, GATEWAY_CLASS, GATEWAY) or {})["spec"]["listeners"]
     tls = {"mode": "Terminate", "certificateRefs": [{"name": "certificate"}]}
     https = before[0] | {"name": "https", "protocol": "HTTPS", "port": cluster.gateway.https_port, "tls": tls}
     api.patch(GATEWAYS, GATEWAY_CLASS, {"spec": {"listeners": [*before, https]}}, GATEWAY)
@@ -208,8 +198,7 @@ def shops(cluster: DevCluster) -> Iterator[None]:
             wait_for(lambda: api.get(NAMESPACES, team) is None, 60)  # noqa: B023 - that of an earlier try
             create(api, NAMESPACES, team)
         for (namespace, name), annotations in SHOPS.items():
-            service = Stage(api, namespace).create_service(name, {"ingress/http": "true"} | annotations)
-            backends.enter_context(Backend(service))
+            backends.enter_context(Backend(Stage(api, namespace).create_service(name, ON | annotations)))
         yield
     for namespace, name in SHOPS:
         api.delete(SERVICES, name, namespace)

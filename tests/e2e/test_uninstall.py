@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from devcluster import gateway
 from devcluster.api import CRDS, HTTPROUTES, INGRESSES, LISTENERSETS, NAMESPACES, SERVICES, WEBHOOKS
 from devcluster.cluster import DevCluster
 from devcluster.gateway import NAME as GATEWAY
@@ -15,7 +14,7 @@ from devcluster.story import Stage
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.managed import operations_to_disown
 from tests.e2e.audit import deleted, written
-from tests.e2e.conftest import SERVING_SETTINGS
+from tests.e2e.conftest import SERVING_SETTINGS, require_gateway
 from tests.e2e.objects import CLUSTER_ROLES, GATEWAYS, POLICIES, by_hand, create
 from tests.e2e.people import commands_of, run, sh
 from tests.e2e.test_adopt import is_ours
@@ -23,9 +22,7 @@ from tests.e2e.test_adopt import is_ours
 
 @pytest.fixture
 def installed(engine: str) -> Iterator[DevCluster]:
-    """Yield a cluster of the test's own."""
-    if reason := gateway.lacking():
-        pytest.skip(reason)
+    require_gateway()
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=True, httproute=True, admission=True) as cluster:
         create(cluster.api, NAMESPACES, "both")
         allowed = {"spec": {"allowedListeners": {"namespaces": {"from": "All"}}}}

@@ -33,7 +33,6 @@ def served(server: Server) -> bytes | None:
 
 
 def is_ready(server: Server) -> bool:
-    """Return whether it answers a handshake."""
     with contextlib.suppress(OSError):
         return bool(served(server))
     return False
@@ -48,7 +47,6 @@ def store(folder: Path, certificate: trustme.LeafCert, key: trustme.LeafCert) ->
 
 @pytest.fixture
 def webhook(tmp_path: Path) -> Iterator[Server]:
-    """Yield a running webhook, whose certificate is in `tmp_path`."""
     first = AUTHORITY.issue_cert("127.0.0.1")
     store(tmp_path, first, first)
     files = f"--certfile={tmp_path / 'tls.crt'}", f"--keyfile={tmp_path / 'tls.key'}"

@@ -17,7 +17,6 @@ from werkzeug.test import Client, TestResponse
 from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import app, sync
 from hooks.app import LARGEST_BODY, create_app
-from hooks.metrics import Metrics
 from hooks.reporting import LATER_SECONDS
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
@@ -31,8 +30,10 @@ ONE_HOST = Settings(limits=Limits(hosts=("shop.example.org",)))
 """Settings that forbid the host of that Ingress."""
 
 
+Capture = pytest.CaptureFixture[str]
+
+
 def client_of(settings: Settings) -> FlaskClient:
-    """Return a client of a hook with these settings."""
     return create_app(SettingsFile(settings, "0" * 64)).test_client()
 
 
@@ -41,7 +42,7 @@ def client() -> FlaskClient:
     return client_of(Settings())
 
 
-def log_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+def log_lines(capsys: Capture) -> list[dict[str, Any]]:
     """Return what was logged, without the times."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert all(line.pop("timestamp") for line in lines)
@@ -69,13 +70,10 @@ def test_sync_answers_with_the_desired_attachments_as_json_whatever_the_type_of_
     for content_type in ("application/json", "multipart/form-data"):
         response = client.post("/sync", data=OPTED_IN, content_type=content_type)
         assert (response.status_code, response.content_type) == (200, "application/json")
-        assert response.json is not None
-        assert [ingress["metadata"]["name"] for ingress in response.json["attachments"]] == ["shop"]
+        assert [made["metadata"]["name"] for made in (response.json or {})["attachments"]] == ["shop"]
 
 
-def test_the_log_begins_with_version_and_settings_and_tells_no_answer_of_200(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_log_begins_with_version_and_settings_and_tells_no_answer_of_200(capsys: Capture) -> None:
     client_of(Settings()).post("/sync", data=OPTED_IN)
     told = {"version": version("ingress-manager"), "settings_sha256": "0" * 64}
     assert log_lines(capsys) == [told | {"event": "started", "level": "info"}]
@@ -86,36 +84,31 @@ SHOP, NOBODY = {"namespace": "team-a", "service": "shop"}, {"namespace": None, "
 
 
 @pytest.mark.parametrize(
-    ("settings", "sent", "status", "level", "logged"),
+    ("settings", "sent", "status", "logged"),
     [
-        (Settings(), body(sync_request(WRONG)), 422, "warning", SHOP | {"reasons": ["invalid-value", "unknown-port"]}),
-        (Settings(), body({"object": WRONG}), 400, "warning", SHOP | {"reasons": ["invalid-request"]}),
-        (Settings(), b"{}", 400, "warning", NOBODY | {"reasons": ["invalid-request"]}),
-        (Settings(paused=True), OPTED_IN, 429, "info", SHOP | {"reasons": ["paused"]}),
+        (Settings(), body(sync_request(WRONG)), 422, SHOP | {"reasons": ["invalid-value", "unknown-port"]}),
+        (Settings(), body({"object": WRONG}), 400, SHOP | {"reasons": ["invalid-request"]}),
+        (Settings(), b"{}", 400, NOBODY | {"reasons": ["invalid-request"]}),
+        (Settings(paused=True), OPTED_IN, 429, SHOP | {"reasons": ["paused"], "level": "info"}),
     ],
     ids=["a Service that is refused", "a Service that can't be read", "a body that is no request", "a pause"],
 )
-def test_a_refusal_is_logged_with_who_is_refused_and_why(  # noqa: PLR0917 - a row of the table
-    settings: Settings, sent: bytes, status: int, level: str, logged: Any, capsys: pytest.CaptureFixture[str]
+def test_a_refusal_is_logged_with_who_is_refused_and_why(
+    settings: Settings, sent: bytes, status: int, logged: Any, capsys: Capture
 ) -> None:
     answered = client_of(settings).post("/sync", data=sent)
-    told = {"event": "refused", "level": level, "status": status, "sentence": answered.text.removesuffix("\n")}
+    told = {"event": "refused", "level": "warning", "status": status, "sentence": answered.text.removesuffix("\n")}
     assert log_lines(capsys)[-1] == told | logged
 
 
-def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys: Capture) -> None:
     parent = service({"ingress/http": "true"} | OOPS)
     client = client_of(ONE_HOST)
     response = client.post("/sync", data=body(sync_request(parent, attached=[INGRESS])))
     assert (response.status_code, response.json) == (200, {"attachments": []})
-    assert log_lines(capsys)[-1] == SHOP | {
-        "status": 200,
-        "event": "removed",
-        "level": "warning",
-        "reasons": ["host-not-allowed"],
-        "sentence": 'its host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org '
-        "[host-not-allowed]",
-    }
+    sentence = 'its host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org '
+    told = {"status": 200, "event": "removed", "level": "warning", "reasons": ["host-not-allowed"]}
+    assert log_lines(capsys)[-1] == SHOP | told | {"sentence": f"{sentence}[host-not-allowed]"}
     assert 'ingress_manager_removals_total{reason="host-not-allowed"} 1.0' in client.get("/metrics").text
 
 
@@ -124,13 +117,10 @@ A_BUG = (500, "text/plain; charset=utf-8", f"500 Internal Server Error: {app.A_B
 
 @pytest.mark.parametrize("broken", ["sync.answer", "Buckets.report", "Metrics.count", "log_answer", "generate_latest"])
 def test_a_bug_anywhere_is_answered_500_without_details_logged_with_its_traceback_and_counted_as_an_answer_to_sync(
-    broken: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    broken: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    def fails(*_arguments: Any, **_named: Any) -> None:
-        raise ZeroDivisionError("the secret of the bug")
-
     client = client_of(Settings())
-    monkeypatch.setattr(f"hooks.app.{broken}", fails)
+    monkeypatch.setattr(f"hooks.app.{broken}", MagicMock(side_effect=ZeroDivisionError("the secret of the bug")))
     is_sync = broken != "generate_latest"
     asked = client.post("/sync", data=changed_at(0, **OOPS)) if is_sync else client.get("/metrics")
     assert shown(asked) == A_BUG
@@ -142,34 +132,26 @@ def test_a_bug_anywhere_is_answered_500_without_details_logged_with_its_tracebac
     assert counted == ({"500": 1} if is_sync else {})
 
 
-def test_a_request_is_answered_where_nothing_can_be_logged_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_is_answered_where_nothing_can_be_logged_or_counted(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Standard error may be closed, and the disk behind it full."""
-    client = client_of(Settings())
-
-    def fails(*_arguments: object) -> None:
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr("structlog.PrintLogger.error", fails)
-    monkeypatch.setattr(Metrics, "count", fails)
-    monkeypatch.setattr(Metrics, "count_error", fails)
+    for broken in ("structlog.PrintLogger.error", "hooks.app.Metrics.count", "hooks.app.Metrics.count_error"):
+        monkeypatch.setattr(broken, MagicMock(side_effect=OSError("No space left on device")))
     assert shown(client.post("/sync", data=OPTED_IN)) == A_BUG
 
 
-def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_control_characters(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_control_characters(capsys: Capture) -> None:
     client_of(Settings()).get("/%C2%9B31m%1B%0A" + "x" * 1000)
     line = capsys.readouterr().err.splitlines()[-1]
-    assert line.isascii()
-    assert line.isprintable()
-    assert json.loads(line)["path"] == "/\\x9b31m\\x1b\\n" + "x" * 193
-    assert json.loads(line)["status"] == 404
+    assert (line.isascii(), line.isprintable()) == (True, True)
+    logged = json.loads(line)
+    assert (logged["path"], logged["status"]) == ("/\\x9b31m\\x1b\\n" + "x" * 193, 404)
 
 
-def test_names_that_no_api_server_takes_do_not_fill_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_that_no_api_server_takes_do_not_fill_the_log(capsys: Capture) -> None:
     """Whoever reaches the port can send them."""
-    parent = service({"ingress/http": "true"})
-    parent["metadata"] |= {"name": "n" * 100_000, "namespace": "s" * 100_000}
+    parent = ASKING | {"metadata": ASKING["metadata"] | {"name": "n" * 100_000, "namespace": "s" * 100_000}}
     client = client_of(ONE_HOST)
     for attached in ([], [INGRESS]):
         client.post("/sync", data=body(sync_request(parent, attached=attached)))
@@ -189,17 +171,14 @@ def changed_at(seconds: float, **annotations: str) -> bytes:
     return body(sync_request(parent))
 
 
-def test_a_refusal_that_is_held_back_says_when_to_ask_again(capsys: pytest.CaptureFixture[str]) -> None:
-    client = client_of(Settings())
+def test_a_refusal_that_is_held_back_says_when_to_ask_again(client: FlaskClient, capsys: Capture) -> None:
     reported, held = (client.post("/sync", data=changed_at(0, **OOPS)) for _ in range(2))
     assert shown(held) == (429, *shown(reported)[1:])
     assert (reported.status_code, int(held.headers["Retry-After"]) in RESYNC_SECONDS) == (422, True)
     assert [line["level"] for line in log_lines(capsys) if line["event"] == "refused"] == ["warning", "info"]
 
 
-def test_what_is_missing_is_reported_and_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = client_of(Settings())
-
+def test_what_is_missing_is_reported_and_requested_again(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def answered(since: float) -> TestResponse:
         monkeypatch.setattr("time.time", lambda: 1_800_000_000.0 + since)
         return client.post("/sync", data=changed_at(1_800_000_000))
@@ -239,8 +218,7 @@ def test_probes_are_answered_and_no_other_path_and_no_other_method(client: Flask
         assert shown(client.get(path)) == (200, "text/plain; charset=utf-8", "ok\n")
     for path in ("/", "/sync/", "//sync", "/customize", "/static/x", "/../sync"):
         response = client.post("/", data=OPTED_IN, environ_overrides={"PATH_INFO": path})
-        assert (response.status_code, response.text.count("\n")) == (404, 1)
-        assert response.text.startswith("404 Not Found: ")
+        assert (response.status_code, response.text[:15], response.text.count("\n")) == (404, "404 Not Found: ", 1)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         client.get("/healthz", environ_overrides={"gunicorn.socket": ours})
@@ -286,24 +264,18 @@ def test_a_body_that_breaks_off_is_answered_400(client: FlaskClient, sent: dict[
 def test_the_metrics_count_answers_and_refusals(client: FlaskClient) -> None:
     before = samples(client)
     assert before["ingress_manager_refusals_total", "unknown-port"] == 0, "the counter exists from the start"
-    wrong = {"ingress/http": "true", "ingress/host": "A", "ingress/path": "b", "ingress/port": "x"}
-    for sent in (OPTED_IN, OPTED_IN, body(sync_request(service(wrong))), b"{}"):
+    for sent in (OPTED_IN, OPTED_IN, body(sync_request(WRONG)), b"{}", b" " * (LARGEST_BODY + 1)):
         client.post("/sync", data=sent)
-    client.post("/sync", data=b" " * (LARGEST_BODY + 1))
     client.get("/sync")
     client.get("/nowhere")
     after = samples(client)
     changed = {key: value - before.get(key, 0) for key, value in after.items() if key[0].startswith("ingress_manager_")}
     counted = {key: value for key, value in changed.items() if value and "answer_seconds" not in key[0]}
+    answers, refusals = {"200": 2, "422": 1, "400": 1, "413": 1, "405": 1}, ("value", "request")
     assert counted == {
-        ("ingress_manager_answers_total", "200"): 2,
-        ("ingress_manager_answers_total", "422"): 1,
-        ("ingress_manager_answers_total", "400"): 1,
-        ("ingress_manager_answers_total", "413"): 1,
-        ("ingress_manager_answers_total", "405"): 1,
-        ("ingress_manager_refusals_total", "invalid-value"): 1,
+        **{("ingress_manager_answers_total", status): count for status, count in answers.items()},
+        **{("ingress_manager_refusals_total", f"invalid-{what}"): 1 for what in refusals},
         ("ingress_manager_refusals_total", "unknown-port"): 1,
-        ("ingress_manager_refusals_total", "invalid-request"): 1,
     }
     assert after["ingress_manager_answer_seconds_count", ""] == 4
     assert after["ingress_manager_build_info", version("ingress-manager")] == 1

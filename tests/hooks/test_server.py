@@ -35,7 +35,6 @@ class Server(NamedTuple):
         return f"http://127.0.0.1:{self.port}"
 
     def connect(self) -> socket.socket:
-        """Return a new connection."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def answer_to(self, sent: bytes) -> bytes:
@@ -57,7 +56,6 @@ class Server(NamedTuple):
 
 
 def is_ready(server: Server) -> bool:
-    """Return whether the hook answers that it is ready."""
     return answers(server.port, "/readyz")
 
 
@@ -76,7 +74,6 @@ def serving(*options: str, is_ready: Callable[[Server], object] = is_ready) -> I
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """Yield a running hook that the tests share."""
     with serving(*HOOK) as running:
         yield running
 

@@ -26,7 +26,6 @@ def rendered(folder: str) -> list[Object]:
 
 
 def built(folder: Path) -> list[Object]:
-    """Return the objects that kustomize builds from a folder."""
     return list(yaml.load_all(kustomize(folder), yaml.CSafeLoader))
 
 
@@ -60,18 +59,15 @@ def template(folder: str, name: str | None = None) -> Object:
 
 
 def container(folder: str, name: str | None = None) -> Object:
-    """Return the only container of that template."""
     [result] = template(folder, name)["spec"]["containers"]
     return dict(result)
 
 
 def ports(folder: str, name: str | None = None) -> dict[str, int]:
-    """Return the ports of that container by name."""
     return {port["name"]: port["containerPort"] for port in container(folder, name)["ports"]}
 
 
 def kustomizations(page: str) -> list[Object]:
-    """Return the kustomizations that a page shows."""
     fences = markdown.fences((REPOSITORY / page).read_text(encoding="utf-8"))
     shown = [item for fence in fences if fence.info == "yaml" for item in yaml.safe_load_all(fence.text)]
     return [item for item in shown if str(item.get("apiVersion")).startswith("kustomize.config.k8s.io/")]

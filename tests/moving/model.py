@@ -31,7 +31,6 @@ KINDS = {"services": "Service", "ingress": "Ingress", "ingresses": "Ingress", "e
 
 
 def key_of(obj: Object) -> Key:
-    """Return the kind, the namespace and the name of an object."""
     return obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"]
 
 
@@ -137,7 +136,6 @@ class Model:
             self.store["Event", uid, refused] = report
 
     def sleep(self, seconds: float) -> None:
-        """Let time go by."""
         self.time += seconds
         self.react(fully=seconds > 5)
 

@@ -53,7 +53,6 @@ def requests_for(objects: Iterable[Object]) -> list[tuple[str, str, str]]:
 
 
 def claims_of(ingress: Object, services: dict[str, Object]) -> Iterator[Claim]:
-    """Yield each path of an Ingress."""
     metadata, spec = ingress["metadata"], ingress["spec"]
     annotations = metadata.get("annotations", {}).items()
     terms = {(key, value) for key, value in annotations if is_for_controllers(key) and key != ISSUER}

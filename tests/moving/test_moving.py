@@ -149,7 +149,6 @@ class Player(Model):
         return ended.status
 
     def adopt(self) -> int:
-        """Adopt all that is not ingress-manager's."""
         return self.run("adopt", "--all", "--all-namespaces", "--settings", str(self._settings_file))
 
     def recreate(self) -> None:
@@ -164,7 +163,6 @@ class Player(Model):
         self.written("recreated")
 
     def release(self) -> set[int]:
-        """Release all Services."""
         return {self.run("release", "/".join(key_of(service)[1:])) for service in self.all("Service")}
 
     def ours(self, *, ours: bool = True) -> set[Key]:

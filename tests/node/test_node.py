@@ -121,7 +121,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def install(site: Site, way: str) -> None:
-    """Install as the pages say."""
     if way == "make":
         printed = site.run(f"make install IMAGE={HOOK} METACONTROLLER_CRDS={CRD_FILE} 2>&1").stdout
         assert "\nAll is well: " in printed, printed
@@ -132,7 +131,6 @@ def install(site: Site, way: str) -> None:
 
 
 def remove(site: Site, way: str) -> None:
-    """Remove it as the pages say, with its Ingresses."""
     if way == "make":
         assert "It is removed." in site.run("make uninstall INGRESSES=remove YES=1 2>&1").stdout
         return

@@ -18,20 +18,17 @@ _, *OPTIONS, APPLICATION = container("gateway", "not-found")["command"]
 
 
 def serving_pages() -> contextlib.AbstractContextManager[Server]:
-    """Start the 404 page; it ends with the context."""
     options = [*OPTIONS, "--bind=127.0.0.1:PROBES", APPLICATION.replace("()", "(PROBES)")]
     return serving(*options, is_ready=lambda server: answers(server.probes, "/healthz"))
 
 
 @pytest.fixture(scope="module")
 def pages() -> Iterator[Server]:
-    """Yield a 404 page that the tests share."""
     with serving_pages() as running:
         yield running
 
 
 def probed(pages: Server, path: str) -> str:
-    """Return what its other port answers."""
     return requests.get(f"http://127.0.0.1:{pages.probes}{path}", timeout=60).text
 
 
