@@ -12,7 +12,7 @@ schemas of its CRDs for the limits.
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
-from ingress_manager.core.annotations import ROUTES, SECRET, TABLE
+from ingress_manager.core.annotations import PATH_TYPE, ROUTES, SECRET, TABLE
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason
@@ -34,6 +34,9 @@ MATCH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 
 ISSUERS = frozenset(["cert-manager.io/issuer", "cert-manager.io/cluster-issuer"])
 """The annotations that make cert-manager issue certificates."""
+
+REPLACES_PREFIX = "ReplacePrefixMatch"
+"""The type of a path in a filter that needs a rule with a single PathPrefix."""
 
 REDIRECT_FILTER = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
 """The filter that answers with a redirect to https."""
@@ -164,25 +167,34 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     by_port: dict[int, list[Path]] = {}
     for path in paths:
         by_port.setdefault(path.port, []).append(path)
-    fields: Object = {"filters": [*basis.effective.filters]} if basis.effective.filters else {}
+    filters = basis.effective.filters
+    fields: Object = {"filters": [*filters]} if filters else {}
     if basis.effective.timeouts:
         fields["timeouts"] = basis.effective.timeouts
     for row in TABLE.values():
         if row.rule and (value := getattr(basis.requested, row.field)) is not None:
             fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}
-    backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name}
+    # Each path is alone in its rule if its prefix is replaced.
+    most = 1 if any(REPLACES_PREFIX in str(filter_) for filter_ in filters) else MOST_MATCHES
+    for path in paths if most == 1 else ():
+        if path.path_type == "Exact":
+            sentence = f"the filters of the profile {basis.effective.profile} replace a prefix, and {path} has none"
+            basis.problems.add(f"{sentence}: make it Prefix", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
+    backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name, "weight": 1}
+    is_redirect = any(filter_["type"] == "RequestRedirect" for filter_ in filters)
     return [
         rule
         for port, paths_of_port in by_port.items()
-        for rule in rules_of(paths_of_port, **fields, backendRefs=[{**backend, "port": port, "weight": 1}])
+        for rule in rules_of(
+            paths_of_port, most, **fields, **({} if is_redirect else {"backendRefs": [{**backend, "port": port}]})
+        )
     ]
 
 
-def rules_of(paths: Sequence[Path], **fields: object) -> list[Object]:
-    """Return rules that match these paths and have these fields: one, or more where there are many paths."""
+def rules_of(paths: Sequence[Path], most: int = MOST_MATCHES, **fields: object) -> list[Object]:
+    """Return rules that match these paths and have these fields: one for each `most` paths."""
     matches = [{"path": {"type": MATCH_TYPES[path.path_type], "value": path.path}} for path in paths]
-    starts = range(0, len(matches), MOST_MATCHES)
-    return [{"matches": matches[start : start + MOST_MATCHES], **fields} for start in starts]
+    return [{"matches": matches[start : start + most], **fields} for start in range(0, len(matches), most)]
 
 
 def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Object:

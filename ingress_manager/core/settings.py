@@ -4,6 +4,7 @@
 field is its meaning: docs/settings.md and the chart's schema are generated from both.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
@@ -47,6 +48,39 @@ _LONGEST = "a" * LONGEST_LABEL
 
 _LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
 
+# What the CRD of HTTPRoutes rejects. Source: its x-kubernetes-validations (1.6); GEP-2257, durations.
+
+ONCE = ("CORS", "RequestHeaderModifier", "RequestRedirect", "ResponseHeaderModifier", "URLRewrite")
+"""Types of filters that can't be repeated."""
+
+_DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
+_SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
+
+
+def wrong_filter(filter_: Object) -> str:
+    """Return what is wrong with a filter: its settings are in the field of its type."""
+    type_ = filter_.get("type")
+    if not isinstance(type_, str):
+        return "must state type, as text"
+    own = [value for key, value in filter_.items() if key.lower() == type_.lower()]
+    return "" if own and isinstance(own[0], dict) else "must hold the field of its type, as requestRedirect"
+
+
+def wrong_filters(filters: Sequence[Object]) -> str:
+    """Return what is wrong with the filters of a rule together."""
+    types = [filter_.get("type") for filter_ in filters if isinstance(filter_, dict)]
+    if repeated := [type_ for type_ in ONCE if types.count(type_) > 1]:
+        return f"must hold {repeated[0]} only once"
+    is_both = "RequestRedirect" in types and "URLRewrite" in types
+    return "must hold RequestRedirect or URLRewrite, not both" if is_both else ""
+
+
+def seconds_of(duration: object) -> float:
+    """Return the length of a duration; 0 without one, or if it is invalid."""
+    parts = re.findall(r"([0-9]+)(ms|[hms])", duration) if isinstance(duration, str) else ()
+    return sum(int(number) * _SECONDS[unit] for number, unit in parts)
+
+
 # The types of the settings' values, each with its checks: they return the end of a sentence, "" if nothing is wrong.
 
 Name = Annotated[str, wrong_name]
@@ -71,7 +105,17 @@ TlsKey = Annotated[
 CopiedKey = Annotated[str, copying.wrong_copied_key]
 LossKey = Annotated[str, copying.wrong_loss]
 KeyPrefix = Annotated[str, copying.wrong_prefix]
-Filter = Annotated[Object, must(lambda filter_: isinstance(filter_.get("type"), str), "state type, as text")]
+Filter = Annotated[Object, wrong_filter]
+Filters = Annotated[tuple[Filter, ...], wrong_filters]
+TimeoutName = Annotated[str, must(("request", "backendRequest").__contains__, "be request or backendRequest")]
+Duration = Annotated[str, must(_DURATION.fullmatch, "be a duration such as 1h, 1m30s or 500ms")]
+Timeouts = Annotated[
+    dict[TimeoutName, Duration],
+    must(
+        lambda timeouts: not 0 < seconds_of(timeouts.get("request")) < seconds_of(timeouts.get("backendRequest")),
+        "have a backendRequest that is no longer than request",
+    ),
+]
 PathType = Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)}), wrong_path_type]
 PathTypes = Annotated[
     tuple[PathType, ...], NOT_EMPTY, must(lambda names: "Prefix" in names, "hold Prefix, which is the default")
@@ -171,9 +215,9 @@ class Defaults(_Common, frozen=True, forbid_unknown_fields=True):
 class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
     """A named set of values that a Service can request."""
 
-    filters: tuple[Filter, ...] = ()
-    """Filters of the Gateway API, for each rule of its HTTPRoutes."""
-    timeouts: Object = {}
+    filters: Filters = ()
+    """Filters of the Gateway API, for each rule of its HTTPRoutes. With RequestRedirect, a rule has no backend."""
+    timeouts: Timeouts = {}
     """Timeouts, likewise."""
     accepted_losses: tuple[LossKey, ...] = ()
     """Takes the place of `limits.acceptedLosses`, where the profile has other means."""

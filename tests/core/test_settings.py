@@ -50,7 +50,7 @@ def test_of_wrong_settings_a_mistake_is_told_with_its_field(text: str, says: str
 
 
 BOGUS = "bogus; }"
-UNCHECKED = (".annotations.*", ".copyAnnotations.*[]", ".timeouts key", ".profiles.* key")
+UNCHECKED = (".annotations.*", ".copyAnnotations.*[]", ".profiles.* key")
 """Values of annotations, what the Gateway API checks, and profiles inside Settings, which are checked as Profile."""
 
 
