@@ -56,6 +56,7 @@ class ServicePort(msgspec.Struct, rename="camel", frozen=True):
     name: str | None = None
     protocol: str = "TCP"
     app_protocol: str | None = None
+    target_port: int | str | None = None
 
 
 class ServiceSpec(msgspec.Struct, frozen=True):

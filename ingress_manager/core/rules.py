@@ -154,8 +154,9 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
         right = f'{key}: "{tcp[0].port}", if it speaks HTTP, or the controller is told to send HTTPS'
         basis.problems.add(f"{what}: add a port for HTTP; or state {right}", Reason.HTTPS_PORT, key)
         return None
-    for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", 80)):
-        like_http = [port.port for port in tcp if getattr(port, field) == of_http and not speaks_https(port)]
+    for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", "80")):
+        named = [port for port in tcp if str(getattr(port, field)).lower() == of_http]
+        like_http = [port.port for port in named if not speaks_https(port)]
         if len(like_http) == 1:
             return like_http[0]
     has = listed(basis.service.ports, shown_port) or "no ports"
@@ -167,13 +168,15 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
 
 
 def speaks_https(port: ServicePort) -> bool:
-    """Return whether a port seems to speak HTTPS, by its appProtocol, else by its name, else by its number.
+    """Return whether a port seems to speak HTTPS, by its appProtocol, else by its name and target, else by its number.
 
-    Source: the Kubernetes API reference, ServicePort: an appProtocol is a name that IANA knows, in any case.
+    Source: the Kubernetes API reference, ServicePort: an appProtocol is a name that IANA or Kubernetes knows.
     """
     if port.app_protocol:
-        return port.app_protocol.lower() == "https"
-    return bool(_OF_HTTPS.search(port.name)) if port.name else port.port == 443
+        return port.app_protocol.lower() in {"https", "tls", "kubernetes.io/wss"}
+    if port.port == 443 and (not port.name or _OF_HTTPS.search(str(port.target_port))):
+        return True
+    return _OF_HTTPS.search(port.name or "") is not None
 
 
 _OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
