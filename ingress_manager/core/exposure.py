@@ -17,8 +17,9 @@ from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS
 
 EXTERNAL_NAME = "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)"
-CLASSES_OF_GKE = ("gce", "gce-internal")
-"""They make no load balancer for an Ingress with a dot in its name. Source: kubernetes/ingress-gce, issue 614."""
+CLASSES_WITHOUT_DOTS = {"gce": "GKE", "gce-internal": "GKE", "cilium": "Cilium", "tailscale": "Tailscale"}
+"""They name a Service, or a load balancer, after the Ingress. Sources: kubernetes/ingress-gce, issue 614; Cilium,
+operator/pkg/ingress (cilium-ingress-NAME); Tailscale, cmd/k8s-operator (ts-NAME-…)."""
 
 
 class Exposure(msgspec.Struct, frozen=True):
@@ -115,8 +116,9 @@ def choose_class(basis: Basis) -> str | None:
         named = "the cluster's default class" if effective_class is None else f"the class {quoted(effective_class)}"
         end = f"has no effect on a Service, which would get {named}: state {basis.key(CLASS)}, or take it off"
         basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
-    if effective.makes_ingresses and effective_class in CLASSES_OF_GKE and "." in basis.name:
-        why = "GKE serves no Ingress with a dot in its name, as that of an entrance with a name"
+    if effective.makes_ingresses and effective_class in CLASSES_WITHOUT_DOTS and "." in basis.name:
+        controller = CLASSES_WITHOUT_DOTS[effective_class]
+        why = f"{controller} serves no Ingress with a dot in its name, as that of an entrance with a name"
         end = f": with the class {quoted(effective_class)}, {why}; use another class, or another Service for it"
         basis.add(HTTP, end, Reason.CONTRADICTION)
     return chosen
