@@ -11,7 +11,7 @@ from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import COPIED, FINGERPRINT, NOT_COPIED, not_allowed
 from ingress_manager.core.text import listed
-from ingress_manager.core.vocabulary import is_read_from
+from ingress_manager.core.vocabulary import ALTERNATIVES, is_read_from, is_read_from_services, protects
 
 
 class Carried(msgspec.Struct, frozen=True):
@@ -44,6 +44,8 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
         copied = {key: present[key] for key in limits if key in present and key not in effective.added_with_tls}
         basis.problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in copied.items()]))
     configured = effective.added_with_tls if basis.tls else effective.annotations
+    if copied:  # of two alternatives, the one nearer to the Service holds; if it protects, the Service is refused
+        configured = {key: of for key, of in configured.items() if protects(key) or ALTERNATIVES.get(key) not in copied}
     kinds = {"Ingress": configured} if effective.makes_ingresses else {}
     if gateway and gateway.listener_sets and basis.tls:
         kinds["ListenerSet"] = configured
@@ -61,8 +63,9 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
             annotations[PROFILE] = effective.profile
         if effective.fingerprint:
             annotations[FINGERPRINT] = effective.fingerprint
-        if left_behind[kind]:
-            annotations[NOT_COPIED] = listed(left_behind[kind])
+        of_httproutes = kind == "HTTPRoute"
+        if useless := [key for key in left_behind[kind] if not is_read_from_services(key, of_httproutes=of_httproutes)]:
+            annotations[NOT_COPIED] = listed(useless)
         if copied_keys:
             annotations[COPIED] = ", ".join(copied_keys)
         by_kind[kind] = annotations

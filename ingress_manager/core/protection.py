@@ -13,7 +13,15 @@ from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.rules import path_of
 from ingress_manager.core.text import quoted
-from ingress_manager.core.vocabulary import changes_answer, is_read_from, is_read_from_services, is_said, protects
+from ingress_manager.core.vocabulary import (
+    ALTERNATIVES,
+    changes_answer,
+    is_read_from,
+    is_read_from_services,
+    is_said,
+    protects,
+    undoes,
+)
 
 UNCOPIED = ("isn't copied", "copies it (limits.copyAnnotations), or ")
 OVERRULED = ("the settings state it otherwise", "")
@@ -50,6 +58,18 @@ def check_protection(basis: Basis, carried: Carried) -> None:
         )
         basis.problems.add(sentence, Reason.TOO_LARGE)
         return
+    for key in by_ingress:
+        if undoes(key, carried.configured) and key not in basis.effective.accepted_losses:
+            value = quoted((basis.service.metadata.annotations or {})[key])
+            end = (
+                "is read from the Service itself, and would override the protection of the settings: take it off"
+            )
+            basis.problems.add(f"{key}: {value} {end}", Reason.PROTECTION_LOST, key)
+    for key, other in ALTERNATIVES.items():
+        if key in carried.copied and other in carried.configured:
+            add_lost(basis, key, OVERRULED)
+        elif key < other and key in carried.copied and other in carried.copied:
+            basis.problems.add(f"{other}: can't stand beside {key}: keep one", Reason.CONTRADICTION, other)
     for key in filter(protects, sorted({*by_ingress, *by_httproutes})):
         is_lost_in_ingress = key in by_ingress and not is_read_from_services(key)
         is_lost_in_httproutes = key in by_httproutes and not is_read_from_services(key, of_httproutes=True)

@@ -6,6 +6,7 @@ on annotations; Gateway API reference, HTTPRoute.
 """
 
 import re
+from collections.abc import Iterable
 
 NGINX = "nginx.ingress.kubernetes.io/"
 TRAEFIK = "traefik.ingress.kubernetes.io/"
@@ -27,25 +28,29 @@ PROTECTING = (
     # From where, and how.
     "whitelist", "white-list", "allowlist", "allow-list", "denylist", "deny-list", "blacklist", "black-list",
     "blocklist", "block-list", "allowed", "source-range", "cidr", "security-group", "-acl", "methods", "entrypoints",
-    "private-ip", "load-balancer-scheme", "allow-http-", "/-protocols-", "/-conditions.", "/-headers.",
+    "private-ip", "load-balancer-scheme", "allow-http-", "/-protocols-", "/-conditions.", "/-headers.", "/-match-",
     # How often.
-    "rate-limit", "ratelimit", "limit-req", "limit-rp", "limit-conn",
+    "rate-limit", "ratelimit", "limit-req", "limit-rp", "limit-conn", "traffic-limit",
     # Inspecting requests, or changing them in any way.
     *CODE, "waf-", "waf.", "wafv2", "wallarm-mode", "modsecurity", "owasp", "shield", "appprotect", "app-protect",
-    "middleware-", "middlewares-", "plugins-", "plugin-config", "backend-config",
-    "/-polic", *(f"-{of}-polic" for of in ("access", "client", "network", "protect", "security", "traffic", "waf")),
+    "middleware-", "middlewares-", "/-modules-", "plugins-", "plugin-config", "backend-config",
+    "/-polic",
+    *(f"-{of}-polic" for of in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
 )
 """Name fragments of annotations that keep requests out, or may: by origin, credentials or rate. But not of those that
 only sound like it: retention-policy, waffle."""
+
+PROTECTING_DOMAINS = ("auth", "firewall.", "waf.")
+"""Fragments of domains whose annotations keep requests out, as in waf.example.com/enabled."""
 
 SOUNDS_SO = ("author-", "author.", "authors-", "authors.", "authored", "authority")
 """Words that contain `auth` and have nothing to do with it."""
 
 BESIDE = (
-    "always-set-cookie", "auth-cache", "auth-keepalive", "auth-scope", "auth-session", "cert-header", "cors-allow",
-    "error-page", "global-auth", "limit-allowlist", "limit-whitelist", "-log-", "login-url", "manage-backend",
-    "on-unauthenticated", "pass-certificate", "realm", "request-redirect", "secret-type", "signin", "transaction-id",
-    "upstream-policy",
+    "always-set-cookie", "auth-cache", "auth-keepalive", "auth-scope", "auth-session", "basic-auth-realm",
+    "cert-header", "cors-allow", "error-page", "global-auth", "jwt-realm", "limit-allowlist", "limit-whitelist",
+    "-log-", "login-url", "manage-backend", "on-unauthenticated", "pass-certificate", "request-redirect",
+    "secret-type", "signin", "transaction-id", "upstream-policy",
 )
 """Name fragments of annotations that keep nobody out themselves, but only configure another that does."""
 
@@ -55,8 +60,8 @@ TUNING = (
     "rewrite-log", "opentelemetry", "observability", "transaction-id", "manage-backend", "connection-proxy",
     "load-balance-", "service-upstream", "upstream-policy", "server-slots", "/-check", "health", "success-codes",
     "/-ssl-ciphers", "/-ssl-prefer", "certificate-arn", "certresolver", "tls-acme", "ingress.class", "static-ip",
-    "ip-address-type", "/-tags-", "load-balancer-name", "load-balancer-attributes", "target-group",
-    "target-node", "target-type",
+    "ip-address-type", "/-tags-", "managed-certificates", "load-balancer-name", "load-balancer-attributes",
+    "target-group", "target-node", "target-type",
 )
 """Name fragments of annotations that only tune behaviour, unless they protect: timeouts, sizes, logs."""
 
@@ -84,14 +89,24 @@ CONTROLLERS = (
 OTHERS_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 """Prefixes of keys that belong to ingress-manager, Metacontroller or kubectl."""
 
-OF_CONTROLLERS = ("kubernetes.io/ingress.", "kubernetes.io/tls-acme")
-"""Prefixes of other keys that look meant for an Ingress."""
+OF_CONTROLLERS = (
+    "kubernetes.io/ingress.",
+    "kubernetes.io/tls-acme",
+    "networking.gke.io/managed-certificates",
+    "networking.gke.io/v1beta1.frontendconfig",
+    "tailscale.com/funnel",
+    "tailscale.com/proxy-group",
+)
+"""Prefixes of other keys that look meant for an Ingress, also in domains of Services."""
 
 READ_FROM = {
     "HTTPRoute": ("external-dns.", "konghq.com/"),
     "ListenerSet": ("cert-manager.io/", "acme.cert-manager.io/", "external-dns."),
 }
 """Prefixes of keys that are also read from objects of other kinds than an Ingress."""
+
+READ_FROM_GATEWAYS = ("external-dns.kubernetes.io/target", "external-dns.alpha.kubernetes.io/target")
+"""Those that are read from the Gateway instead. Source: external-dns, docs/annotations."""
 
 FROM_SERVICES = re.compile(
     r"""alb\.ingress\.kubernetes\.io/(
@@ -117,6 +132,21 @@ FROM_SERVICES = re.compile(
 FROM_SERVICES_OF_HTTPROUTES = ("haproxy-ingress.github.io/", "konghq.com/")
 """Prefixes of those also read from the Service of an HTTPRoute. Google and AWS have other objects for that."""
 
+PREFERRED_FROM_SERVICES = ("alb.ingress.kubernetes.io/", "haproxy-ingress.github.io/", "haproxy.com/", "haproxy.org/")
+"""Prefixes of those that beat the Ingress's. Source: each controller's page on annotations."""
+
+ALTERNATIVES = {
+    one: other
+    for pair in (
+        ("cert-manager.io/issuer", "cert-manager.io/cluster-issuer"),
+        (f"{NGINX}whitelist-source-range", f"{NGINX}allowlist-source-range"),
+        (f"{NGINX}limit-whitelist", f"{NGINX}limit-allowlist"),
+    )
+    for one, other in (pair, pair[::-1])
+}
+"""Keys of which a controller takes only one. Source: cert-manager, ingress-shim (neither issuer, if both are there);
+ingress-nginx, internal/ingress/annotations (the allowlist before the whitelist)."""
+
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
 OF_HAPROXY = "haproxy.org/ssl-redirect"
 REWRITE = f"{NGINX}rewrite-target"
@@ -137,8 +167,9 @@ SAID: dict[tuple[str, str], bool | None] = {
 None: with both."""
 
 
-_CODE, _PROTECTING, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
-    re.compile("|".join(map(re.escape, parts))) for parts in (CODE, PROTECTING, SOUNDS_SO, BESIDE, TUNING, CONTROLLERS)
+_CODE, _PROTECTING, _PROTECTING_DOMAINS, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
+    re.compile("|".join(map(re.escape, parts)))
+    for parts in (CODE, PROTECTING, PROTECTING_DOMAINS, SOUNDS_SO, BESIDE, TUNING, CONTROLLERS)
 )
 _OF_SERVICES = tuple([f".{domain}" for domain in OF_SERVICES])
 
@@ -149,16 +180,30 @@ def _split(key: str) -> tuple[str, str]:
     return domain, f"/-{name}-"
 
 
-def _is_of_services(domain: str) -> bool:
-    return f".{domain}".endswith(_OF_SERVICES) and not domain.startswith("ingress.")
+def _is_of_services(domain: str, name: str) -> bool:
+    is_of_services = f".{domain}".endswith(_OF_SERVICES) and not domain.startswith("ingress.")
+    return is_of_services and not f"{domain}/{name[2:]}".startswith(OF_CONTROLLERS)
 
 
 def protects(key: str) -> bool:
     """Return whether an annotation may keep requests out."""
     domain, name = _split(key)
-    if _is_of_services(domain) or not _PROTECTING.search(_SOUNDS_SO.sub("-", name.replace("_", "-"))):
+    if _is_of_services(domain, name) or _BESIDE.search(name):
         return False
-    return not _BESIDE.search(name)
+    words = _SOUNDS_SO.sub("-", name.replace("_", "-"))
+    return (_PROTECTING.search(words) or _PROTECTING_DOMAINS.search(_SOUNDS_SO.sub("-", f"{domain}."))) is not None
+
+
+def undoes(key: str, configured: Iterable[str]) -> bool:
+    """Return whether an annotation of the Service may undo the protection of `configured` ones.
+
+    One that only configures another can: `auth-on-unauthenticated-request: allow`.
+    """
+    domain, name = _split(key)
+    if not (is_read_from_services(key) and key.startswith(PREFERRED_FROM_SERVICES)):
+        return False
+    guards = any(protects(other) and _split(other)[0] == domain for other in configured)
+    return guards and (protects(key) or _BESIDE.search(name) is not None)
 
 
 def holds_code(key: str) -> bool:
@@ -178,13 +223,15 @@ def is_for_controllers(key: str) -> bool:
 
 def is_read_from(kind: str, key: str) -> bool:
     """Return whether the annotation has an effect on objects of a kind, or its reader isn't known."""
-    return kind == "Ingress" or key.lower().startswith(READ_FROM[kind]) or not is_for_controllers(key)
+    if kind == "Ingress" or not is_for_controllers(key):
+        return True
+    return key.lower().startswith(READ_FROM[kind]) and key.lower() not in READ_FROM_GATEWAYS
 
 
 def changes_answer(key: str) -> bool:
     """Return whether the annotation may change the answer of an Ingress, and keeps nobody out."""
     domain, name = _split(key)
-    tunes = _TUNING.search(name) or _is_of_services(domain)
+    tunes = _TUNING.search(name) or _is_of_services(domain, name)
     return not (is_read_from("HTTPRoute", key) or tunes or protects(key))
 
 
