@@ -53,7 +53,7 @@ def dump(folder: Path, count: int) -> Path:
     for number, obj in enumerate(services):
         obj["metadata"]["uid"] = f"11111111-2222-3333-4444-{number:012}"
         del obj["spec"]["clusterIP"]
-    made = rendered([Item(obj) for obj in services], Settings()).objects
+    made, _ = rendered([Item(obj) for obj in services], Settings())
     ingresses = [as_created(ingress, parent) for ingress, parent in zip(made, services, strict=True)]
     path = folder / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*services, *ingresses]}, indent=4))

@@ -27,7 +27,6 @@ TIMEOUT = 10.0
 """Seconds that an address may be silent."""
 
 COMPARED = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Security")
-"""The headers that are compared."""
 
 STATUS = "status"
 
@@ -41,8 +40,6 @@ _PLAIN = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\.|\.(?![*+?{]))*")
 
 
 class Address(NamedTuple):
-    """Where a controller listens."""
-
     name: str
     http: int
     https: int
@@ -135,10 +132,7 @@ def plain_part(path: str) -> str:
 
 
 def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
-    """Return how the controller at an address answers, and whether a browser would trust its certificate.
-
-    An untrusted certificate is accepted: the old controller may have one, too.
-    """
+    """Return how the controller at an address answers, and whether a browser would trust its certificate."""
     port = getattr(address, request.scheme)
     try:
         with closing(HTTPConnection(address.name, port, timeout=TIMEOUT)) as connection:
@@ -147,7 +141,7 @@ def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
                 connection.sock = tls(verified=verified).wrap_socket(connection.sock, server_hostname=request.host)
             connection.request("GET", request.path, headers={"Host": request.host, "User-Agent": "ingress-manager"})
             answer = connection.getresponse()
-    except ssl.SSLCertVerificationError:
+    except ssl.SSLCertVerificationError:  # it is accepted: the old controller may have one, too
         return ask(address, request, verified=False)
     except TimeoutError:
         return {STATUS: f"no answer in {TIMEOUT:.0f} seconds"}

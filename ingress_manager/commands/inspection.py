@@ -39,11 +39,6 @@ class Inspection(NamedTuple):
     lacking: Set[str]
     """Which of these are essential: kinds of objects, EVENT or UNREAD_SETTINGS."""
 
-    @property
-    def is_blind(self) -> bool:
-        """Return whether something essential could not be read."""
-        return bool(self.lacking)
-
 
 def inspect(
     source: Source,

@@ -14,8 +14,6 @@ from ingress_manager.commands.terminal import INDENT, fitted, wrapped
 from ingress_manager.commands.text import is_seen
 from ingress_manager.core.text import one_line
 
-FORMATS = ("table", "json")
-
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z/][A-Za-z0-9._/-]*", re.IGNORECASE)
 """Text that stays text without quotes to every YAML parser. PyYAML alone would leave out those of y and 1e3, which are
 true and 1000 to kubectl."""
@@ -28,7 +26,6 @@ class _Dumper(yaml.CSafeDumper):
         return True
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
-        """Return a text in the style that a person would choose."""
         style = None if _PLAIN.fullmatch(text) else "|" if "\n" in text and is_seen(text) else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", text, style)
 

@@ -14,7 +14,7 @@ from ingress_manager.commands.plans.plan import Plan, apply_option, perform
 from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, remains, touch, unseen
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, SERVICES, Source, read_named, with_source
-from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, about, of_kind
+from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, Message, of_kind
 from ingress_manager.commands.snapshot.managed import copied_from, is_made_for
 from ingress_manager.core.annotations import begin_of, by_entrance, entrance_of, ingress_of, read_entrances
 
@@ -78,7 +78,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
     off = taken_off(service, entrances, kept)
     held = "is being deleted, and nothing can keep it; finalizers hold it until then"
     plan = Plan(service, service.full_name if entrance is None else f"{service.full_name}.{entrance}")
-    plan.messages = [*unseen(service, off), *(about(item, held) for item in kept if item.is_being_deleted)]
+    plan.messages = [*unseen(service, off), *(Message(item, held) for item in kept if item.is_being_deleted)]
     if plan.messages:
         return plan
 

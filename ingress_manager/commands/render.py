@@ -1,13 +1,12 @@
 """`ingress-manager render`: what Services become, before anything is applied."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import click
 
 from ingress_manager.commands.printing import as_yaml, show
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS_OR_DEFAULTS, Source, with_source
-from ingress_manager.commands.snapshot.items import SERVICE, Item, Message, Unreadable, about, of_kind
+from ingress_manager.commands.snapshot.items import SERVICE, Item, Message, Unreadable, of_kind
 from ingress_manager.commands.snapshot.objects import as_type
 from ingress_manager.commands.terminal import note, waiting
 from ingress_manager.core.annotations import without_effect
@@ -43,29 +42,22 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
         note(f"The settings pause {settings.pauses}: nothing changes there until `paused` is false.")
         settings = settings.without_pause()
     with waiting(f"deciding over {len(items)} objects"):
-        becomes = rendered(items, settings)
+        objects, messages = rendered(items, settings)
     if not check:
-        click.echo(as_yaml(*becomes.objects), nl=False)
-    wrong = show(becomes.messages)
+        click.echo(as_yaml(*objects), nl=False)
+    wrong = show(messages)
     is_empty = not wrong and not of_kind(items, SERVICE)
     if is_empty:
         note("There is no Service in what was read.")
     context.exit(1 if wrong else 2 if is_empty and not allow_empty else 0)
 
 
-class Rendered(NamedTuple):
-    """What the Services become, in their order."""
-
-    objects: list[Object]
-    messages: list[Message]
-
-
-def rendered(items: Iterable[Item], settings: Settings) -> Rendered:
+def rendered(items: Iterable[Item], settings: Settings) -> tuple[list[Object], list[Message]]:
     """Return the objects that the Services among the items become, and why others become none.
 
     No object exists yet, so a paused `settings` refuses every Service that wants an Ingress.
     """
-    objects, messages = Rendered([], [])
+    objects, messages = list[Object](), list[Message]()
     for item in of_kind(items, SERVICE):
         try:
             service = as_type(item, Service)
@@ -78,7 +70,7 @@ def rendered(items: Iterable[Item], settings: Settings) -> Rendered:
         refused = refusal_of(decision)
         for problem in (*(refused.kept if refused else ()), *without_effect(item.annotations)):
             field = ("metadata", "annotations", problem.annotation) if problem.annotation else ()
-            messages.append(about(item, f"{problem.sentence} [{problem.reason}]", *field))
+            messages.append(Message(item, f"{problem.sentence} [{problem.reason}]", field=field))
         if refused and refused.more:
-            messages.append(about(item, f"and {refused.more} more"))
-    return Rendered(objects, messages)
+            messages.append(Message(item, f"and {refused.more} more"))
+    return objects, messages

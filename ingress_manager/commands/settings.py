@@ -3,7 +3,7 @@
 import click
 
 from ingress_manager.commands.printing import show
-from ingress_manager.commands.reading.settings import SettingsText, settings_of_file
+from ingress_manager.commands.reading.settings import settings_of_file
 from ingress_manager.commands.snapshot.items import Message
 from ingress_manager.commands.terminal import note
 from ingress_manager.commands.text import counted
@@ -26,16 +26,14 @@ def settings(context: click.Context, files: tuple[str, ...]) -> None:
       ingress-manager settings manifests/settings.yaml
       kubectl get configmap NAME --namespace ingress-manager -o yaml | ingress-manager settings -
     """  # noqa: D301 - \b keeps click from joining lines
-    context.exit(1 if sum([problems_of(settings_of_file(file)) for file in files]) else 0)
-
-
-def problems_of(text: SettingsText) -> int:
-    """Print a summary of the settings, or what is wrong with them; return how many problems there are."""
-    settings = text.parse()
-    if isinstance(settings, Message):
-        return show([settings])
-    profiles = counted(len(settings.profiles), "profile")
-    click.echo(f"{text.file}: the hook would start with it: {profiles}, {len(settings.namespaces):,} under namespaces")
-    if settings.limits.hosts == ANY:
-        note(f"{text.file}: limits.hosts is {ANY}: a namespace without limits of its own may claim every host.")
-    return 0
+    wrong = 0
+    for text in map(settings_of_file, files):
+        settings = text.parse()
+        if isinstance(settings, Message):
+            wrong += show([settings])
+            continue
+        parts = f"{counted(len(settings.profiles), 'profile')}, {len(settings.namespaces):,} under namespaces"
+        click.echo(f"{text.file}: the hook would start with it: {parts}")
+        if settings.limits.hosts == ANY:
+            note(f"{text.file}: limits.hosts is {ANY}: a namespace without limits of its own may claim every host.")
+    context.exit(1 if wrong else 0)

@@ -38,7 +38,6 @@ def width(stream: TextIO | None = None) -> int:
 
 
 def fitted(line: str) -> str:
-    """Return a line for standard error, broken at words to fit a terminal."""
     return "\n".join(wrapped(line, width(sys.stderr), hanging=INDENT))
 
 

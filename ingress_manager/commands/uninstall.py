@@ -63,11 +63,7 @@ def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: 
 
 
 def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = False) -> Iterator[Step]:
-    """Yield the steps that remove the installation of a cluster.
-
-    With `keep`, every managed object stays as it is; without, they are removed. Metacontroller stays with
-    `keep_metacontroller`, or if it works for other controllers.
-    """
+    """Yield the steps that remove the installation. Metacontroller also stays if it works for other controllers."""
     managed = [item for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET) if is_managed(item)]
     controllers = of_kind(items, "DecoratorController", "CompositeController")
     ours = [item for item in controllers if item.name == CONTROLLER and item.kind == "DecoratorController"]

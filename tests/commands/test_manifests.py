@@ -60,7 +60,7 @@ def test_documents_lists_and_lists_in_lists_are_opened_whatever_else_cannot_be_r
     parsed = read(f"a: 1\n---\n{lists}--- \n# nothing\n--- {{d: 1}}\n---\ne: [\n---\nf: 1\n", "f")
     assert objects(parsed) == [{"a": 1}, {"b": 1}, {"c": 1}, {"d": 1}, {"f": 1}]
     assert [item.line() for item in parsed.items] == [1, 5, 7, 10, 14]
-    assert [(message.file, message.line) for message in parsed.unreadable] == [("f", 12)]
+    assert [(message.item.file, message.line) for message in parsed.unreadable] == [("f", 12)]
 
 
 def test_an_object_knows_the_lines_of_its_fields_in_yaml() -> None:
@@ -139,13 +139,13 @@ def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
 def expect_messages(text: str) -> None:
     """Read the text, and do with it what `render` does; each finding is one line."""
     parsed = read(text, "f")
-    becomes = rendered(parsed.items, Settings())
-    for finding in [*parsed.unreadable, *becomes.messages]:
+    objects, messages = rendered(parsed.items, Settings())
+    for finding in [*parsed.unreadable, *messages]:
         assert str(finding).startswith("f:")
         assert str(finding).isprintable()
         assert 1 <= finding.line <= text.count("\n") + 1
     for form in (as_json, as_yaml):
-        form(becomes.objects).encode()
+        form(objects).encode()
 
 
 @given(made_up.services())

@@ -8,7 +8,7 @@ from concurrent.futures import Future, wait
 import pytest
 
 from ingress_manager.commands.plans import plan
-from ingress_manager.commands.plans.plan import AT_ONCE, Plan, Seen, Step
+from ingress_manager.commands.plans.plan import AT_ONCE, Condition, Plan, Step
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.snapshot.items import Item
 
@@ -16,7 +16,7 @@ PATIENCE = 10
 Patch = pytest.MonkeyPatch
 
 
-def plans(services: Sequence[str], until: Sequence[Seen] = ()) -> list[Plan]:
+def plans(services: Sequence[str], until: Sequence[Condition] = ()) -> list[Plan]:
     """Return a plan with two commands for each Service."""
     return [
         Plan(
@@ -106,7 +106,7 @@ def test_after_a_failure_no_other_begins_and_those_under_way_end(
 
 
 def test_ctrl_c_ends_what_waits_and_says_what_was_begun(monkeypatch: Patch) -> None:
-    never = Seen("it is there", ("kubectl", "get", "--", "ingress"), lambda _: False, "it isn't")
+    never = Condition("it is there", ("kubectl", "get", "--", "ingress"), lambda _: False, "it isn't")
     both_wait, presses, looks = threading.Event(), iter([KeyboardInterrupt()]), set[int]()
 
     def looked(*_: object) -> list[Item]:

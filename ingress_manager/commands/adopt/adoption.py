@@ -15,9 +15,9 @@ from typing import Any
 from ingress_manager.commands.adopt.obstacles import Obstacle, obstacles, why_not, why_not_replaced
 from ingress_manager.commands.adopt.requested import Around, Part, requested_beside, requested_for
 from ingress_manager.commands.plans.deployers import about_service, not_yet
-from ingress_manager.commands.plans.plan import PAUSE, Plan, Seen, Step
+from ingress_manager.commands.plans.plan import PAUSE, Condition, Plan, Step
 from ingress_manager.commands.plans.steps import annotating, kubectl, patch, remains, touch
-from ingress_manager.commands.snapshot.items import Item, about, at
+from ingress_manager.commands.snapshot.items import Item, Message, at
 from ingress_manager.commands.snapshot.managed import is_made_for, patch_to_own
 from ingress_manager.commands.snapshot.objects import as_spec, spec_for
 from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, read_entrances
@@ -51,10 +51,7 @@ class Adoption(Plan):
 def adoptions_of(
     items: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield the plan for each of these Ingresses, one after the other; `accepted` fields may change.
-
-    Raises Unreadable.
-    """
+    """Yield the plan for each of these Ingresses; `accepted` fields may change. Raises Unreadable."""
     around = Around(items, settings, accepted)
     for item in ingresses:
         plan = adoption_of(item, around)
@@ -96,7 +93,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
         wrong.append((f"{asks}, and could take requests from others", remedy))
     wrong += () if wrong else not_yet(item, [(part.service, part.annotations) for part in parts])
     if wrong:
-        return Adoption(item, title, messages=[about(item, why, remedy=remedy) for why, remedy in wrong])
+        return Adoption(item, title, messages=[Message(item, why, remedy=remedy) for why, remedy in wrong])
     plan = Adoption(item, title, [*adoption_steps(item, others, kept)], parts=parts)
     plan.services = [part.service.full_name for part in parts]
     plan.done = f"{title} is ingress-manager's: {', '.join(plan.becomes)}."
@@ -116,8 +113,8 @@ def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Ite
         return
     addresses = at(item, "status", "loadBalancer", "ingress")
     planned = [exists_as_planned(part) for part in others]
-    for part, seen in zip(others, planned, strict=True):
-        until = [seen, *([is_served(part, addresses)] if addresses else [])]
+    for part, condition in zip(others, planned, strict=True):
+        until = [condition, *([is_served(part, addresses)] if addresses else [])]
         yield annotating(part.service, part.annotations, until, version=True) if part.annotations else Step(until=until)
     if others and not addresses:
         sentence = f"No controller has given {item.full_name} an address: nobody can see when new ones are served."
@@ -160,10 +157,9 @@ def deleting(item: Item) -> Step:
     return Step(("kubectl", "delete", f"--raw={uri}", "--filename=-"), None, stdin=json.dumps(only))
 
 
-def exists_as_planned(part: Part) -> Seen:
-    """Return the check that Metacontroller has created the Ingress of a Service as planned."""
+def exists_as_planned(part: Part) -> Condition:
     annotations = part.ingress["metadata"].get("annotations", {})
-    return Seen(
+    return Condition(
         f"Ingress {part.full_name} stands as planned",
         kubectl("get", Item(part.ingress)),
         lambda item: (
@@ -175,9 +171,8 @@ def exists_as_planned(part: Part) -> Seen:
     )
 
 
-def is_served(part: Part, addresses: Any) -> Seen:
-    """Return the check that a controller has given the Ingress these addresses of the old one's status."""
-    return Seen(
+def is_served(part: Part, addresses: Any) -> Condition:
+    return Condition(
         f"Ingress {part.full_name} has the addresses of the one that it replaces",
         kubectl("get", Item(part.ingress)),
         lambda item: bool(at(item, "status", "loadBalancer", "ingress") == addresses),

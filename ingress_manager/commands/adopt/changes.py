@@ -29,7 +29,6 @@ class Change:
     before: str
     after: str
     is_served_alike: bool = False
-    """Whether clients see no difference."""
 
     def __str__(self) -> str:
         return f"{self.field}: {self.before} would become {self.after}"

@@ -25,30 +25,20 @@ NEEDED = (
     "`ingress-manager audit --settings FILE` tells what else changes."
 )
 
+ACCEPT = "Accept that this field of the Ingress changes. The refusal names the field. Can be repeated."
+
 CODE = "The values of {} are code, which the ingress controller runs with its own rights: read them first."
 
 
 @click.command(short_help="Make hand-written Ingresses ingress-manager's.")
 @click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Adopt all Ingresses of a namespace, the files or the cluster.")
-@click.option(
-    "--accept-changes",
-    "accepted",
-    metavar="FIELD",
-    multiple=True,
-    help="Accept that this field of the Ingress changes. The refusal names the field. Can be repeated.",
-)
+@click.option("--all", "whole", is_flag=True, help="Adopt all Ingresses of a namespace, the files or the cluster.")
+@click.option("--accept-changes", "fields", metavar="FIELD", multiple=True, help=ACCEPT)
 @apply_option
 @with_source(*ALL_OBJECTS, SETTINGS_OR_DEFAULTS)
 @click.pass_context
 def adopt(  # noqa: PLR0913 - each is an option
-    context: click.Context,
-    source: Source,
-    names: tuple[str, ...],
-    accepted: tuple[str, ...],
-    *,
-    apply: bool,
-    everything: bool,
+    context: click.Context, source: Source, names: tuple[str, ...], fields: tuple[str, ...], *, apply: bool, whole: bool
 ) -> None:
     """Show the steps that make hand-written Ingresses ingress-manager's, or carry them out.
 
@@ -72,9 +62,9 @@ def adopt(  # noqa: PLR0913 - each is an option
     """  # noqa: D301 - \b keeps click from joining lines
     if apply and source.files:
         raise click.UsageError("--apply works on the cluster, not on files")
-    if bool(names) == everything:
+    if bool(names) == whole:
         raise click.UsageError("name Ingresses, or say --all")
-    if everything:
+    if whole:
         items = source.read_with_managers()
         ingresses = [item for item in of_kind(items, INGRESS) if not is_managed(item)]
     else:
@@ -83,14 +73,14 @@ def adopt(  # noqa: PLR0913 - each is an option
     settings = source.read_settings()
 
     def plan(settings: Settings) -> list[Adoption]:
-        return list(adoptions_of(items, ingresses, settings, accepted))
+        return list(adoptions_of(items, ingresses, settings, fields))
 
     adoptions = plan(settings)
     if any(adoption.replaces for adoption in adoptions):
         items += elsewhere(source, items)
         adoptions = plan(settings)
-    find_needs(adoptions, settings, plan, accepted)
-    if everything:
+    find_needs(adoptions, settings, plan, fields)
+    if whole:
         click.echo("\n".join(table(adoptions)))
     wrong = perform(source.kubectl, adoptions, apply=apply)
     if needed := entries(settings, adoptions):

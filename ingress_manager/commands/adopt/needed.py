@@ -73,10 +73,7 @@ def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]
 
 
 def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]:
-    """Return the entries of `namespaces`, as in the settings file, that allow what the Ingresses need.
-
-    Each also has what its namespace's entry or pattern states.
-    """
+    """Return the entries of `namespaces` that allow what the Ingresses need, with what each entry or pattern states."""
     needed: dict[str, Any] = {}
     general = msgspec.to_builtins(settings)
     for adoption in sorted(adoptions, key=lambda adoption: adoption.item.namespace):

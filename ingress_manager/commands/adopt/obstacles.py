@@ -60,14 +60,11 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
     elif refused := refusal_of(part.decision):
         yield f"Service {name} would be refused: {refused.line()}", ""
     else:
-        yield from (
-            (f"Service {name}: {wrong.sentence}", wrong.remedy) for wrong in unseen(part.service, part.annotations)
-        )
-        yield from (
-            (str(change), f"--accept-changes {change.field} allows it")
-            for change in part.changes
-            if not change.is_served_alike and change.field not in around.accepted
-        )
+        for wrong in unseen(part.service, part.annotations):
+            yield f"Service {name}: {wrong.sentence}", wrong.remedy
+        changes = (change for change in part.changes if not change.is_served_alike)
+        others = (change for change in changes if change.field not in around.accepted)
+        yield from ((str(change), f"--accept-changes {change.field} allows it") for change in others)
         for field, protects in part.dropped.items():
             if protects or field not in around.accepted:
                 remedy = f"a profile can add it ({begin_of(part.entrance)}{PROFILE})"

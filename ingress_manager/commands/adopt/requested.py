@@ -10,16 +10,10 @@ from functools import cached_property
 import yaml
 
 from ingress_manager.commands.adopt.changes import CLASS_FIELD, Change, changes_of
+from ingress_manager.commands.snapshot import objects
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_kind
 from ingress_manager.commands.snapshot.managed import BOOKKEEPING, is_managed
-from ingress_manager.commands.snapshot.objects import (
-    IngressSpec,
-    as_spec,
-    as_type,
-    certificates_of,
-    class_of,
-    places_of,
-)
+from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, class_of, places_of
 from ingress_manager.core.annotations import (
     HTTP,
     LONGEST_ENTRANCE,
@@ -46,8 +40,6 @@ class Part:
     """A part of an Ingress: what an entrance of its Service is to request in its place, and the result."""
 
     item: Item
-    """The Ingress."""
-
     spec: IngressSpec
     """The Ingress's, with only what leads to the Service."""
 
@@ -72,18 +64,15 @@ class Part:
 
     @cached_property
     def typed(self) -> Service:
-        """Return the annotated Service. Raises Unreadable."""
-        return as_type(self.changed, Service)
+        return objects.as_type(self.changed, Service)
 
     @cached_property
     def effective(self) -> EffectiveSettings:
-        """Return what holds for the entrance."""
         profile = self.changed.annotations.get(f"{begin_of(self.entrance)}{PROFILE}")
         return effective_settings(self.settings, self.service.namespace, profile)
 
     @cached_property
     def decision(self) -> Decision:
-        """Return the decision on the annotated Service."""
         return decide(self.typed, NOTHING, self.settings)
 
     @property
@@ -105,12 +94,10 @@ class Part:
     @cached_property
     def ingress(self) -> Object:
         """Return the desired Ingress of the entrance, empty if there is none."""
-        name = ingress_of(self.entrance, self.service.name)
-        return next((obj for obj in self.ingresses if obj["metadata"]["name"] == name), {})
+        return next((ingress for ingress in self.ingresses if Item(ingress).full_name == self.full_name), {})
 
     @cached_property
     def changes(self) -> list[Change]:
-        """Return the fields that the desired Ingress changes."""
         return [*changes_of(self.typed, self.spec, self.item, self.ingress)] if self.ingress else []
 
     @cached_property
@@ -144,7 +131,7 @@ def requested_for(part: Part) -> Part:
     # What is copied from the Service, each of its entrances is given. On the Service, the hook guards what protects.
     on = read_entrances(part.service.annotations)
     is_shared = part.entrance or {*on} - {part.entrance}
-    also = {} if is_shared else copied | protecting(item, effective, tls=bool(certificates_of(part.spec)))
+    also = {} if is_shared else copied | protecting(item, effective, tls=bool(objects.certificates_of(part.spec)))
     off = {f"{begin}{key}": None for key in present if key not in TABLE or TABLE[key].adopted}
     new = {f"{begin}{key}": value for key, value in words_of(part.spec, class_of(item, part.spec), effective).items()}
     full = replace(part, requested=off | new | also)
@@ -192,7 +179,7 @@ def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings
         words["ingress/port"] = port
     if ingress_class and ingress_class != effective.default_class:
         words["ingress/class"] = ingress_class
-    certificate = next(iter(certificates_of(spec)), None)
+    certificate = next(iter(objects.certificates_of(spec)), None)
     words["ingress/tls"] = "true" if certificate else "false"
     if certificate and certificate.secret_name:
         words["ingress/tls-secret"] = certificate.secret_name
@@ -213,14 +200,12 @@ class Around:
             self.add(item, managed=is_managed(item))
 
     def add(self, item: Item, *, managed: bool) -> None:
-        """Add an Ingress, and what it answers."""
         spec = as_spec(item)
         self.ingresses[item.full_name] = managed
         for claim in dict.fromkeys(places_of(spec)):
             self.claims.setdefault(claim, []).append((item, class_of(item, spec)))
 
     def add_planned(self, part: Part) -> None:
-        """Add the Service as it will be annotated, and its Ingress."""
         self.services[part.service.full_name] = part.changed
         if part.full_name in self.ingresses:
             self.ingresses[part.full_name] = True
@@ -245,11 +230,5 @@ def requested_beside(part: Part, around: Around) -> Part:
     # What remains of the Ingress's name without that of the Service.
     rest = f"-{item.name}-".replace(".", "-").replace(f"-{name}-", "-", 1).strip("-")
     words = (rest[:LONGEST_ENTRANCE].strip("-"), "also", *(f"also-{number}" for number in range(2, 99)))
-    free = (
-        word
-        for word in words
-        if is_entrance_name(word)
-        and word not in entrances
-        and f"{item.namespace}/{ingress_of(word, name)}" not in around.ingresses
-    )
-    return requested_for(replace(part, entrance=next(free)))
+    new = (replace(part, entrance=word) for word in words if is_entrance_name(word) and word not in entrances)
+    return requested_for(next(part for part in new if part.full_name not in around.ingresses))

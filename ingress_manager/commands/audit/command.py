@@ -10,9 +10,9 @@ import click
 from ingress_manager.commands.audit.preview import PREVIEWED, preview
 from ingress_manager.commands.findings.finding import Finding, Severity, Whose
 from ingress_manager.commands.inspection import Inspection, inspect
-from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
+from ingress_manager.commands.printing import as_json, unseen_lines
 from ingress_manager.commands.reading.cluster import read_settings, scope_of
-from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, Source, settings_option, with_source
+from ingress_manager.commands.reading.options import ALL_OBJECTS, OUTPUT, PATHS, Source, settings_option, with_source
 from ingress_manager.commands.reading.settings import settings_of_file, usable_settings
 from ingress_manager.commands.terminal import INDENT, note, width, wrapped
 from ingress_manager.commands.text import counted, shown
@@ -21,18 +21,16 @@ from ingress_manager.core.text import one_line
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
 NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, Secrets, Events) is for a cluster alone"
+NEW_SETTINGS = (
+    "New settings, or a ConfigMap with them: print what they would create, change, move, remove and refuse, "
+    "and nothing else."
+)
 
 
 @click.command(short_help="Find the problems of a cluster, and how to fix them.")
 @with_source(PATHS, *ALL_OBJECTS, settings_option("the cluster's", "--current-settings"))
-@click.option(
-    "--settings",
-    "new",
-    metavar="FILE",
-    help="New settings, or a ConfigMap with them: print what they would create, change, move, remove "
-    "and refuse, and nothing else.",
-)
-@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
+@click.option("--settings", "new", metavar="FILE", help=NEW_SETTINGS)
+@OUTPUT
 @click.pass_context
 def audit(context: click.Context, source: Source, new: str | None, output: str) -> None:
     """Find the problems of a cluster, each with the kubectl command that fixes it.
@@ -72,7 +70,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     for text in printed(inspection, output, "change" if new else "finding", source.kubectl.options, width()):
         click.echo(text, nl=False)
     has_problems = any(finding.kind.severity is not Severity.HINT for finding in inspection.findings)
-    context.exit(2 if inspection.is_blind else int(has_problems))
+    context.exit(2 if inspection.lacking else int(has_problems))
 
 
 def current_settings(source: Source) -> Settings | str:
@@ -88,11 +86,7 @@ def current_settings(source: Source) -> Settings | str:
 def printed(
     inspection: Inspection, form: str, noun: str = "finding", options: Sequence[str] = (), width: int = 0
 ) -> Iterator[str]:
-    """Yield the findings in a form, in pieces. `noun` is what each is called: with other settings, a change.
-
-    Commands get the `options` of kubectl that name the cluster. In the table, sentences are broken at words to be no
-    longer than a `width` over 0.
-    """
+    """Yield the findings in a form, in pieces. `noun` is what each is called: with other settings, a change."""
     findings, services = inspection.findings, inspection.snapshot.services.values()
     exposed = sum(service.is_exposed for service in services)
     tally = Counter(finding.kind.name for finding in findings)
@@ -110,7 +104,6 @@ def printed(
 
 
 def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> Iterator[str]:
-    """Yield each finding, and below it the command that fixes it."""
     kind_width = max((len(finding.kind.name) for finding in findings), default=0)
     item_width = max((len(one_line(str(finding.item))) for finding in findings), default=0)
     for finding in findings:
@@ -128,7 +121,7 @@ def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> I
 
 def _as_json(finding: Finding, options: Sequence[str]) -> dict[str, Any]:
     item = finding.item
-    place = {"file": item.file, "line": item.line()} if item.file else {}
+    place = {"file": item.file, "line": finding.line} if item.file else {}
     return {
         "kind": finding.kind.name,
         "severity": finding.kind.severity,

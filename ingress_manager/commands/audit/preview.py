@@ -1,16 +1,17 @@
 """`audit --settings`: the difference that new settings would make to a cluster."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ingress_manager.commands.findings.claims import claims_of
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Finding, Kind, Severity
 from ingress_manager.commands.findings.services import drifted, missing, refused
 from ingress_manager.commands.snapshot.drift import merged
-from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.items import CLASS_KIND, Item
 from ingress_manager.commands.snapshot.objects import as_object
 from ingress_manager.commands.snapshot.services import Snapshot
-from ingress_manager.commands.snapshot.surroundings import CLASS_KIND, Surroundings
+from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.core.decide import Refused
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import listed, quoted
@@ -39,18 +40,17 @@ def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
     changes = [change for change in _effects(evidence.snapshot) if _identity(change) not in known]
     for number, change in enumerate(changes):
         begin = "once `paused` is false: " if new.entry_of(change.item.namespace).paused else ""
-        changes[number] = change._replace(sentence=f"{begin}{change.sentence}{_missing_class(evidence, change)}")
+        changes[number] = replace(change, sentence=f"{begin}{change.sentence}{_missing_class(evidence, change)}")
     return sorted(changes, key=lambda change: EFFECTS.index(change.kind))
 
 
 def _effects(snapshot: Snapshot) -> Iterator[Finding]:
-    """Yield what the settings of a snapshot do to its objects."""
     evidence = Evidence(snapshot, snapshot.settings, Surroundings())
     yield from _removals(snapshot)
     yield from (_as(REFUSED, finding) for finding in refused(evidence))
     for finding in missing(evidence):
         if finding.awaits_sync:
-            yield _as(CREATED, finding._replace(sentence=f"its {' '.join(finding.key)} is made"))
+            yield _as(CREATED, replace(finding, sentence=f"its {' '.join(finding.key)} is made"))
     yield from (_change(snapshot, finding) for finding in drifted(evidence) if finding.awaits_sync)
 
 
@@ -71,7 +71,7 @@ def _missing_class(evidence: Evidence, change: Finding) -> str:
 
 def _as(effect: Kind, finding: Finding) -> Finding:
     """Return a finding as an effect, which needs no person."""
-    return finding._replace(kind=effect, command=(), awaits_sync=False)
+    return replace(finding, kind=effect, command=(), awaits_sync=False)
 
 
 def _removals(snapshot: Snapshot) -> Iterator[Finding]:
@@ -105,4 +105,4 @@ def _change(snapshot: Snapshot, drift: Finding) -> Finding:
     lost = list(dict.fromkeys(str(claim) for claim in claims_of(obj) if claim not in kept))
     if not lost:
         return _as(CHANGED, drift)
-    return _as(MOVED, drift._replace(sentence=f"{listed(lost)} would answer no more: {drift.sentence}"))
+    return _as(MOVED, replace(drift, sentence=f"{listed(lost)} would answer no more: {drift.sentence}"))

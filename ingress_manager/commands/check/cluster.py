@@ -41,8 +41,6 @@ class Outcome(StrEnum):
 
 
 class Result(NamedTuple):
-    """What a check found."""
-
     outcome: Outcome
     sentence: str
     remedy: str = ""
@@ -95,15 +93,12 @@ class Cluster:
 
     @property
     def settings_text(self) -> SettingsText | None:
-        """Return the text of the settings, None if it doesn't exist."""
         namespace, name = self.installation.namespace, configmap_of(self.hook) if self.hook else None
         configmaps = self.all(f"configmaps/{name}", f"--namespace={namespace}", IGNORE_NOT_FOUND) if name else ()
-        text = text_of(configmaps[0]) if configmaps else None
-        return None if text is None else SettingsText(text, f"ConfigMap {namespace}/{name}")
+        return text_of(configmaps[0]) if configmaps else None
 
     @property
     def settings(self) -> Settings:
-        """Return the settings."""
         settings = self.settings_text.parse() if self.settings_text else None
         if not isinstance(settings, Settings):
             raise KubectlFailed("the settings aren't there, or can't be used")

@@ -26,8 +26,6 @@ REACH = "See whether it runs, and whether a NetworkPolicy is in the way."
 
 
 class Check(NamedTuple):
-    """One thing that is checked."""
-
     part: str
     what: str
     """What should be, reported if it is so and if that isn't known."""
@@ -70,7 +68,7 @@ def results(cluster: Cluster) -> Iterator[Result]:
 @click.command(short_help="Check the installation, part by part.")
 @with_source(*CLUSTER)
 @click.option("--wait", is_flag=True, help="Check again until nothing is wrong, at most for --timeout.")
-@timeout_option(120, "How long to wait with --wait")
+@timeout_option(120, "How long to wait with --wait.")
 @click.pass_context
 def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -> None:
     """Check the installation, part by part, and say how to fix what is wrong.

@@ -48,13 +48,11 @@ def by_version(name: str, version: str) -> Iterator[Result]:
 
 
 def kubernetes(cluster: Cluster) -> Iterator[Result]:
-    """Yield what is wrong with the version of Kubernetes."""
     versions = json.loads(cluster.kubectl.run("version", "--output=json"))
     yield from by_version("Kubernetes", str(at(versions, "serverVersion", "gitVersion")))
 
 
 def runs(cluster: Cluster) -> Iterator[Result]:
-    """Yield what is wrong with Metacontroller's version, replicas and arguments."""
     engines = cluster.engines
     if not engines:
         yield wrong("no Deployment and no StatefulSet runs Metacontroller, so that nothing is made and nothing removed")
@@ -220,7 +218,6 @@ def folder_of(cluster: Cluster) -> str:
 
 
 def spec_differences(ours: Object, observed: Any) -> list[str]:
-    """Return a sentence for each field in which the spec of an object differs from ours."""
     sentences = field_differences(plain(at(observed, "spec")), plain(ours["spec"]), "spec")
     return [cut(sentence, LONGEST) for sentence in sentences]
 

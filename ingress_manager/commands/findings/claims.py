@@ -11,9 +11,9 @@ from typing import NamedTuple
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Blocks, Finding, Severity, finding
 from ingress_manager.commands.plans.steps import kubectl
-from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
+from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
-from ingress_manager.commands.snapshot.surroundings import CLASS_KIND, GATEWAY, addresses_of, gateway_of
+from ingress_manager.commands.snapshot.surroundings import addresses_of, gateway_of
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.rules import location
 from ingress_manager.core.text import listed
@@ -89,7 +89,7 @@ def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
                 claims += [str(claim)] if str(claim) not in claims else []
     for older, younger, claims in conflicts.values():
         age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
-        sentence = f"{older} {age}, and claims {listed(claims)}, too"
+        sentence = f"{older.item} {age}, and claims {listed(claims)}, too"
         owner = evidence.snapshot.owner_of(younger)
         service = owner.item if owner else None
         yield Finding(younger.item, sentence, kubectl("edit", service or younger.item), service)

@@ -30,17 +30,13 @@ class Evidence:
         ]
         """Desired objects that are not observed, or being deleted: Service, key, and the object of that name."""
 
-        self.observed = [
-            (service, obj, service.forbidden.get(key))
-            for service in self.exposed
-            for key, obj in service.observed.items()
-            if not obj.item.is_being_deleted
-        ]
+        pairs = [(service, obj) for service in self.exposed for obj in service.observed.values()]
+        pairs = [(service, obj) for service, obj in pairs if not obj.item.is_being_deleted]
+        self.observed = [(service, obj, service.forbidden.get(obj.key)) for service, obj in pairs]
         """Observed objects of Services, each with the reason why it is forbidden, or None."""
 
-        self.allowed = [
-            (service, obj) for service, obj, problem in self.observed if not (problem or service.item.is_being_deleted)
-        ]
+        kept = [(service, obj) for service, obj in pairs if not service.item.is_being_deleted]
+        self.allowed = [(service, obj) for service, obj in kept if obj.key not in service.forbidden]
         """Observed objects that are not forbidden, of Services that are not being deleted."""
 
         ours = [(obj, snapshot.owner_of(obj)) for obj in snapshot.objects.values() if obj.looks_managed]

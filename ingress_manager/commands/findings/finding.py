@@ -10,6 +10,7 @@ from these.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,7 @@ import msgspec
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot.events import Report
-from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.items import Item, Message
 from ingress_manager.commands.text import Command
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import Key
@@ -40,9 +41,8 @@ class Whose(StrEnum):
     ADMINISTRATOR = "administrator"
 
 
-REMEDIES = msgspec.yaml.decode(
-    Path(__file__).with_name("reasons.yaml").read_bytes(), type=dict[Whose, dict[Reason, str]]
-)
+_TEXT = Path(__file__).with_name("reasons.yaml").read_bytes()
+REMEDIES = msgspec.yaml.decode(_TEXT, type=dict[Whose, dict[Reason, str]])
 """What to do about each reason, in some sentences, by whose it is."""
 
 
@@ -70,24 +70,19 @@ class Kind(NamedTuple):
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
         """Return the findings of this kind, those for the administrator first, by namespace and name."""
-        findings = (finding._replace(kind=self) for finding in self.find(evidence))
-        return sorted(
-            findings,
-            key=lambda finding: (finding.whose != Whose.ADMINISTRATOR, finding.item.full_name, str(finding.item)),
-        )
+        findings = [replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence)]
+        findings.sort(key=lambda one: (one.whose != Whose.ADMINISTRATOR, one.item.full_name, str(one.item)))
+        return findings
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True)
+class Finding(Message):
     """Something that needs a person."""
 
-    item: Item
-    sentence: str
     command: Command = ()
     """Fixes it; empty if no command does."""
 
     service: Item | None = None
-    """The Service concerned."""
-
     reasons: Sequence[Reason] = ()
     """Why the Service is refused or the object forbidden, as in Events, logs and metrics."""
 
@@ -97,12 +92,10 @@ class Finding(NamedTuple):
     awaits_sync: bool = False
     """Metacontroller has yet to do it, and nothing known prevents it: an Event may say why it hasn't."""
 
-    kind: Kind = Kind("", Severity.HINT)
-    """Set when it is found."""
+    kind: Kind = field(default=Kind("", Severity.HINT))
 
     @property
     def key(self) -> Key:
-        """Return the key of the object concerned."""
         return self.about or (self.item.object["kind"], self.item.full_name)
 
     @property
@@ -119,9 +112,9 @@ class Finding(NamedTuple):
         service = self.service or self.item
         report = (reports or {}).get(str(service.metadata.get("uid") or ""))
         if report is None and reports is not None:
-            return self._replace(sentence=f"{self.sentence}, and no Event of its Service says why")
+            return replace(self, sentence=f"{self.sentence}, and no Event of its Service says why")
         said = report and f"; Metacontroller said at {report.time}: {report.problem}"
-        return self._replace(sentence=f"{self.sentence}{said or ''}", command=kubectl("describe", service))
+        return replace(self, sentence=f"{self.sentence}{said or ''}", command=kubectl("describe", service))
 
 
 Find = Callable[[Evidence], Iterator[Finding]]

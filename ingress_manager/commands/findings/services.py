@@ -62,7 +62,7 @@ def name_taken(evidence: Evidence) -> Iterator[Finding]:
         if not namesake.looks_managed or (namesake.is_decorated and evidence.snapshot.owner_of(namesake)):
             backends = backends_of(namesake)
             leads = f", and leads to {listed(backends, ' '.join)}" if backends else ""
-            sentence = f"{namesake} is in the way: it was not made for this Service{leads}"
+            sentence = f"{namesake.item} is in the way: it was not made for this Service{leads}"
             command = kubectl("edit", service.item)
             if (SERVICE, service.item.name) in backends and namesake.kind == INGRESS and not namesake.is_decorated:
                 command = ("ingress-manager", "adopt", namesake.item.full_name)
@@ -236,10 +236,7 @@ def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
 
 
 def _correct(service: Item, refusal: Problems) -> Command:
-    """Return the command that corrects a Service: `kubectl edit` unless the corrections of all problems are known.
-
-    It is empty if only the administrator can do something.
-    """
+    """Return the command that corrects a Service, `kubectl edit` if in doubt; empty if only the administrator can."""
     if any(problem.reason in REMEDIES[Whose.ADMINISTRATOR] for problem in refusal.kept):
         return ()
     corrections = [_correction(service, problem) for problem in refusal.kept]

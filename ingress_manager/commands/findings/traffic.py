@@ -11,25 +11,12 @@ from functools import wraps
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Blocks, Find, Finding, finding
 from ingress_manager.commands.plans.steps import kubectl
+from ingress_manager.commands.snapshot import items, surroundings
 from ingress_manager.commands.snapshot.certificates import can_be_read, wrong_with
-from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, at, mappings
+from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, LISTENERSET, SECRET, SLICE, at
 from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, class_of, secrets_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
-from ingress_manager.commands.snapshot.surroundings import (
-    BY_CAUSE,
-    CLASS_KIND,
-    GATEWAY,
-    IS_DEFAULT,
-    LONG_AGO,
-    SECRET,
-    SLICE,
-    Surroundings,
-    addresses_of,
-    conditions_of,
-    gateway_of,
-    is_ready,
-    time_of,
-)
+from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.core.text import listed, quoted
 
 GRACE_PERIOD = timedelta(minutes=5)
@@ -37,7 +24,8 @@ GRACE_PERIOD = timedelta(minutes=5)
 
 TLS_TYPE = "kubernetes.io/tls"
 
-FAULTS = dict(zip(BY_CAUSE, ["can't resolve what it refers to", "doesn't accept it", "doesn't serve it"], strict=True))
+_SENTENCES = ("can't resolve what it refers to", "doesn't accept it", "doesn't serve it")
+FAULTS = dict(zip(surroundings.BY_CAUSE, _SENTENCES, strict=True))
 """What a controller says by a false condition of a route or a ListenerSet, the causes first."""
 
 
@@ -54,8 +42,8 @@ def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surrounding
 
 
 def _is_minutes_old(obj: ObjectSnapshot, around: Surroundings) -> bool:
-    created = time_of(obj.item.metadata.get("creationTimestamp"))
-    return LONG_AGO < created < around.now - GRACE_PERIOD
+    created = surroundings.time_of(obj.item.metadata.get("creationTimestamp"))
+    return surroundings.LONG_AGO < created < around.now - GRACE_PERIOD
 
 
 @finding(blocks=Blocks.TRAFFIC, remedy="Set ingress/class or defaults.class to the class of a running controller.")
@@ -63,13 +51,13 @@ def _is_minutes_old(obj: ObjectSnapshot, around: Surroundings) -> bool:
 def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
     """There is no IngressClass of that name, or no default one."""
     # A controller serves an Ingress with an address, whatever its class.
-    if obj.kind != INGRESS or CLASS_KIND not in around.read or addresses_of(obj.item):
+    if obj.kind != INGRESS or CLASS_KIND not in around.read or surroundings.addresses_of(obj.item):
         return
     name, classes = obj.typed.spec.ingress_class_name, around.items[CLASS_KIND]
     if name is not None and name not in classes:
         known = f"; there is {listed(sorted(classes))}" if classes else "; there is none at all"
         yield f"spec.ingressClassName is {quoted(name)}, and there is no IngressClass of that name{known}"
-    has_default = any(item.annotations.get(IS_DEFAULT) == "true" for item in classes.values())
+    has_default = any(item.annotations.get(surroundings.IS_DEFAULT) == "true" for item in classes.values())
     if not (has_default or class_of(obj.item, obj.typed.spec)):
         yield "it names no class (spec.ingressClassName), and no IngressClass is the cluster's default"
 
@@ -83,10 +71,10 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
     """The Gateway's controller rejects the object or has been silent for minutes, or there is no Gateway."""
     item = obj.item
     for ref in obj.typed.parents:
-        conditions, label = conditions_of(item, ref), gateway_of(item, ref)
+        conditions, label = surroundings.conditions_of(item, ref), surroundings.gateway_of(item, ref)
         parent = f"{ref.kind or GATEWAY} {label}"
         false = [condition for condition in conditions if condition.status == "False" and condition.type in FAULTS]
-        false.sort(key=lambda condition: BY_CAUSE.index(condition.type))
+        false.sort(key=lambda condition: surroundings.BY_CAUSE.index(condition.type))
         # The other false conditions of a ListenerSet follow from the first.
         for condition in false[:1] if obj.kind == LISTENERSET else false:
             yield f"{condition.controller} {FAULTS[condition.type]} ({parent}): {condition.message}"
@@ -114,13 +102,13 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
     # Each Service with a selector gets an EndpointSlice; without one, its controller hasn't run yet.
     if not backends_of(obj) or SLICE not in around.read or (selector and not slices):
         return
-    ready = [slice_ for slice_ in slices if is_ready(slice_)]
+    ready = [slice_ for slice_ in slices if surroundings.is_ready(slice_)]
     # A slice lacks the port if its targetPort is a name that no Pod has.
     if ready and not any(at(slice_, "ports") for slice_ in ready):
         yield f"{item} has no port that a Pod serves: its targetPort is the name of none"
     elif ready:
         return
-    elif count := sum(len(mappings(at(slice_, "endpoints"))) for slice_ in slices):
+    elif count := sum(len(items.mappings(at(slice_, "endpoints"))) for slice_ in slices):
         yield f"{item} has no endpoint that is ready, of {count}"
     else:
         why = "its selector finds no Pod that runs" if selector else "it has no selector, and no EndpointSlice"

@@ -35,11 +35,11 @@ apply_option = click.option("--apply", is_flag=True, help="Carry the steps out i
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Condition:
     """A condition on the cluster, for which a step waits."""
 
-    what: str
-    """A sentence, such as: Ingress team-a/shop is as planned."""
+    sentence: str
+    """Such as: Ingress team-a/shop is as planned."""
 
     command: Command
     """`kubectl get` for one or more objects, without a format."""
@@ -65,7 +65,7 @@ class Step:
     """The command that reverts it; empty: nothing has to be reverted. None: it can't be reverted, and then the steps
     before it mustn't be either."""
 
-    until: Sequence[Seen] = ()
+    until: Sequence[Condition] = ()
     pause: int = 0
     """Seconds to wait before that, where nothing proves anything."""
 
@@ -80,8 +80,6 @@ class Plan:
 
     item: Item
     title: str
-    """The object, as people call it."""
-
     steps: list[Step] = field(default_factory=list)
     """Empty: nothing can be done, or needs to be."""
 
@@ -94,6 +92,7 @@ class Plan:
     """The Services that the steps change; empty: `item` alone. Another plan for one of them begins afterwards."""
 
 
+Echo = Callable[[str], None]
 Run = tuple[Future[str | None], list[str]]
 """A plan that is carried out beside others, and the lines to print of it."""
 
@@ -107,7 +106,8 @@ def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
             yield f"{reading}{shown(step.command, options)}"
         if step.pause:
             yield comment(f"  wait {step.pause} seconds")
-        yield from (comment(f"  wait until {seen.what}: {shown(seen.command, options)}") for seen in step.until)
+        for condition in step.until:
+            yield comment(f"  wait until {condition.sentence}: {shown(condition.command, options)}")
 
 
 def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
@@ -179,11 +179,7 @@ def _print_in_order(runs: Sequence[Run]) -> None:
 
 
 def carry_out(
-    kubectl: Kubectl,
-    about: str,
-    steps: Iterable[Step],
-    echo: Callable[[str], None] = click.echo,
-    interrupted: Event | None = None,
+    kubectl: Kubectl, about: str, steps: Iterable[Step], echo: Echo = click.echo, interrupted: Event | None = None
 ) -> None:
     """Print and run the steps of a plan for `about`.
 
@@ -194,7 +190,7 @@ def carry_out(
     begun: list[Step] = []
     try:
         for step in steps:
-            known = [item for seen in step.until if seen.is_new for item in _look(kubectl, seen)]
+            known = [item for condition in step.until if condition.is_new for item in _look(kubectl, condition)]
             before = [item.metadata.get("resourceVersion") for item in known]
             begun.append(step)
             for sentence in step.notes:
@@ -205,9 +201,9 @@ def carry_out(
             if step.pause:
                 echo(comment(f"  waiting {step.pause} seconds"))
                 sleep(step.pause)
-            for seen in step.until:
-                echo(comment(f"  waiting until {seen.what}"))
-                _wait(kubectl, seen, before, interrupted)
+            for condition in step.until:
+                echo(comment(f"  waiting until {condition.sentence}"))
+                _wait(kubectl, condition, before, interrupted)
     except (KubectlFailed, KeyboardInterrupt) as stopped:
         reason = stopped.message if isinstance(stopped, KubectlFailed) else "interrupted"
         commands = [f"  {shown(step.command, kubectl.options)}" for step in begun if step.command]
@@ -216,29 +212,28 @@ def carry_out(
 
 
 def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
-    """Return the lines that say how to go on or back."""
     if any(step.undo is None for step in begun):
         return ["What was done before has to stay. Plan it again to go on."]
     undo = dict.fromkeys(shown(step.undo, options) for step in reversed(begun) if step.undo)
     return ["Plan it again to go on.", *(["To go back:", *(f"  {command}" for command in undo)] if undo else [])]
 
 
-def _wait(kubectl: Kubectl, seen: Seen, before: Collection[object], interrupted: Event | None) -> None:
+def _wait(kubectl: Kubectl, condition: Condition, before: Collection[object], interrupted: Event | None) -> None:
     """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt once `interrupted`."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
-    if seen.is_new:
+    if condition.is_new:
         sleep(seconds)  # the hook's report takes some seconds
-    while not any(map(seen.holds, _look(kubectl, seen, before))):
+    while not any(map(condition.holds, _look(kubectl, condition, before))):
         if interrupted and interrupted.is_set():
             raise KeyboardInterrupt
         if monotonic() > end:
-            raise KubectlFailed(f"After {WAIT_LIMIT} s it is not seen that {seen.what}: {seen.otherwise}")
+            raise KubectlFailed(f"After {WAIT_LIMIT} s it is not seen that {condition.sentence}: {condition.otherwise}")
         sleep(seconds)
         seconds = min(seconds * 2, LONGEST_POLL_SECONDS)
 
 
-def _look(kubectl: Kubectl, seen: Seen, before: Collection[object] = ()) -> list[Item]:
+def _look(kubectl: Kubectl, condition: Condition, before: Collection[object] = ()) -> list[Item]:
     """Return the objects of a condition. If they have to be new, those of the versions `before` don't count."""
-    end = seen.command.index("--")
-    items = kubectl.get(" ".join(seen.command[end + 1 :]), *seen.command[2:end], IGNORE_NOT_FOUND)
-    return [item for item in items if not (seen.is_new and item.metadata.get("resourceVersion") in before)]
+    end = condition.command.index("--")
+    items = kubectl.get(" ".join(condition.command[end + 1 :]), *condition.command[2:end], IGNORE_NOT_FOUND)
+    return [item for item in items if not (condition.is_new and item.metadata.get("resourceVersion") in before)]

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ingress_manager.commands.plans.plan import PAUSE, Seen, Step
+from ingress_manager.commands.plans.plan import PAUSE, Condition, Step
 from ingress_manager.commands.snapshot.events import SYNC_ERROR, missing_by, report_of
-from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message, about
+from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message
 from ingress_manager.commands.snapshot.managed import operations_to_disown
 from ingress_manager.commands.text import Command, is_seen
 from ingress_manager.core.decide import not_made
@@ -33,10 +33,7 @@ def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Itera
 
 
 def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
-    """Return the step that runs kubectl once for several objects.
-
-    Its command line names them if they are few, of one kind and in one namespace; else it reads them.
-    """
+    """Return the step that runs kubectl once: it names few objects of one kind and namespace, and reads any others."""
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
@@ -58,18 +55,12 @@ def disowning(items: Iterable[Item]) -> Iterator[Step]:
 
 
 def patch(item: Item, change: dict[str, Any]) -> Command:
-    """Return the command that merges a change into an object.
-
-    If `change` has a metadata.resourceVersion and the object has changed since, the API server refuses it.
-    """
+    """Return the command that merges a change into an object; a resourceVersion in it has to be the object's."""
     return kubectl("patch", item, options=("--type=merge", f"--patch={json.dumps(change)}"))
 
 
-def annotating(service: Item, changes: Annotations, until: Sequence[Seen] = (), *, version: bool = False) -> Step:
-    """Return the step that changes annotations of a Service.
-
-    With `version`, the API server refuses it if the Service has changed since it was read.
-    """
+def annotating(service: Item, changes: Annotations, until: Sequence[Condition] = (), *, version: bool = False) -> Step:
+    """Return the step that changes annotations of a Service; with `version`, only if it is as it was read."""
     before = {key: service.annotations.get(key) for key in changes}
     known = service.metadata.get("resourceVersion") if version else None
 
@@ -95,7 +86,7 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
     if not events or missing_by(not_made(service.full_name, keys).line()) != {*keys}:
         return Step(command, undo, pause=PAUSE)
     these = f"--field-selector=involvedObject.uid={service.metadata.get('uid')},reason={SYNC_ERROR}"
-    reported = Seen(
+    reported = Condition(
         f"a new Event of Service {service.full_name} reports [{Reason.NOT_MADE}] for {', '.join(map(str, items))}",
         ("kubectl", "get", f"--namespace={service.namespace}", these, "--", "events"),
         lambda event: missing_by(report_of(event).sentence) >= {*keys},
@@ -106,9 +97,9 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
     return Step(command, undo, [reported])
 
 
-def remains(item: Item, spec: Any, *, recorded: bool = False) -> Seen:
+def remains(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
     """Wait for the same object with this spec and, if `recorded`, with Metacontroller's record."""
-    return Seen(
+    return Condition(
         f"{item} is as planned{' and has the record of Metacontroller' if recorded else ''}",
         kubectl("get", item),
         lambda now: (
@@ -126,4 +117,5 @@ def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
     for key, value in (*annotations.items(), *before.items()):
         if value is not None and not is_seen(value):
             sentence = f"{key}: {quoted(value)} holds characters that a person would not see in a command: none is made"
-            yield about(item, sentence, "metadata", "annotations", key, remedy="take them out, with `kubectl edit`")
+            field = ("metadata", "annotations", key)
+            yield Message(item, sentence, field=field, remedy="take them out, with `kubectl edit`")

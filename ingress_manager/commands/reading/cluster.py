@@ -8,22 +8,18 @@ import click
 from ingress_manager.commands.reading.kubectl import MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, can_be_read
-from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, VERSIONS, Item, of_kind
+from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, SECRET, SERVICE, SLICE, VERSIONS, Item
 from ingress_manager.commands.snapshot.managed import is_decorated, is_labelled
 from ingress_manager.commands.snapshot.objects import secrets_of
 from ingress_manager.commands.snapshot.services import Known, Snapshot
-from ingress_manager.commands.snapshot.surroundings import CLASS_KIND, GATEWAY, SECRET, SLICE, Surroundings, attached_to
-from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES as AROUND
+from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES, Surroundings, attached_to
 from ingress_manager.commands.text import plural
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import listed
 
 
 def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
-    """Return all objects that the user may read. Raises click.UsageError, and KubectlFailed for Services.
-
-    `options` are further ones of kubectl.
-    """
+    """Return all objects that the user may read. Raises click.UsageError, and KubectlFailed for Services."""
     known, items = Known(), list[Item]()
     if source.files:
         items = source.read("")
@@ -35,7 +31,7 @@ def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
             raise click.UsageError(known.unread[SERVICE])
         known.optional = {*known.unread} - {INGRESS}
         managed = {item.namespace for item in items if is_decorated(item) or is_labelled(item)}
-        if blind := managed - {item.namespace for item in of_kind(items, SERVICE)}:
+        if blind := managed - {item.namespace for item in items if item.kind == SERVICE}:
             known.unread["namespaces"] = f"No Service of {listed(sorted(blind))} was read: nothing there was looked at"
             items = [item for item in items if item.namespace not in blind]
         return items, known
@@ -62,10 +58,7 @@ def scope_of(source: Source) -> str:
 
 
 def read_settings(source: Source, option: str) -> Settings | str:
-    """Return the settings that `option` names, else those of the cluster's hook; or why they can't be read.
-
-    Raises click.UsageError if they can't be used.
-    """
+    """Return the settings that `option` names, or the hook's, or why not. Raises click.UsageError for wrong ones."""
     if source.files and source.settings is None:
         return f"The settings could not be looked at: they are not in the files; {option} FILE names them"
     try:
@@ -85,10 +78,7 @@ _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 
 
 def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]) -> Surroundings:
-    """Return what surrounds the managed objects of a snapshot, of these kinds, as far as the user may read it.
-
-    `unseen` has a sentence for each kind that matters here and wasn't read.
-    """
+    """Return what surrounds the managed objects of a snapshot, of these kinds, as far as the user may read it."""
     around = Surroundings(datetime.now(UTC))
     managed = [obj for obj in snapshot.objects.values() if obj.is_decorated and obj.service]
     gateways = {label.partition("/")[0] for obj in managed for label in attached_to(obj, GATEWAY)}
@@ -105,7 +95,8 @@ def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]
             scopes = [[f"--namespace={namespace}"] for namespace in sorted(gateways)]
         try:
             for scope in scopes:
-                around.take(_secrets(source) if kind == SECRET else source.kubectl.get(AROUND[kind], *scope))
+                resource = SURROUNDING_RESOURCES[kind]
+                around.take(_secrets(source) if kind == SECRET else source.kubectl.get(resource, *scope))
             around.read.add(kind)
         except KubectlFailed as failed:
             around.unseen.append(f"{plural(kind)} could not be looked at: {failed.message}")
@@ -116,10 +107,8 @@ def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]
 
 def _secrets(source: Source) -> Iterator[Item]:
     """Yield the Secrets with the values of tls.crt alone: kubectl prints no private key."""
-    printed = source.kubectl.run(
-        "get", f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope, "--", "secrets"
-    )
-    for line in printed.splitlines():
+    options = (f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope)
+    for line in source.kubectl.run("get", *options, "--", "secrets").splitlines():
         namespace, name, crt, keys, type_ = line.split(" ", 4)
         data = {key: crt if key == "tls.crt" else "" for key in keys.split(",")}
         metadata = {"namespace": namespace, "name": name}

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import msgspec
 
-from ingress_manager.commands.snapshot.items import Document, Message
+from ingress_manager.commands.snapshot.items import Document, Message, about_line
 from ingress_manager.core.strict_yaml import TOO_DEEP, YamlError, load
 
 DEEPEST = 200
@@ -22,7 +22,6 @@ _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 
 
 def documents(text: str, file: str) -> Iterator[Document | Message]:
-    """Yield each document of the text of a file, or why it can't be read."""
     document = _of_json(text, file) if text.lstrip().startswith("{") else None
     yield from _of_yaml(text, file) if document is None else [document]
 
@@ -35,14 +34,14 @@ def _of_json(text: str, file: str) -> Document | Message | None:
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
     except RecursionError:
-        return Message(TOO_DEEP, file, line)
+        return about_line(file, line, TOO_DEEP)
     level = [value]
     for _ in range(DEEPEST):
         members = (values for value in level for values in (value.values() if isinstance(value, dict) else value))
         level = [member for member in members if isinstance(member, (dict, list))]
         if not level:
             return Document(value, line, line, {})
-    return Message(TOO_DEEP, file, line)
+    return about_line(file, line, TOO_DEEP)
 
 
 def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
@@ -55,5 +54,5 @@ def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
             value, places = load(document, 2 * len(document) + 2, deepest=DEEPEST)
             yield Document(value, first, last, places)
         except YamlError as error:
-            yield Message(error.what, file, min(first + max(error.line, 1) - 1, last))
+            yield about_line(file, min(first + max(error.line, 1) - 1, last), error.what)
         first += document.count("\n")

@@ -11,13 +11,12 @@ import click
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, Item
 from ingress_manager.commands.terminal import waiting
-from ingress_manager.commands.text import with_options
+from ingress_manager.commands.text import plural, with_options
+from ingress_manager.core.kubernetes import API_VERSIONS
 from ingress_manager.core.text import one_line, quoted
 
 MANAGED_RESOURCES = {
-    INGRESS: "ingresses.networking.k8s.io",
-    HTTPROUTE: "httproutes.gateway.networking.k8s.io",
-    LISTENERSET: "listenersets.gateway.networking.k8s.io",
+    kind: f"{plural(kind).lower()}.{version.rpartition('/')[0]}" for kind, version in API_VERSIONS.items()
 }
 """The managed kinds in the order of the fields of `Observed`, with the names by which kubectl finds no others."""
 
@@ -75,13 +74,9 @@ class Kubectl:
         if program is None:
             raise KubectlFailed("kubectl is not on PATH; most commands read files instead, with -f FILE")
         with waiting(f"waiting for kubectl {arguments[0]}"):
+            command = [program, *with_options(arguments, self.options)]
             ended = subprocess.run(  # noqa: S603 - the arguments are the user's own
-                [program, *with_options(arguments, self.options)],
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                input=stdin,
-                check=False,
+                command, capture_output=True, encoding="utf-8", errors="replace", input=stdin, check=False
             )
         if ended.returncode:
             raise KubectlFailed(error_message(ended.stderr) or f"kubectl failed with exit code {ended.returncode}")
@@ -102,7 +97,7 @@ class Kubectl:
             return []
         items, unreadable = read(printed)
         if unreadable or not printed.lstrip().startswith("{"):
-            wrong = next((f"what can't be read: {message}" for message in unreadable if message.about), None)
+            wrong = next((f"what can't be read: {message}" for message in unreadable if message.item.object), None)
             raise KubectlFailed(f"kubectl get {resources} has printed {wrong or f'no JSON: {quoted(printed)}'}")
         return items
 
@@ -117,10 +112,7 @@ class Kubectl:
 
 
 def error_message(stderr: str) -> str:
-    """Return what kubectl prints on standard error as one line, without what its libraries log.
-
-    Missing rights are named as in the table of rights and in docs/security.md.
-    """
+    """Return kubectl's error as one line, without what its libraries log. It names rights as docs/security.md does."""
     if rights := dict.fromkeys(map(_right_in, _FORBIDDEN.finditer(stderr))):
         return one_line(f"{_LACKING}{' and to '.join(rights)}")
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _LOG_LINE.match(line)]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from ingress_manager.commands.reading.documents import documents
-from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message, Unreadable, about, at
+from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message, Unreadable, about_line, at
 from ingress_manager.core.strict_yaml import FieldPath
 from ingress_manager.core.syntax import wrong_annotation_key, wrong_name
 from ingress_manager.core.text import one_line, quoted
@@ -31,7 +31,6 @@ class Read(NamedTuple):
 
 
 def read(text: str, file: str = "", namespace: str = "default") -> Read:
-    """Return what is in the text of a `file`, or of the cluster."""
     items, unreadable = Read([], [])
     for document in documents(text, file):
         if isinstance(document, Message):
@@ -39,40 +38,38 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
             continue
         for value, path in _opened(document.value):
             if not isinstance(value, dict):
-                unreadable.append(Message("is no object: it isn't a mapping", file, document.line(path)))
+                unreadable.append(about_line(file, document.line(path), "is no object: it isn't a mapping"))
                 continue
             item = Item(value, file, namespace, document, path)
-            if not _is_of_another_api(item):
-                problems = [*_problems(item)] if item.kind in VERSIONS else []
+            version = str(value.get("apiVersion", ""))
+            known = VERSIONS.get(item.kind, version)
+            # A kind of VERSIONS in another API group, as a Service of Knative's, is none of ours.
+            if version.rpartition("/")[0] in {known.rpartition("/")[0], "extensions"}:
+                problems = [*_problems(item, version)] if item.kind in VERSIONS else []
                 unreadable += problems
                 items += [] if problems else [item]
     return Read(items, unreadable)
 
 
-def _is_of_another_api(item: Item) -> bool:
-    """Return whether it has a kind of VERSIONS in another API group, as a Service of Knative's."""
-    version = VERSIONS.get(item.kind, item.version)
-    return item.version.rpartition("/")[0] not in {version.rpartition("/")[0], "extensions"}
-
-
-def _problems(item: Item) -> Iterator[Message]:
+def _problems(item: Item, version: str) -> Iterator[Message]:
     """Yield why an object of one of VERSIONS isn't read: its version, or metadata that gets into commands."""
-    metadata, version, begin = item.metadata, VERSIONS[item.kind], f"is no valid {item.kind}: metadata"
-    if item.version != version:
-        yield about(item, f"has the version {quoted(item.version)}, which isn't read; {version} is")
+    metadata, begin = item.metadata, f"is no valid {item.kind}: metadata"
+    if version != VERSIONS[item.kind]:
+        yield Message(item, f"has the version {quoted(version)}, which isn't read; {VERSIONS[item.kind]} is")
     if not metadata.get("name"):
-        yield about(item, f"{begin}.name is missing", "metadata")
+        yield Message(item, f"{begin}.name is missing", field=("metadata",))
     checks = {"name": wrong_name, "namespace": wrong_name, "uid": _wrong_id, "resourceVersion": _wrong_id}
     for key, check in checks.items():
         text = metadata.get(key) or (item.namespace if key == "namespace" else "")
         if not isinstance(text, str):
-            yield about(item, f"{begin}.{key}: must be text: put it in quotes", "metadata", key)
+            yield Message(item, f"{begin}.{key}: must be text: put it in quotes", field=("metadata", key))
         elif text and (end := check(text)):
-            yield about(item, f"{begin}.{key}: {quoted(text)} {end}", "metadata", key)
+            yield Message(item, f"{begin}.{key}: {quoted(text)} {end}", field=("metadata", key))
     annotations = metadata.get("annotations")
     for key in annotations if isinstance(annotations, dict) else ():
         if end := wrong_annotation_key(key.lower()):
-            yield about(item, f"{begin}.annotations: {quoted(key)} {end}", "metadata", "annotations", key)
+            field = ("metadata", "annotations", key)
+            yield Message(item, f"{begin}.annotations: {quoted(key)} {end}", field=field)
 
 
 def _wrong_id(text: str) -> str:
@@ -97,10 +94,7 @@ SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
-    """Return the objects in files, folders, and standard input (-).
-
-    Raises click.UsageError if one doesn't exist, and Unreadable with all that can't be read.
-    """
+    """Return the objects in files, folders and standard input (-). Raises click.UsageError, and Unreadable for all."""
     items, unreadable = Read([], [])
     for file in (file for path in paths for file in _files(path)):
         try:
@@ -116,10 +110,8 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
 
 
 def text_of_file(path: str) -> tuple[str, str]:
-    """Return the text in a file, - is standard input, and what a person calls it. Raises click.UsageError, Unreadable.
-
-    A file's name may hold control characters, or bytes that aren't text.
-    """
+    """Return the text in a file or standard input (-), and its name for people. Raises click.UsageError, Unreadable."""
+    # A file's name may hold control characters, or bytes that aren't text.
     name = "stdin" if path == "-" else one_line(path)
     try:
         with sys.stdin.buffer if path == "-" else Path(path).open("rb") as file:
@@ -128,7 +120,8 @@ def text_of_file(path: str) -> tuple[str, str]:
     except OSError as error:
         raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise Unreadable([Message("is not UTF-8 text", name, 1 + content.count(b"\n", 0, error.start))]) from error
+        line = 1 + content.count(b"\n", 0, error.start)
+        raise Unreadable([about_line(name, line, "is not UTF-8 text")]) from error
     except ValueError as error:
         raise click.UsageError("- stands twice, and standard input can be read once") from error
 

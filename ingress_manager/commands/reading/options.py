@@ -33,10 +33,9 @@ class Source:
     """The settings file; None: those of the cluster or, with files, the defaults."""
 
     def read(self, resources: str, *options: str) -> list[Item]:
-        """Return all objects in the files, or the cluster's objects of some kinds, such as "services,ingresses".
+        """Return all objects in the files, or the cluster's of some kinds, such as "services,ingresses".
 
-        `options` are further ones of kubectl. Raises KubectlFailed, and click.UsageError, also for an option that would
-        have no effect.
+        Raises KubectlFailed, and click.UsageError, also for an option that would have no effect.
         """
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig are for the cluster, not for files")
@@ -97,8 +96,8 @@ def complete(resource: str, context: click.Context, _: click.Parameter, incomple
     return [name for name in names if name.startswith(incomplete)]
 
 
-SERVICES = partial(complete, "services")
-"""Completes the names of Services."""
+SERVICES, NAMESPACES = (partial(complete, resource) for resource in ("services", "namespaces"))
+"""Complete the names of such objects."""
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
@@ -107,37 +106,22 @@ def settings_option(without: str, name: str = "--settings") -> Callable[[Decorat
     return click.option(name, "settings", metavar="FILE", help=text)
 
 
-ONE_NAMESPACE = click.option(
-    "-n",
-    "--namespace",
-    metavar="NAME",
-    shell_complete=partial(complete, "namespaces"),
-    help="The namespace. With files: the namespace of objects without one.",
-)
+_NAMESPACE_HELP = "The namespace. With files: the namespace of objects without one."
+ONE_NAMESPACE = click.option("-n", "--namespace", metavar="NAME", shell_complete=NAMESPACES, help=_NAMESPACE_HELP)
 CLUSTER: Options = (
     click.option("--context", metavar="NAME", help="The context of the kubeconfig, as for kubectl."),
     click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as for kubectl."),
 )
-OF_CLUSTER: Options = (
-    ONE_NAMESPACE,
-    click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster."),
-    *CLUSTER,
-)
-ALL_OBJECTS: Options = (
-    click.option(
-        "-f",
-        "--filename",
-        "files",
-        metavar="FILE",
-        multiple=True,
-        help="Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated.",
-    ),
-    *OF_CLUSTER,
-)
+_ALL_NAMESPACES = click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster.")
+OF_CLUSTER: Options = (ONE_NAMESPACE, _ALL_NAMESPACES, *CLUSTER)
+_FILES_HELP = "Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated."
+_FILENAME = click.option("-f", "--filename", "files", metavar="FILE", multiple=True, help=_FILES_HELP)
+ALL_OBJECTS: Options = (_FILENAME, *OF_CLUSTER)
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
 """Files given without -f."""
 
-OF_CLUSTER_AND_SETTINGS: Options = (*OF_CLUSTER, settings_option("the cluster's"))
+FORMATS = click.Choice(["table", "json"])
+OUTPUT = click.option("-o", "--output", type=FORMATS, default="table", show_default=True, help="The format.")
 SETTINGS_OR_DEFAULTS = settings_option("the cluster's; with files, the defaults")
 
 
@@ -160,10 +144,8 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
 
 def timeout_option(default: int, of: str) -> Callable[[Decorated], Decorated]:
     """Return the option for how long to wait; the command takes it as `seconds`."""
-    seconds = click.IntRange(min=1)
-    return click.option(
-        "--timeout", "seconds", metavar="SECONDS", type=seconds, default=default, show_default=True, help=f"{of}."
-    )
+    shown: dict[str, Any] = {"metavar": "SECONDS", "default": default, "show_default": True, "help": of}
+    return click.option("--timeout", "seconds", type=click.IntRange(min=1), **shown)
 
 
 def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[list[Item], list[Item]]:

@@ -11,7 +11,7 @@ import click
 
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.reading.manifests import read, text_of_file
-from ingress_manager.commands.snapshot.items import Item, Message, at, mappings, of_kind
+from ingress_manager.commands.snapshot.items import Item, Message, about_line, at, mappings, of_kind
 from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core import settings_parser
 from ingress_manager.core.errors import SettingsError
@@ -34,12 +34,6 @@ def configmap_of(deployment: Item) -> str | None:
     return next((str(name) for name in names if is_name(name)), None)
 
 
-def text_of(configmap: Item) -> str | None:
-    """Return the settings in a ConfigMap, None if it has none."""
-    text = at(configmap, "data", KEY)
-    return text if isinstance(text, str) else None
-
-
 class SettingsText(NamedTuple):
     """The text of settings, and where it was read."""
 
@@ -51,11 +45,16 @@ class SettingsText(NamedTuple):
     """In the manifest of a ConfigMap: the line of the file on which the text begins; else 0."""
 
     def parse(self) -> Settings | Message:
-        """Return the settings, or what is wrong with the text."""
         try:
             return settings_parser.parse(self.text)
         except SettingsError as error:
-            return Message(error.sentence, self.file, self.line or error.line or 1)
+            return about_line(self.file, self.line or error.line or 1, error.sentence)
+
+
+def text_of(configmap: Item) -> SettingsText | None:
+    """Return the settings in a ConfigMap, None if it has none."""
+    text, line = at(configmap, "data", KEY), configmap.line("data", KEY)
+    return SettingsText(text, configmap.file or str(configmap), line) if isinstance(text, str) else None
 
 
 def usable_settings(text: SettingsText) -> Settings:
@@ -67,17 +66,11 @@ def usable_settings(text: SettingsText) -> Settings:
 
 
 def settings_of_file(path: str) -> SettingsText:
-    """Return the settings in a file, - is standard input: all of it, or those in its last manifest of a ConfigMap.
-
-    Raises click.UsageError and Unreadable.
-    """
+    """Return the settings in a file, all of it or its last ConfigMap's. Raises click.UsageError and Unreadable."""
     text, name = text_of_file(path)
-    settings_text = SettingsText(text, name)
     # Parsing it as manifests, too, would take longer than the rest.
-    for item in of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else ():
-        if (inside := text_of(item)) is not None:
-            settings_text = SettingsText(inside, name, item.line("data", KEY))
-    return settings_text
+    configmaps = of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else []
+    return [SettingsText(text, name), *filter(None, map(text_of, configmaps))][-1]
 
 
 DECORATORS = "decoratorcontrollers.metacontroller.k8s.io"
@@ -108,20 +101,18 @@ def named_by(controllers: Iterable[Item]) -> Installation | None:
 
 
 def settings_of_cluster(kubectl: Kubectl) -> SettingsText:
-    """Return the settings in the ConfigMap that the hook of a cluster reads. Raises KubectlFailed.
-
-    A team may not list DecoratorControllers: its hook has the default names.
-    """
+    """Return the settings in the ConfigMap that the hook of a cluster reads. Raises KubectlFailed."""
     try:
         installation = named_by(kubectl.get(DECORATORS))
     except KubectlFailed as failed:
         if not failed.is_forbidden:
             raise
+        # A team may not list DecoratorControllers: its hook has the default names.
         installation = DEFAULT_INSTALLATION
     if installation is None:
         raise KubectlFailed("no DecoratorController leads to a hook")
     namespace = f"--namespace={installation.namespace}"
     for name in filter(None, map(configmap_of, kubectl.get(f"deployment/{installation.name}", namespace))):
         for configmap in kubectl.get(f"configmap/{name}", namespace):
-            return SettingsText(text_of(configmap) or "", str(configmap))
+            return text_of(configmap) or SettingsText("", str(configmap))
     raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")

@@ -26,10 +26,7 @@ def can_be_read() -> bool:
 
 
 def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
-    """Return what is wrong with the certificate in a Secret's tls.crt, in base64; "" if it is right.
-
-    Of several certificates, the first is the one that a server shows.
-    """
+    """Return what is wrong with the certificate in a Secret's tls.crt, in base64; "" if it is right."""
     try:
         certificate = first_in(crt)
     except ValueError:
@@ -50,5 +47,5 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
 
 
 def first_in(crt: str) -> "x509.Certificate":
-    """Return the first certificate in a Secret's tls.crt. Raises ValueError if there is none."""
+    """Return the first certificate in a Secret's tls.crt, which a server shows. Raises ValueError if there is none."""
     return x509.load_pem_x509_certificates(b64decode(crt, validate=True))[0]

@@ -29,7 +29,6 @@ def differences(item: Item, desired: Object) -> list[str]:
 
 
 def field_differences(observed: Any, desired: Any, path: str) -> Iterator[str]:
-    """Yield a sentence for each field in which two values at a path differ."""
     if isinstance(observed, dict) and isinstance(desired, dict):
         for key in dict.fromkeys((*observed, *desired)):
             step = f".{key}" if key.isidentifier() else f"[{quoted(key)}]"
@@ -51,13 +50,8 @@ def managed_parts(obj: Object) -> Object:
     """Return the parts of an object that the hook states."""
     metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
-    return {
-        "metadata": {
-            "labels": metadata.get("labels") or {},
-            "annotations": {key: value for key, value in annotations.items() if key != LAST_APPLIED},
-        },
-        "spec": obj.get("spec"),
-    }
+    annotations = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
+    return {"metadata": {"labels": metadata.get("labels") or {}, "annotations": annotations}, "spec": obj.get("spec")}
 
 
 def merged(item: Item, desired: Object) -> Object:
@@ -110,6 +104,5 @@ def _merge_lists(observed: list[Any], last: list[Any] | None, desired: list[Any]
     by_key = [{str(item[key]): item for item in entries} for entries in lists]
     merged = _merge_objects(*by_key)
     # First the observed ones in their order (an item that is there twice stays twice), then the new ones.
-    return [merged[k] for item in observed if (k := str(item[key])) in merged] + [
-        item for k, item in merged.items() if k not in by_key[0]
-    ]
+    kept = [merged[k] for item in observed if (k := str(item[key])) in merged]
+    return kept + [item for k, item in merged.items() if k not in by_key[0]]

@@ -39,6 +39,8 @@ class Report(NamedTuple):
 
     time: str
     sentence: str
+    uid: str
+    """The Service's; "" where the Event names none."""
 
     @property
     def reasons(self) -> list[Reason]:
@@ -60,30 +62,21 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
     """
     newest: dict[str, Report] = {}
     of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
-    for report, uid in sorted((report_of(item), uid_of_subject(item)) for item in of_ours):
-        is_denied = uid in newest and _DENIED in newest[uid].sentence
-        if uid and not report.sentence.endswith(_ENDED) and not (is_denied and missing_by(report.sentence)):
-            newest[uid] = report
+    for report in sorted(map(report_of, of_ours)):
+        is_denied = report.uid in newest and _DENIED in newest[report.uid].sentence
+        if report.uid and not report.sentence.endswith(_ENDED) and not (is_denied and missing_by(report.sentence)):
+            newest[report.uid] = report
     return newest
 
 
 def report_of(event: Item) -> Report:
     """Return what an Event reports, and when it did last."""
-    times = (
-        event.object.get("lastTimestamp"),
-        at(event, "series", "lastObservedTime"),
-        event.object.get("eventTime"),
-        event.metadata.get("creationTimestamp"),
-    )
-    time = next((time for time in times if isinstance(time, str)), "")
-    return Report(time, str(event.object.get("message") or "").strip())
+    paths = ("lastTimestamp",), ("series", "lastObservedTime"), ("eventTime",), ("metadata", "creationTimestamp")
+    time = next((time for path in paths if isinstance(time := at(event, *path), str)), "")
+    uid = str(at(event, "involvedObject", "uid") or "")
+    return Report(time, str(event.object.get("message") or "").strip(), uid)
 
 
 def missing_by(report: str) -> set[Key]:
     """Return the objects that are missing by a report whose reason, the tag at its end, is not-made; else none."""
     return {*_KEY.findall(report)} if report.endswith(f"[{Reason.NOT_MADE}]") else set()
-
-
-def uid_of_subject(event: Item) -> str:
-    """Return the uid of the object that an Event is about; "" where it names none."""
-    return str(at(event, "involvedObject", "uid") or "")

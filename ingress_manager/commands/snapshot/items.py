@@ -1,7 +1,7 @@
 """Items: the objects that were read; each knows the file and the line where it is."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,41 +10,10 @@ from ingress_manager.core.strict_yaml import FieldPath, Places
 from ingress_manager.core.text import one_line
 
 SERVICE, INGRESS, HTTPROUTE, LISTENERSET = "Service", "Ingress", "HTTPRoute", "ListenerSet"
+CLASS_KIND, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
 VERSIONS = {SERVICE: "v1", **API_VERSIONS}
 """The kinds whose objects commands read and let kubectl change, each with the one version that is read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One sentence about an object, or about a file that can't be read."""
-
-    sentence: str
-    file: str = ""
-    """Empty when the object comes from the cluster."""
-
-    line: int = 0
-    """Counted from 1; 0 when there is no file."""
-
-    about: str = ""
-    """The object, as namespace/name; empty when it is about the file."""
-
-    remedy: str = ""
-    """What to do, if the sentence doesn't say it."""
-
-    def __str__(self) -> str:
-        """Return the message as editors and CI know it: `file:line: namespace/name: sentence; remedy`."""
-        place = f"{self.file}:{self.line}" if self.file else ""
-        text = "; ".join(filter(None, (self.sentence, self.remedy)))
-        return one_line(": ".join(part for part in (place, self.about, text) if part))
-
-
-class Unreadable(Exception):  # noqa: N818 - the problems are its messages
-    """Something that was read is no YAML, or isn't a valid object of its kind."""
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        super().__init__("\n".join(map(str, messages)))
-        self.messages = messages
 
 
 class Document(NamedTuple):
@@ -67,7 +36,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """An object, and where it was read. Its fields may hold any JSON value."""
+    """An object, and where it was read. Its fields may hold any JSON value; it has none if it can't be read."""
 
     object: Object
     file: str = ""
@@ -79,11 +48,6 @@ class Item:
     document: Document | None = None
     path: FieldPath = ()
     """Where it is within its document: () or, in a List, ("items", number)."""
-
-    @property
-    def version(self) -> str:
-        """Return its apiVersion."""
-        return str(self.object.get("apiVersion", ""))
 
     @cached_property
     def kind(self) -> str:
@@ -125,7 +89,6 @@ class Item:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Return the labels whose values are text."""
         return _texts(self.metadata.get("labels"))
 
     @property
@@ -143,6 +106,43 @@ class Item:
         return self.document.line((*self.path, *path)) if self.file and self.document else 0
 
 
+@dataclass(frozen=True)
+class Message:
+    """A sentence about an object, or about a line of a file that can't be read."""
+
+    item: Item
+    sentence: str
+    _: KW_ONLY
+    field: FieldPath = ()
+    remedy: str = ""
+    """What to do, if the sentence doesn't say it."""
+
+    @property
+    def line(self) -> int:
+        """Return the line of the field in the file; 0 without a file."""
+        return self.item.line(*self.field)
+
+    def __str__(self) -> str:
+        """Return the message as editors and CI know it: `file:line: namespace/name: sentence; remedy`."""
+        place = f"{self.item.file}:{self.line}" if self.item.file else ""
+        about = self.item.full_name if self.item.object else ""
+        text = "; ".join(filter(None, (self.sentence, self.remedy)))
+        return one_line(": ".join(part for part in (place, about, text) if part))
+
+
+def about_line(file: str, line: int, sentence: str) -> Message:
+    """Return the message why a file can't be read, at a line counted from 1."""
+    return Message(Item({}, file, document=Document({}, line, line, {})), sentence)
+
+
+class Unreadable(Exception):  # noqa: N818 - the problems are its messages
+    """Something that was read is no YAML, or isn't a valid object of its kind."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        super().__init__("\n".join(map(str, messages)))
+        self.messages = messages
+
+
 def _texts(mapping: Any) -> dict[str, str]:
     if not isinstance(mapping, dict):
         return {}
@@ -150,13 +150,7 @@ def _texts(mapping: Any) -> dict[str, str]:
 
 
 def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
-    """Return the items of these kinds."""
     return [item for item in items if item.kind in kinds]
-
-
-def about(item: Item, sentence: str, *field: str | int, remedy: str = "") -> Message:
-    """Return a message about an item, at the line of one of its fields, such as "spec", "ports", 0."""
-    return Message(sentence, item.file, item.line(*field), item.full_name, remedy)
 
 
 def at(value: Any, *path: str) -> Any:

@@ -47,7 +47,6 @@ def is_decorated(item: Item) -> bool:
 
 
 def is_labelled(item: Item) -> bool:
-    """Return whether an object has our label."""
     return item.labels.get(MANAGED_BY_LABEL) == MANAGED_BY
 
 
@@ -76,12 +75,8 @@ def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
     if LAST_APPLIED in item.annotations:
         # An old record: Metacontroller would remove the fields that only this record has.
         annotations[LAST_APPLIED] = None
-    return {
-        "resourceVersion": item.metadata.get("resourceVersion"),
-        "labels": {MANAGED_BY_LABEL: MANAGED_BY},
-        "annotations": annotations,
-        "ownerReferences": [reference],
-    }
+    marks = {"labels": {MANAGED_BY_LABEL: MANAGED_BY}, "annotations": annotations, "ownerReferences": [reference]}
+    return {"resourceVersion": item.metadata.get("resourceVersion"), **marks}
 
 
 def operations_to_disown(item: Item) -> list[dict[str, Any]]:
@@ -96,7 +91,5 @@ def operations_to_disown(item: Item) -> list[dict[str, Any]]:
     decorator, *others = (f"/metadata/{group}/{key.replace('/', '~1')}" for group, key in marks)
     owner = f"/metadata/ownerReferences/{owners(item).index(controller_of(item))}"
     tests = {decorator: CONTROLLER, f"{owner}/kind": "Service", f"{owner}/controller": True}
-    return [
-        *({"op": "test", "path": path, "value": value} for path, value in tests.items()),
-        *({"op": "remove", "path": path} for path in (decorator, *others, owner)),
-    ]
+    tested = [{"op": "test", "path": path, "value": value} for path, value in tests.items()]
+    return [*tested, *({"op": "remove", "path": path} for path in (decorator, *others, owner))]

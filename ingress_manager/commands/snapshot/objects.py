@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ingress_manager.commands.snapshot import managed
-from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, Unreadable, about, at, mappings
+from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, Message, Unreadable, at, mappings
 from ingress_manager.core import kubernetes
 from ingress_manager.core.kubernetes import API_VERSIONS, Attachment, Key, Object
 from ingress_manager.core.rules import location
@@ -90,7 +90,7 @@ def as_type(item: Item, type_: type[T]) -> T:
     try:
         typed: T = converted(without_nulls(obj), type_)
     except FieldError as error:
-        raise Unreadable([about(item, f"is no valid {item.kind}: {error.sentence}", *error.path)]) from error
+        raise Unreadable([Message(item, f"is no valid {item.kind}: {error.sentence}", field=error.path)]) from error
     return typed
 
 
@@ -135,9 +135,6 @@ class ObjectSnapshot:
         """Return the Service that controls it, as namespace/name; empty if none does."""
         is_service = (self.owner.get("apiVersion"), self.owner.get("kind")) == ("v1", "Service")
         return f"{self.item.namespace}/{self.owner.get('name')}" if is_service else ""
-
-    def __str__(self) -> str:
-        return str(self.item)
 
 
 def as_object(item: Item) -> ObjectSnapshot:

@@ -50,17 +50,14 @@ class ServiceSnapshot:
 
     @cached_property
     def entrances(self) -> dict[str, Requested]:
-        """Return what its annotations ask for, by entrance."""
         return read_entrances(self.item.annotations)
 
     @cached_property
     def desired(self) -> Mapping[Key, Object]:
-        """Return the objects that should exist for it."""
         return {} if isinstance(self.decision, Refused | None) else self.decision.objects
 
     @property
     def refused(self) -> Problems | None:
-        """Return why it is refused, None if it isn't."""
         return refusal_of(self.decision) if self.decision else None
 
     @property
@@ -111,7 +108,6 @@ class Snapshot:
         return decide(service, Observed(ingresses or {}, *others), self.settings)
 
     def decided_by(self, settings: Settings) -> "Snapshot":
-        """Return the same snapshot with the decisions by other settings."""
         other = Snapshot(settings, self.known, objects=self.objects)
         for label, service in self.services.items():
             other.services[label] = replace(service, decision=other.decided(service.service, service.observed))
@@ -127,10 +123,7 @@ class Snapshot:
 
 
 def snapshot_of(items: Iterable[Item], settings: Settings | None, known: Known | None = None) -> Snapshot:
-    """Return the Services and objects among the items, and the decision on each Service by the settings `settings`.
-
-    Raises Unreadable for an object that no API server accepts.
-    """
+    """Return the Services and objects among the items, with decisions. Raises Unreadable for an invalid object."""
     snapshot = Snapshot(settings, known or Known())
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:

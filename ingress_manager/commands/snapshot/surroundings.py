@@ -1,8 +1,5 @@
 """The surroundings of Services and their objects: what must exist for an answer, and what controllers report.
 
-These are IngressClasses, EndpointSlices, Gateways and Secrets with certificates, as far as they could be read; and the
-addresses, URLs and conditions of objects.
-
 Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlice v1, Secret v1 core) and the Gateway
 API reference (Gateway v1, RouteParentStatus, GatewayStatus, ListenerSetStatus).
 """
@@ -13,12 +10,10 @@ from datetime import UTC, datetime
 from itertools import product
 from typing import NamedTuple
 
-from ingress_manager.commands.snapshot.items import LISTENERSET, Item, at, mappings
+from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, LISTENERSET, SECRET, SLICE, Item, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, certificate_of, places_of
 from ingress_manager.core.kubernetes import ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
-
-CLASS_KIND, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
 SURROUNDING_RESOURCES = {
     CLASS_KIND: "ingressclasses.networking.k8s.io",
@@ -37,8 +32,6 @@ class Surroundings:
     """The surroundings that could be read."""
 
     now: datetime = LONG_AGO
-    """When they were read."""
-
     unseen: list[str] = field(default_factory=list)
     """A sentence for each kind that matters and could not be read."""
 
@@ -52,7 +45,6 @@ class Surroundings:
     """The EndpointSlices of each Service, by its namespace/name."""
 
     def take(self, items: Iterable[Item]) -> None:
-        """Add the items that belong to the surroundings."""
         for item in items:
             if item.kind in SURROUNDING_RESOURCES:
                 self.items[item.kind][item.name if item.kind == CLASS_KIND else item.full_name] = item
@@ -89,7 +81,7 @@ BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
 """The conditions that count, causes first: a listener without its certificate may also be not accepted, not served."""
 
 
-class Condition(NamedTuple):
+class StatusCondition(NamedTuple):
     """A condition that a controller has reported of an object."""
 
     controller: str
@@ -122,26 +114,21 @@ def attached_to(obj: ObjectSnapshot, kind: str) -> list[str]:
 def is_taken(obj: ObjectSnapshot) -> bool:
     """Return whether all parents of an object have accepted it; only ListenerSets are also programmed."""
     types = {*BY_CAUSE} if obj.kind == LISTENERSET else {*BY_CAUSE} - {"Programmed"}
-    for parent in obj.typed.parents:
-        statuses = {(one.type, one.status) for one in conditions_of(obj.item, parent) if one.type in types}
-        if statuses != {(type_, "True") for type_ in types}:
-            return False
-    return True
+    at_parents = (conditions_of(obj.item, parent) for parent in obj.typed.parents)
+    true = {(type_, "True") for type_ in types}
+    return all({(one.type, one.status) for one in at_one if one.type in types} == true for at_one in at_parents)
 
 
-def conditions_of(item: Item, parent: ParentRef) -> list[Condition]:
+def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
     """Return the conditions of an HTTPRoute at one of its parents, or of a ListenerSet, its listeners first."""
     status = at(item, "status")
     wanted = parent.kind or GATEWAY, parent.namespace or item.namespace, parent.name, parent.section_name or ""
     defaults = {"kind": GATEWAY, "namespace": item.namespace, "name": "", "sectionName": ""}
-    at_parent = [
-        entry
-        for entry in mappings(at(status, "parents"))
-        if tuple(at(entry, "parentRef", key) or default for key, default in defaults.items()) == wanted
-    ]
+    refs = [(entry, at(entry, "parentRef")) for entry in mappings(at(status, "parents"))]
+    at_parent = [entry for entry, ref in refs if tuple(at(ref, key) or defaults[key] for key in defaults) == wanted]
     current = {None, item.metadata.get("generation")}
     return [
-        Condition(
+        StatusCondition(
             entry.get("controllerName", "its controller"),
             condition["type"],
             condition["status"] if condition.get("observedGeneration") in current else "Unknown",

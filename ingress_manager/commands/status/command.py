@@ -10,17 +10,11 @@ from click import style
 from ingress_manager.commands.findings.finding import Finding
 from ingress_manager.commands.findings.registry import KINDS, REASONS, findings_of
 from ingress_manager.commands.inspection import Inspection, inspect
-from ingress_manager.commands.printing import FORMATS, as_json, unseen_lines
+from ingress_manager.commands.printing import as_json, unseen_lines
+from ingress_manager.commands.reading import options
 from ingress_manager.commands.reading.cluster import read_settings
-from ingress_manager.commands.reading.options import (
-    OF_CLUSTER_AND_SETTINGS,
-    SERVICES,
-    Source,
-    named,
-    timeout_option,
-    with_source,
-)
-from ingress_manager.commands.snapshot.events import report_of, uid_of_subject
+from ingress_manager.commands.reading.options import SERVICES, Source, named
+from ingress_manager.commands.snapshot.events import report_of
 from ingress_manager.commands.snapshot.items import SERVICE, Item
 from ingress_manager.commands.snapshot.objects import backends_of
 from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, ServiceSnapshot
@@ -31,6 +25,7 @@ from ingress_manager.core.annotations import begin_of, by_entrance
 from ingress_manager.core.text import one_line, quoted
 
 SECONDS_BETWEEN_LOOKS = 2.0
+WAITED_FOR = click.Choice([State.SERVING.value, State.ACCEPTED.value])
 COLOURS = dict(zip(State, ["green", "cyan", "yellow", "red", "red"], strict=True))
 HEAD = ("STATE", "NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS")
 FIRST = HEAD[: HEAD.index("URL") + 1]
@@ -41,15 +36,10 @@ MOST_EVENTS = 5
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
 @click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False, shell_complete=SERVICES)
-@with_source(*OF_CLUSTER_AND_SETTINGS)
-@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True, help="The format.")
-@click.option(
-    "--wait",
-    "wanted",
-    type=click.Choice([State.SERVING.value, State.ACCEPTED.value]),
-    help="Wait until all that is listed has this state.",
-)
-@timeout_option(60, "How long --wait waits")
+@options.with_source(*options.OF_CLUSTER, options.settings_option("the cluster's"))
+@options.OUTPUT
+@click.option("--wait", "wanted", type=WAITED_FOR, help="Wait until all that is listed has this state.")
+@options.timeout_option(60, "How long --wait waits.")
 @click.pass_context
 def status(  # noqa: PLR0913, PLR0917 - each is an option
     context: click.Context, source: Source, name: str | None, output: str, wanted: str | None, seconds: int
@@ -120,10 +110,7 @@ def wait_for(
 
 
 def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 0) -> Iterator[str]:
-    """Yield the rows in a form, in pieces; `unseen` has a sentence for each thing that could not be read.
-
-    The table is no wider than a `width` over 0: it has fewer columns, and sentences are broken at words.
-    """
+    """Yield the rows in a form, in pieces. A table that is wider than the terminal loses its last columns."""
     if form == "json":
         yield as_json({"exposed": rows, "unseen": unseen})
         return
@@ -159,10 +146,7 @@ def line_of(row: Row) -> str:
 def details(
     service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection, options: Sequence[str] = (), width: int = 0
 ) -> str:
-    """Return all that is known of a Service, for a terminal: `rows` are its own, and `options` those of kubectl.
-
-    Lines are broken at words to be no longer than a `width` over 0.
-    """
+    """Return all that is known of a Service, for a terminal: `rows` are its own, and `options` those of kubectl."""
     rows = list(rows)
     findings = [finding for finding in inspection.findings if finding.service is service.item]
     remedies = [line for finding in findings for line in _remedy(finding, options, width)]
@@ -196,26 +180,24 @@ def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspecti
     for obj in inspection.snapshot.objects.values():
         leads = obj.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(obj)
         if leads and obj.key not in service.observed:
-            lines.append(f"{obj}: not made for it, but leads to it")
+            lines.append(f"{obj.item}: not made for it, but leads to it")
     yield from lines or (() if inspection.snapshot.unseen() else ("nothing",))
 
 
 def _events(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
     lines = []
     for event in events:
-        if uid_of_subject(event) == service.service.metadata.uid != "":
-            time, sentence = report_of(event)
+        time, sentence, uid = report_of(event)
+        if uid == service.service.metadata.uid != "":
             count = f" ({event.object['count']} times)" if event.object.get("count", 1) != 1 else ""
             lines.append((time, f"{event.object.get('reason')}{count}: {sentence}"))
     yield from (f"{time} {line}" for time, line in sorted(lines, reverse=True)[:MOST_EVENTS])
 
 
 def _remedy(finding: Finding, options: Sequence[str], width: int) -> Iterator[str]:
-    """Yield the lines of a finding, and of what to do about it."""
     about = "" if finding.item is finding.service else f"{finding.item}: "
     yield from _lines([f"{finding.kind.name}: {about}{finding.sentence}"], width)
-    remedy = finding.kind.remedy
-    for sentence in [remedy] if remedy else [REASONS[reason] for reason in finding.reasons]:
+    for sentence in [finding.remedy] if finding.remedy else [REASONS[reason] for reason in finding.reasons]:
         yield from wrapped(sentence, width, f"{INDENT}  ")
     if finding.command:
         yield f"{INDENT}  $ {one_line(shown(finding.command, options))}"

@@ -16,31 +16,13 @@ import msgspec
 
 from ingress_manager.commands.findings.finding import Blocks, Finding
 from ingress_manager.commands.inspection import Inspection
+from ingress_manager.commands.snapshot import objects, surroundings
 from ingress_manager.commands.snapshot.certificates import can_be_read
 from ingress_manager.commands.snapshot.events import EVENT, reports
-from ingress_manager.commands.snapshot.items import INGRESS, LISTENERSET, Item
-from ingress_manager.commands.snapshot.objects import (
-    TYPES,
-    ObjectSnapshot,
-    as_object,
-    backends_of,
-    class_of,
-    deletion_of,
-    secrets_of,
-)
+from ingress_manager.commands.snapshot.items import GATEWAY, INGRESS, LISTENERSET, SECRET, SLICE, Item
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
-from ingress_manager.commands.snapshot.surroundings import (
-    GATEWAY,
-    SECRET,
-    SLICE,
-    addresses_of,
-    attached_to,
-    changed_at,
-    is_ready,
-    is_taken,
-    time_of,
-    urls_of,
-)
+from ingress_manager.commands.snapshot.surroundings import addresses_of, attached_to, changed_at, is_ready, time_of
 from ingress_manager.commands.text import plural
 from ingress_manager.core.annotations import entrance_of
 from ingress_manager.core.errors import Reason
@@ -121,7 +103,7 @@ class Judge:
         desired = {**self._snapshot.desired_once_allowed(service), **service.desired}
         for key in sorted({**desired, **service.observed}):
             # An object that doesn't exist yet is shown as it would be.
-            obj = service.observed.get(key) or as_object(Item(desired[key]))
+            obj = service.observed.get(key) or objects.as_object(Item(desired[key]))
             verdict = shared or self._verdict(service, key)
             gateways = self._gateways(obj)
             targets = [gateway for gateway in gateways.values() if gateway] if gateways else [obj.item]
@@ -133,8 +115,8 @@ class Judge:
                 entrance=entrance_of(item.name, key[1]) or None,
                 output=obj.kind,
                 name=obj.item.name,
-                urls=urls_of(obj, addresses, self._around),
-                ingress_class=class_of(obj.item, obj.typed.spec) if obj.kind == INGRESS else None,
+                urls=surroundings.urls_of(obj, addresses, self._around),
+                ingress_class=objects.class_of(obj.item, obj.typed.spec) if obj.kind == INGRESS else None,
                 gateways=list(gateways),
                 addresses=list(dict.fromkeys(addresses)),
             )
@@ -155,7 +137,7 @@ class Judge:
 
     def _shared_verdict(self, service: ServiceSnapshot) -> Verdict | None:
         """Return the state of all objects of a Service, None if each has its own."""
-        if deletion := deletion_of(service.item):
+        if deletion := objects.deletion_of(service.item):
             return Verdict(State.WAITING, deletion)
         if service.refused:
             reasons = dict.fromkeys(problem.reason for problem in service.refused.kept)
@@ -180,7 +162,7 @@ class Judge:
 
     def _nothing_made(self) -> Verdict:
         """Return the state of an entrance without an object, if the settings are unknown."""
-        if unread := [plural(kind) for kind in TYPES if kind in self._snapshot.known.unread]:
+        if unread := [plural(kind) for kind in objects.TYPES if kind in self._snapshot.known.unread]:
             return Verdict(State.UNKNOWN, f"{listed(unread)} could not be looked at", unsure=True)
         return Verdict(State.WAITING, "nothing has been made for it yet, and no Event of its Service says why")
 
@@ -195,7 +177,7 @@ class Judge:
             return Verdict(State.UNKNOWN, sentence, unsure=True)
         if service.decision is None:
             is_wanted = entrance_of(service.item.name, key[1]) in service.entrances
-            if sentence := deletion_of(obj.item) or ("" if is_wanted else "its Service doesn't ask for it"):
+            if sentence := objects.deletion_of(obj.item) or ("" if is_wanted else "its Service doesn't ask for it"):
                 return Verdict(State.WAITING, sentence)
         for label in attached_to(obj, LISTENERSET):
             listener_set = self._verdict(service, (LISTENERSET, label))
@@ -204,7 +186,7 @@ class Judge:
         if obj.kind == INGRESS:
             taken, otherwise = bool(addresses_of(obj.item)), "no controller of its class has given it an address"
         else:
-            taken, otherwise = is_taken(obj), "its controller has not taken it"
+            taken, otherwise = surroundings.is_taken(obj), "its controller has not taken it"
         causes = "; ".join(finding.sentence for finding in findings if finding.kind.blocks is Blocks.TRAFFIC)
         if causes or not taken:
             return Verdict(State.ACCEPTED if taken else State.WAITING, causes or otherwise)
@@ -219,14 +201,14 @@ class Judge:
                 yield Verdict(State.ACCEPTED, f"Gateway {label} has no address")
         listener_sets = (self._verdict(service, (LISTENERSET, label)) for label in attached_to(obj, LISTENERSET))
         yield from (verdict for verdict in listener_sets if verdict.state is not State.SERVING)
-        for name, _ in secrets_of(obj):
+        for name, _ in objects.secrets_of(obj):
             label = f"{obj.item.namespace}/{name}"
             if SECRET not in self._around.read or not can_be_read():
                 yield Verdict(State.ACCEPTED, f"the certificate in Secret {label} could not be looked at", unsure=True)
             elif label not in self._around.items[SECRET]:
                 sentence = f"waiting for Secret {label}, which an issuer such as cert-manager creates, or you"
                 yield Verdict(State.ACCEPTED, sentence)
-        needs_pod = obj.kind == INGRESS or backends_of(obj)  # a redirect and a ListenerSet need none
+        needs_pod = obj.kind == INGRESS or objects.backends_of(obj)  # a redirect and a ListenerSet need none
         if needs_pod and not any(map(is_ready, self._around.slices.get(service.item.full_name, ()))):
             if SLICE not in self._around.read:
                 yield Verdict(State.ACCEPTED, "not all EndpointSlices could be looked at", unsure=True)
