@@ -30,13 +30,12 @@ class Exposure(msgspec.Struct, frozen=True):
     ingress_class: str | None
     rules: Mapping[str, Sequence[Path]]
     """The paths of each host."""
-
     routing: Routing | None
     """None: no HTTPRoute is made."""
 
 
 def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
-    """Return how the entrance is served; None if there are problems: those of the annotations themselves come first.
+    """Return how the entrance is served; None if there are problems. Mistakes in the annotations come first.
 
     `for_controllers` are the Service's annotations that controllers read, collected once for all entrances.
     """
@@ -82,15 +81,16 @@ def check_ignored(basis: Basis) -> None:
 
 
 def has_profile(basis: Basis) -> bool:
-    """Return whether the requested profile is in effect; all else depends on it. Adds a problem if it isn't."""
-    asked, effective = basis.requested.profile, basis.effective
-    if asked is None or effective.profile is not None:
+    """Return whether the requested profile is in effect: all else depends on it. Adds a problem if it isn't."""
+    requested, effective = basis.requested.profile, basis.effective
+    if requested is None or effective.profile is not None:
         return not basis.has_wrong(PROFILE)
     if effective.limits.profiles == ANY:
-        end = f": {quoted(asked)} is not a profile of the settings; {effective.allowed(effective.usable_profiles)}"
+        end = f": {quoted(requested)} is not a profile of the settings; {effective.allowed(effective.usable_profiles)}"
         basis.add(PROFILE, end, Reason.UNKNOWN_PROFILE)
     else:  # don't reveal whether the profile exists
-        basis.add(PROFILE, f": {effective.not_allowed(asked, effective.limits.profiles)}", Reason.PROFILE_NOT_ALLOWED)
+        end = f": {effective.not_allowed(requested, effective.limits.profiles)}"
+        basis.add(PROFILE, end, Reason.PROFILE_NOT_ALLOWED)
     return False
 
 
@@ -134,7 +134,10 @@ class IngressPlace(msgspec.Struct, frozen=True):
 
 
 def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
-    """Remember what an entrance claims. Adds a problem for a claim that it, or an earlier entrance, has already."""
+    """Remember an entrance's claims. Adds a problem for one that it, or an earlier entrance, has already.
+
+    HTTPRoutes claim at a listener; Ingresses where they differ only in names and rules.
+    """
     basis, routing = exposure.basis, exposure.routing
     places: list[Hashable] = [*filter(None, routing or ())]
     if basis.effective.makes_ingresses:

@@ -1,8 +1,8 @@
 """Protection: no annotation of the Service, or of the settings, loses its effect unnoticed.
 
-An annotation that keeps requests out must reach every object: one without it would be open to more people than the
-owner allows. One that changes an Ingress's answer must have the same effect on its HTTPRoutes. Otherwise
-the Service is refused, unless the administrator accepts the loss.
+An annotation that keeps requests out must reach every object: one without it would be open to more people than its
+owner allows. One that changes an Ingress's answer must have the same effect on HTTPRoutes. Otherwise the Service is
+refused, unless the administrator accepts the loss.
 """
 
 from collections.abc import Container
@@ -26,14 +26,11 @@ from ingress_manager.core.vocabulary import (
 UNCOPIED = ("isn't copied", "copies it (limits.copyAnnotations), or ")
 OVERRULED = ("the settings state it otherwise", "")
 NOT_SAID = ("can't be said in an HTTPRoute", "makes none (outputs), or ")
-"""Why an annotation is lost, and what the administrator can do about it."""
+"""The reason for a loss, and the administrator's remedy."""
 
 
 def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Container[str] = ()) -> None:
-    """Add the problem that objects would lack the effect of an annotation, unless the administrator accepts the loss.
-
-    A key that isn't in `configured` is the Service's.
-    """
+    """Add the problem of a loss, unless it is accepted. A key that isn't in `configured` is the Service's."""
     if key in basis.effective.accepted_losses:
         return
     why, remedy = because
@@ -49,7 +46,7 @@ def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Conta
 
 
 def check_protection(basis: Basis, carried: Carried) -> None:
-    """Add a problem for each annotation that protects the Service, and wouldn't reach all of its objects."""
+    """Add a problem for each annotation that protects and wouldn't reach all objects, or that overrides one."""
     by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT:
         sentence = (
@@ -78,10 +75,7 @@ def check_protection(basis: Basis, carried: Carried) -> None:
 
 
 def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
-    """Add a problem for each annotation that protects, and that the controller of the Ingress's class doesn't read.
-
-    That is one that the Ingress carries, or one that controllers read from the Service itself.
-    """
+    """Add a problem for each annotation that protects, and isn't read by the controller of the Ingress's class."""
     known = basis.effective.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or known is None:
         return
@@ -94,9 +88,9 @@ def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> N
 
 
 def check_said(basis: Basis, carried: Carried) -> None:
-    """Add a problem for each annotation of an Ingress that changes its answer, and whose effect HTTPRoutes would lack.
+    """Add a problem for each annotation of an Ingress that changes its answer, and has no effect on HTTPRoutes.
 
-    Likewise for a configured one that protects. `check_protection` looks at those of the Service.
+    Likewise for a configured one that protects. `check_protection` checks the Service's.
     """
     at_root = all(path_of(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
     for key, value in carried.of_ingress.items():

@@ -1,8 +1,7 @@
-"""Vocabulary: what controllers' annotations do, by their keys: data, and the few rules that follow from it.
+"""Vocabulary: the effects of controllers' annotations, by key: data, and the few rules that follow from it.
 
-Protection must not be lost: an object without it would be open to more people than its owner allows. Controllers get
-new annotations, and read them under any prefix, so the name behind the prefix decides. Sources: each controller's page
-on annotations; Gateway API reference, HTTPRoute.
+Protection must not be lost. Controllers get new annotations, and read them under any prefix, so the name behind the
+prefix decides. Sources: each controller's page on annotations; Gateway API reference, HTTPRoute.
 """
 
 import re
@@ -13,35 +12,34 @@ TRAEFIK = "traefik.ingress.kubernetes.io/"
 
 OLD_CLASS = "kubernetes.io/ingress.class"
 EDIT_IN_PLACE = "acme.cert-manager.io/http01-edit-in-place"
-"""Makes cert-manager write the path of its challenge into the Ingress, from which each sync removes it."""
+"""Makes cert-manager write the path of its challenge into the Ingress, where each sync removes it."""
 
-# Fragments are searched in the name of an annotation, in lower case, as `/-name-`: a `-` before or after a fragment is
-# the beginning or the end of a word, and `/-` is the beginning of the name.
+# Fragments are searched in the name of an annotation, in lower case, as `/-name-`: a `-` is the beginning or end of a
+# word, and `/-` is the beginning of the name.
 # fmt: off
 CODE = ("snippet", "-lua-", "skipper-", "config-backend", "config-frontend")
-"""Name fragments of annotations whose values are code, or raw configuration of the controller."""
+"""Name fragments of annotations with code, or raw configuration of the controller."""
 
 PROTECTING = (
-    # Who sends requests.
+    # By sender.
     "auth", "oidc", "jwt", "mtls", "client-ca", "client-cert", "csrf", "tls.options", "ssl-profile",
     "clientssl",
-    # From where, and how.
+    # By origin and kind.
     "whitelist", "white-list", "allowlist", "allow-list", "denylist", "deny-list", "blacklist", "black-list",
     "blocklist", "block-list", "allowed", "source-range", "cidr", "security-group", "-acl", "methods", "entrypoints",
     "private-ip", "load-balancer-scheme", "allow-http-", "/-protocols-", "/-conditions.", "/-headers.", "/-match-",
-    # How often.
+    # By rate.
     "rate-limit", "ratelimit", "limit-req", "limit-rp", "limit-conn", "traffic-limit",
-    # Inspecting requests, or changing them in any way.
+    # By inspecting requests, or changing them in any way.
     *CODE, "waf-", "waf.", "wafv2", "wallarm-mode", "modsecurity", "owasp", "shield", "appprotect", "app-protect",
     "middleware-", "middlewares-", "/-modules-", "plugins-", "plugin-config", "backend-config",
     "/-polic",
     *(f"-{of}-polic" for of in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
 )
-"""Name fragments of annotations that keep requests out, or may: by origin, credentials or rate. But not of those that
-only sound like it: retention-policy, waffle."""
+"""Name fragments of annotations that keep requests out, or may. But retention-policy and waffle don't match."""
 
 PROTECTING_DOMAINS = ("auth", "firewall.", "waf.")
-"""Fragments of domains whose annotations keep requests out, as in waf.example.com/enabled."""
+"""The same of domains, as in waf.example.com/enabled."""
 
 SOUNDS_SO = ("author-", "author.", "authors-", "authors.", "authored", "authority")
 """Words that contain `auth` and have nothing to do with it."""
@@ -52,7 +50,7 @@ BESIDE = (
     "-log-", "login-url", "manage-backend", "on-unauthenticated", "pass-certificate", "request-redirect",
     "secret-type", "signin", "transaction-id", "upstream-policy",
 )
-"""Name fragments of annotations that keep nobody out themselves, but only configure another that does."""
+"""Name fragments of annotations that only configure another that keeps requests out."""
 
 TUNING = (
     "timeout", "buffer", "body-size", "temp-file", "keepalive", "http-version", "next-upstream", "retries",
@@ -77,7 +75,7 @@ OF_SERVICES = (
     "stakater.com", "velero.io", "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
 )
 """Ends of domains whose annotations are about Services themselves, or for tools. No ingress controller reads them,
-except those of ingress.cilium.io and the like."""
+except ingress.cilium.io/… and the like."""
 
 CONTROLLERS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
@@ -130,10 +128,10 @@ FROM_SERVICES = re.compile(
 """The keys that controllers read from the Service itself: removing them would change what is served."""
 
 FROM_SERVICES_OF_HTTPROUTES = ("haproxy-ingress.github.io/", "konghq.com/")
-"""Prefixes of those also read from the Service of an HTTPRoute. Google and AWS have other objects for that."""
+"""Prefixes of keys also read from the Service of an HTTPRoute. Google and AWS have other objects for that."""
 
 PREFERRED_FROM_SERVICES = ("alb.ingress.kubernetes.io/", "haproxy-ingress.github.io/", "haproxy.com/", "haproxy.org/")
-"""Prefixes of those that beat the Ingress's. Source: each controller's page on annotations."""
+"""Prefixes of keys that override the Ingress's. Source: each controller's page on annotations."""
 
 ALTERNATIVES = {
     one: other
@@ -144,7 +142,7 @@ ALTERNATIVES = {
     )
     for one, other in (pair, pair[::-1])
 }
-"""Keys of which a controller takes only one. Source: cert-manager, ingress-shim (neither issuer, if both are there);
+"""Pairs of keys that a controller doesn't combine. Source: cert-manager, ingress-shim (two issuers: neither);
 ingress-nginx, internal/ingress/annotations (the allowlist before the whitelist)."""
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
@@ -164,8 +162,7 @@ SAID: dict[tuple[str, str], bool | None] = {
     (REWRITE, "/"): None,
 }
 """Annotations and values that HTTPRoutes express, or behave like anyway: True: only with TLS, False: only without it,
-None: with both."""
-
+None: always."""
 
 _CODE, _PROTECTING, _PROTECTING_DOMAINS, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
     re.compile("|".join(map(re.escape, parts)))
@@ -175,7 +172,7 @@ _OF_SERVICES = tuple([f".{domain}" for domain in OF_SERVICES])
 
 
 def _split(key: str) -> tuple[str, str]:
-    """Return the domain of a key, and its name as `/-name-`; in lower case, as Traefik reads keys."""
+    """Return the domain of a key, and its name as `/-name-`. Traefik reads keys in any case."""
     domain, _, name = key.lower().rpartition("/")
     return domain, f"/-{name}-"
 
@@ -202,12 +199,12 @@ def undoes(key: str, configured: Iterable[str]) -> bool:
     domain, name = _split(key)
     if not (is_read_from_services(key) and key.startswith(PREFERRED_FROM_SERVICES)):
         return False
-    guards = any(protects(other) and _split(other)[0] == domain for other in configured)
-    return guards and (protects(key) or _BESIDE.search(name) is not None)
+    is_guarded = any(protects(other) and _split(other)[0] == domain for other in configured)
+    return is_guarded and (protects(key) or _BESIDE.search(name) is not None)
 
 
 def holds_code(key: str) -> bool:
-    """Return whether the value of an annotation is code, or raw configuration of the controller."""
+    """Return whether the value of an annotation is code, or raw configuration."""
     return _CODE.search(_split(key)[1]) is not None
 
 
@@ -236,19 +233,19 @@ def changes_answer(key: str) -> bool:
 
 
 def is_said(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
-    """Return whether HTTPRoutes, with or without TLS, do what the annotation says; `at_root`: for the path / alone."""
-    # Rewriting / to / changes nothing; ingress-nginx rewrites any other path, and reads it as a pattern.
+    """Return whether HTTPRoutes do what the annotation says; `at_root`: they only have the path /."""
+    # Rewriting / to / changes nothing; ingress-nginx rewrites any other path, and takes it for a pattern.
     return (key, value) in SAID and SAID[key, value] in {tls, None} and (at_root or key != REWRITE)
 
 
 def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
-    """Return whether a controller reads the annotation from the Service itself; `of_httproutes`: for an HTTPRoute."""
+    """Return whether a controller reads the annotation from the Service itself; or also for an HTTPRoute."""
     is_read = FROM_SERVICES.fullmatch(key) is not None
     return is_read and (not of_httproutes or key.startswith(FROM_SERVICES_OF_HTTPROUTES))
 
 
-# Keys whose values we know: a regular expression of values that can't break a controller's configuration, and the end
-# of a sentence with what would be right. Other values are refused, whatever the settings allow.
+# Known values: an expression of values that can't break a controller's configuration, and the end of a sentence. Other
+# values are refused, whatever the settings allow.
 
 SWITCH = ("true|false", 'must be "true" or "false"')
 TOGGLE = ("on|off", 'must be "on" or "off"')
@@ -295,5 +292,5 @@ KNOWN = COPIED_BY_DEFAULT | {
     "nginx.org/client-max-body-size": SIZE,
 }
 # fmt: on
-"""All of them. The patterns follow from each controller's source: many values are written into the configuration
-verbatim, and nginx rejects all of it for a number that is too large, or -1."""
+"""Source: the code of each controller. Many values are written into the configuration verbatim, and nginx rejects all
+of it for a number that is too large, or -1."""
