@@ -31,7 +31,6 @@ MATCH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 """The path types of an Ingress, and their names in an HTTPRoute."""
 
 ISSUERS = frozenset(["cert-manager.io/issuer", "cert-manager.io/cluster-issuer"])
-REPLACES_PREFIX = "ReplacePrefixMatch"
 REDIRECT_FILTER = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
 
 
@@ -155,20 +154,18 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
         if row.rule and (value := getattr(basis.requested, row.field)) is not None:
             fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}
     # A filter that replaces a prefix needs a rule with a single PathPrefix.
-    most = 1 if any(REPLACES_PREFIX in str(filter_) for filter_ in filters) else MOST_MATCHES
+    most = 1 if "ReplacePrefixMatch" in str(filters) else MOST_MATCHES
     for path in paths if most == 1 else ():
         if path.path_type == "Exact":
             sentence = f"the filters of the profile {basis.effective.profile} replace a prefix, and {path} has none"
             basis.problems.add(f"{sentence}: make it Prefix", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
     backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name, "weight": 1}
     is_redirect = any(filter_["type"] == "RequestRedirect" for filter_ in filters)
-    return [
-        rule
-        for port, paths_of_port in by_port.items()
-        for rule in rules_of(
-            paths_of_port, most, **fields, **({} if is_redirect else {"backendRefs": [{**backend, "port": port}]})
-        )
-    ]
+    rules: list[Object] = []
+    for port, paths_of_port in by_port.items():
+        backends = {} if is_redirect else {"backendRefs": [{**backend, "port": port}]}
+        rules += rules_of(paths_of_port, most, **fields, **backends)
+    return rules
 
 
 def rules_of(paths: Sequence[Path], most: int = MOST_MATCHES, **fields: object) -> list[Object]:
