@@ -54,26 +54,23 @@ _SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
 
 
 def wrong_filter(filter_: Object) -> str:
-    """Return what is wrong with a filter: its settings are in the field of its type."""
-    type_ = filter_.get("type")
-    if not isinstance(type_, str):
+    if not isinstance(type_ := filter_.get("type"), str):
         return "must state type, as text"
-    own = [value for key, value in filter_.items() if key.lower() == type_.lower()]
-    return "" if own and isinstance(own[0], dict) else "must hold the field of its type, as requestRedirect"
+    own = {key.lower(): value for key, value in filter_.items()}.get(type_.lower())
+    return "" if isinstance(own, dict) else "must hold the field of its type, as requestRedirect"
 
 
 def wrong_filters(filters: Sequence[Object]) -> str:
-    """Return what is wrong with the filters of a rule together."""
-    types = [filter_.get("type") for filter_ in filters if isinstance(filter_, dict)]
+    types = [filter_.get("type") for filter_ in filters]
     if repeated := [type_ for type_ in ONCE if types.count(type_) > 1]:
         return f"must hold {repeated[0]} only once"
     is_both = "RequestRedirect" in types and "URLRewrite" in types
     return "must hold RequestRedirect or URLRewrite, not both" if is_both else ""
 
 
-def seconds_of(duration: object) -> float:
-    """Return the length of a duration; 0 without one, or if it is invalid."""
-    parts = re.findall(r"([0-9]+)(ms|[hms])", duration) if isinstance(duration, str) else ()
+def seconds_of(duration: str | None) -> float:
+    """Return the length of a duration; 0 without one."""
+    parts = re.findall(r"([0-9]{1,5})(ms|[hms])", duration or "")
     return sum(int(number) * _SECONDS[unit] for number, unit in parts)
 
 
