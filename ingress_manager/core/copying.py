@@ -83,7 +83,7 @@ def wrong_configured_label(key: str) -> str:
 
 
 def wrong_loss(key: str) -> str:
-    end = "is no annotation for whose loss a Service is refused: take it out"
+    end = "can be lost without a refusal: take it out"
     return wrong_configured_key(key) or ("" if protects(key) or changes_answer(key) else end)
 
 
@@ -98,7 +98,7 @@ def wrong_configured_key(key: str) -> str:
     if key.startswith(OTHERS_PREFIXES):
         return _OTHERS
     if key == EDIT_IN_PLACE:
-        return "must be left out: cert-manager would write into what is mended at once, and could renew no certificate"
+        return "must be left out: each sync would remove cert-manager's challenge, and no certificate could be renewed"
     return wrong_annotation_key(key)
 
 

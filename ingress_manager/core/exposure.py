@@ -118,7 +118,7 @@ def choose_class(basis: Basis) -> str | None:
         basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
     if effective.makes_ingresses and effective_class in CLASSES_WITHOUT_DOTS and "." in basis.name:
         controller = CLASSES_WITHOUT_DOTS[effective_class]
-        why = f"{controller} serves no Ingress with a dot in its name, as that of an entrance with a name"
+        why = f"{controller} serves no Ingress with a dot in its name, as a named entrance has"
         end = f": with the class {quoted(effective_class)}, {why}; use another class, or another Service for it"
         basis.add(HTTP, end, Reason.CONTRADICTION)
     return chosen

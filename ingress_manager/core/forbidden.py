@@ -94,7 +94,7 @@ def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: E
         yield Problem(sentence, Reason.PROFILE_NOT_ALLOWED)
     profile = annotations.get(PROFILE)
     if profile == effective.profile and annotations.get(FINGERPRINT, "") != effective.fingerprint:
-        sentence = f"it isn't what its profile {quoted(str(effective.profile))} gives any more"
+        sentence = f"its profile {quoted(str(effective.profile))} has changed since"
         yield Problem(sentence, Reason.OUTDATED)
     names = effective.usable_profiles if profile is not None and effective.profile is None else ()
     for parent in observed.parents:

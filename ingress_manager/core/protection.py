@@ -51,7 +51,7 @@ def check_protection(basis: Basis, carried: Carried) -> None:
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT:
         sentence = (
             f"this Service has {count} annotations meant for ingress controllers "
-            f"that would not reach what is made for it; {MOST_LEFT} is the most"
+            f"that would not reach its objects; {MOST_LEFT} is the most"
         )
         basis.problems.add(sentence, Reason.TOO_LARGE)
         return

@@ -149,7 +149,7 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
             return tcp[0].port
         key, only = basis.key(PORT), shown_port(tcp[0])
         what = f"this Service's only TCP port, {only}, seems to speak HTTPS, and ingress controllers send HTTP"
-        right = f'{key}: "{tcp[0].port}", if it speaks HTTP, or the controller is told to send HTTPS'
+        right = f'{key}: "{tcp[0].port}", if it speaks HTTP, or the controller is configured to send HTTPS'
         basis.problems.add(f"{what}: add a port for HTTP; or state {right}", Reason.HTTPS_PORT, key)
         return None
     for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", "80")):
