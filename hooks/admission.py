@@ -64,7 +64,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
     else:
         annotations = request.object.metadata.annotations or {}
         for key in keys_not_copied(annotations, decision.objects.values()):
-            sentence = f"{key} is not copied to what is made for the Service"
+            sentence = f"{key} is not copied to the Service's objects"
             problems.add(sentence, Reason.NOT_COPIED, key)
         problems.extend(without_effect(annotations))
     if not problems.kept:
