@@ -57,7 +57,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return self.gateway if HTTPROUTE in self.outputs else None
 
     @cached_property
-    def said_by_filters(self) -> Container[str]:
+    def replaced_by_filters(self) -> Container[str]:
         """Return the profile's annotations that its filters replace on HTTPRoutes."""
         return {key for annotations in self.profile_annotations for key in annotations} if self.filters else ()
 

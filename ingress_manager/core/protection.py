@@ -16,16 +16,16 @@ from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import (
     ALTERNATIVES,
     changes_answer,
+    is_expressed,
     is_read_from,
     is_read_from_services,
-    is_said,
     protects,
     undoes,
 )
 
 UNCOPIED = ("isn't copied", "copies it (limits.copyAnnotations), or ")
-OVERRULED = ("the settings state it otherwise", "")
-NOT_SAID = ("can't be said in an HTTPRoute", "makes none (outputs), or ")
+OVERRIDDEN = ("the settings state it otherwise", "")
+NOT_EXPRESSED = ("can't be said in an HTTPRoute", "makes none (outputs), or ")
 """The reason for a loss, and the administrator's remedy."""
 
 
@@ -62,16 +62,16 @@ def check_protection(basis: Basis, carried: Carried) -> None:
             basis.problems.add(f"{key}: {value} {end}", Reason.PROTECTION_LOST, key)
     for key, other in ALTERNATIVES.items():
         if key in carried.copied and other in carried.configured:
-            add_lost(basis, key, OVERRULED)
+            add_lost(basis, key, OVERRIDDEN)
         elif key < other and key in carried.copied and other in carried.copied:
             basis.problems.add(f"{other}: can't stand beside {key}: keep one", Reason.CONTRADICTION, other)
     for key in filter(protects, sorted({*by_ingress, *by_httproutes})):
         is_lost_in_ingress = key in by_ingress and not is_read_from_services(key)
         is_lost_in_httproutes = key in by_httproutes and not is_read_from_services(key, of_httproutes=True)
         if is_lost_in_httproutes and not is_read_from("HTTPRoute", key):
-            add_lost(basis, key, NOT_SAID)
+            add_lost(basis, key, NOT_EXPRESSED)
         elif is_lost_in_ingress or is_lost_in_httproutes:
-            add_lost(basis, key, OVERRULED if key in basis.effective.added_with_tls else UNCOPIED)
+            add_lost(basis, key, OVERRIDDEN if key in basis.effective.added_with_tls else UNCOPIED)
 
 
 def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
@@ -87,7 +87,7 @@ def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> N
             add_lost(basis, key, (why, "says that it does (ingressClasses), or "), carried.configured)
 
 
-def check_said(basis: Basis, carried: Carried) -> None:
+def check_expressed(basis: Basis, carried: Carried) -> None:
     """Add a problem for each annotation of an Ingress that changes its answer, and has no effect on HTTPRoutes.
 
     Likewise for a configured one that protects. `check_protection` checks the Service's.
@@ -97,6 +97,6 @@ def check_said(basis: Basis, carried: Carried) -> None:
         if key in carried.configured and protects(key):
             is_lost = not is_read_from("HTTPRoute", key)
         else:
-            is_lost = changes_answer(key) and not is_said(key, value, tls=basis.tls, at_root=at_root)
-        if is_lost and key not in basis.effective.said_by_filters:
-            add_lost(basis, key, NOT_SAID, carried.configured)
+            is_lost = changes_answer(key) and not is_expressed(key, value, tls=basis.tls, at_root=at_root)
+        if is_lost and key not in basis.effective.replaced_by_filters:
+            add_lost(basis, key, NOT_EXPRESSED, carried.configured)

@@ -12,7 +12,7 @@ from ingress_manager.core.annotations import REDIRECT, SECRET, TLS
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.protection import NOT_SAID, add_lost, check_said
+from ingress_manager.core.protection import NOT_EXPRESSED, add_lost, check_expressed
 from ingress_manager.core.settings import Gateway
 from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
 
@@ -38,7 +38,7 @@ class Routing(NamedTuple):
 
 def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing | None:
     """Return the routing of HTTPRoutes. Adds a problem if no listener fits, or annotations have no effect on them."""
-    check_said(basis, carried)
+    check_expressed(basis, carried)
     at, name = (gateway.namespace, gateway.name), gateway.https if basis.tls else gateway.http
     listener: Listener | ListenerSetPort | None = Listener(*at, name) if name else None
     if basis.tls and gateway.listener_sets:
@@ -79,7 +79,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
         if not (is_wanted or gateway.has_one_listener):
             # An Ingress with TLS is also served by http; an HTTPRoute only if one listener is for both.
             for key in deciding:
-                add_lost(basis, key, NOT_SAID, carried.configured)
+                add_lost(basis, key, NOT_EXPRESSED, carried.configured)
     if not is_wanted or gateway.redirects:
         return gateway.http if is_wanted else None
     if basis.requested.tls_redirect or by_default:
@@ -92,5 +92,5 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
         basis.problems.add(f"{begin}: {end}", reason, basis.key(REDIRECT))
     else:
         for key in asking:
-            add_lost(basis, key, NOT_SAID, carried.configured)
+            add_lost(basis, key, NOT_EXPRESSED, carried.configured)
     return None

@@ -125,9 +125,9 @@ def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
 def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
     """Raise FieldError for a mistake in the profile of these settings."""
     overrides, outputs = effective.overrides, effective.overrides.get("outputs", ())
-    says_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
+    has_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
     fields: dict[FieldPath, Any] = {("filters",): effective.filters, ("timeouts",): effective.timeouts}
-    fields["tls", "redirect"] = says_redirect
+    fields["tls", "redirect"] = has_redirect
     for field in filter(fields.get, fields):
         if HTTPROUTE not in outputs:
             end = f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"

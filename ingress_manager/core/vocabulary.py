@@ -151,7 +151,7 @@ REWRITE = f"{NGINX}rewrite-target"
 FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
 """Keys that redirect to https even where the Ingress has no TLS."""
 
-SAID: dict[tuple[str, str], bool | None] = {
+EXPRESSED: dict[tuple[str, str], bool | None] = {
     **{(key, "true"): True for key in (*FORCING, f"{TRAEFIK}router.tls")},
     **{(key, "false"): None for key in (*FORCING, SSL_REDIRECT)},
     **{(NGINX + name, "false"): None for name in ("canary", "enable-cors", "from-to-www-redirect", "ssl-passthrough")},
@@ -232,10 +232,10 @@ def changes_answer(key: str) -> bool:
     return not (is_read_from("HTTPRoute", key) or tunes or protects(key))
 
 
-def is_said(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
+def is_expressed(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
     """Return whether HTTPRoutes do what the annotation says; `at_root`: they only have the path /."""
     # Rewriting / to / changes nothing; ingress-nginx rewrites any other path, and takes it for a pattern.
-    return (key, value) in SAID and SAID[key, value] in {tls, None} and (at_root or key != REWRITE)
+    return (key, value) in EXPRESSED and EXPRESSED[key, value] in {tls, None} and (at_root or key != REWRITE)
 
 
 def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
