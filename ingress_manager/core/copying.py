@@ -38,7 +38,7 @@ NOT_EMPTY, _WITHOUT_ANY = (
     must(lambda allowed: ANY not in allowed, "be any alone, or a list without it"),
 )
 Limit = Literal["any"] | Annotated[tuple[Text, ...], NOT_EMPTY, _WITHOUT_ANY]
-"""The allowed values, or `any`. A list is never empty: one that somebody has yet to write must not lift a limit."""
+"""The allowed values, or `any`. A list is never empty: one that is yet to be written must not lift a limit."""
 
 DEFAULT_COPIED: dict[str, Limit[str]] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
 

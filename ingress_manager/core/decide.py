@@ -12,8 +12,8 @@ Metacontroller sends a Service and its **observed** objects: those that exist no
 |                  | a forbidden object             | RemovedFirst | all are removed; the next sync refuses       |
 |                  | one of an entrance that is off | RemovedFirst | the same                                     |
 
-A forbidden object isn't updated in place: somebody's admission webhook could deny the update, and it would stay. The
-owner of the Service can't deny the removal. The objects of a paused Service aren't checked.
+A forbidden object isn't updated in place: an admission webhook could deny the update, and it would stay. The owner of
+the Service can't deny the removal. The objects of a paused Service aren't checked.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -104,8 +104,8 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
         if problem := next(forbidden(item, service, settings, desired.get(key), is_refused=is_refused), None):
             removals[key] = problem
     if is_refused:
-        # All objects stay, or all are removed, also those of entrances without a mistake: an observed object is never
-        # part of an answer. Switching an entrance off wins over any mistake.
+        # All objects stay, or all are removed, even if their entrance has no mistake: an observed object is never part
+        # of an answer. Switching an entrance off wins over any mistake.
         is_off = any(entrance_of(service.metadata.name, name) not in requested for _, name in existing)
         return RemovedFirst({}, removals, problems) if removals or is_off else Refused(problems)
     if removals:
@@ -189,5 +189,5 @@ def recheck_after(service: Service, age: float) -> int:
 
 
 def spread(service: Service, seconds: range) -> int:
-    """Return one of `seconds`, always the same for a Service: all of them synced at once would hold up every change."""
+    """Return one of `seconds`, always the same for a Service: many in the same second would hold up every change."""
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]

@@ -109,7 +109,7 @@ class SettingsError(Exception):
         self.sentence = sentence
         """The path as people write it, what is wrong, and what would be right."""
         self.path = path
-        """Of the field; () if the text as a whole is wrong."""
+        """The field's path; () if the text as a whole is wrong."""
         self.line = line
         """From 1; 0: none."""
         self.origin = origin

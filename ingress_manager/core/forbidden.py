@@ -75,7 +75,7 @@ def _beyond_limits(
         if end := wrong_path(path, path_type):
             yield Problem(f"its path {quoted(path)} {end}")
     copied = annotations[COPIED].split(", ") if COPIED in annotations else ()
-    for key in copied:  # somebody may have taken one off since
+    for key in copied:  # one may have been removed since
         value, of_settings = annotations.get(key), effective.added_with_tls.get(key)
         if value is not None and value != of_settings:
             limits = effective.limits.copy_annotations if of_settings is None else {}

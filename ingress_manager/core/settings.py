@@ -44,7 +44,7 @@ def wrong_template(check: Check, placeholders: Sequence[str], service: str, name
 _LONGEST = "a" * LONGEST_LABEL
 _LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
 
-# The CRD of HTTPRoutes rejects these. Source: its x-kubernetes-validations (1.6); GEP-2257, durations.
+# The rules of HTTPRoutes' CRD. Source: its x-kubernetes-validations (1.6); GEP-2257, durations.
 
 ONCE = ("CORS", "RequestHeaderModifier", "RequestRedirect", "ResponseHeaderModifier", "URLRewrite")
 """Types of filters that can't be repeated."""
