@@ -64,7 +64,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
     else:
         annotations = request.object.metadata.annotations or {}
         for key in keys_not_copied(annotations, decision.objects.values()):
-            sentence = f"{key} is not copied to what is made for the Service"
+            sentence = f"{key} is not copied to the Service's objects"
             problems.add(sentence, Reason.NOT_COPIED, key)
         problems.extend(without_effect(annotations))
     if not problems.kept:
@@ -83,7 +83,7 @@ def reviewed(request: Request, word: str, problems: Problems | None = None, **re
 
 
 def warnings(problems: Problems) -> list[str]:
-    """Return as many warnings as the API server passes on, and how many more problems there are."""
+    """Return the warnings that the API server passes on, and how many more problems there are."""
     shown = [problem.line(LONGEST_WARNING) for problem in problems.kept[:MOST_WARNINGS]]
     more = problems.more + len(problems.kept) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
@@ -97,10 +97,7 @@ def denial(service: Service, refusal: Problems) -> dict[str, object]:
 
 
 def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
-    """Return whether the change adds a mistake.
-
-    Correcting one that has hidden others, or changing something else, stays allowed.
-    """
+    """Return whether the change adds a mistake: correcting one that has hidden others stays allowed."""
     before = refusal_of(decide(old, NOTHING, settings)) if old else None
     if before is None:
         return True

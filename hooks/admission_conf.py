@@ -17,11 +17,11 @@ certfile = "/etc/ingress-manager-tls/tls.crt"
 keyfile = "/etc/ingress-manager-tls/tls.key"
 
 HANDSHAKE_SECONDS = 5
-"""How long each step of a handshake may take. The API server gives up after a second."""
+"""For each step of a handshake. The API server gives up after a second."""
 
 
 def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
-    """Read the certificate's files at each handshake, because the kubelet replaces them: gunicorn's server hook."""
+    """Read the certificate at each handshake, because the kubelet replaces it: gunicorn's server hook."""
 
     def reload(connection: ssl.SSLSocket, _name: str, _context: ssl.SSLContext) -> None:
         connection.context = make()

@@ -30,25 +30,24 @@ from ingress_manager.core.text import one_line
 
 LARGEST_BODY = 16 * 1024 * 1024
 """Bytes. etcd stores objects of up to 1.5 MiB, and a request holds a Service and its objects. But Go writes a < as six
-bytes, so an owner can make 9.5 MiB of a Service. It has to be answered, or what is forbidden would stay.
-"""
+bytes, so a Service can have 9.5 MiB. It has to be answered, or forbidden objects would stay."""
 
 ORDINARY_BODY = 64 * 1024
-"""Larger ones are read and answered one at a time: the memory that one takes is needed only once."""
+"""Bytes. Larger ones are read and answered one at a time, to save memory."""
 
 SLOWEST_BODY = 2
-"""Seconds in which a body has to arrive, and for which a large one waits for another: Metacontroller waits for five."""
+"""Seconds for a body to arrive, and for a large one to wait for another: Metacontroller waits for five."""
 
 LONGEST_LOGGED = 200
-"""Characters of a path, name or namespace that are logged. Names have 63 at most, but anybody who reaches the hook's
-port can send longer ones."""
+"""Characters of a path, name or namespace. Kubernetes' names have 63 at most, but anyone who reaches the port can send
+longer ones."""
 
 TEXT = "text/plain; charset=utf-8"
 A_BUG = "ingress-manager has a bug: its log says more"
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the hook. Its settings come from the environment by default. Raises SettingsError."""
+    """Return the hook, by default with the settings of the environment. Raises SettingsError."""
     settings, buckets = settings_file or from_environment(), Buckets()
 
     def reply(body: bytes) -> Answer:
@@ -58,7 +57,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the webhook, like `create_app`."""
+    """Return the webhook; otherwise like `create_app`."""
     settings = settings_file or from_environment()
     metrics = Metrics(settings, is_webhook=True)
     return make_app("/admit", lambda body: admission.answer(body, settings.settings), metrics)
@@ -105,7 +104,7 @@ def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> F
         known = error if isinstance(error, exceptions.HTTPException) else exceptions.InternalServerError(A_BUG)
         is_bug, status = known is not error, known.code or 400
         fields = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED]), "status": status}
-        with suppress(Exception):  # it may be the bug; or standard error may be closed, or the disk behind it full
+        with suppress(Exception):  # this may be the bug; or standard error is closed, or its disk is full
             if request.path == path:
                 metrics.count_error(status)
             if is_bug:
@@ -125,7 +124,7 @@ def response_of(answer: Answer) -> Response:
 
 
 def closing(response: Response) -> Response:
-    """Return the response, and stop receiving: gunicorn would read the rest of an unread body, however long it is."""
+    """Return the response, and stop receiving: gunicorn would read the rest of an unread body of any length."""
     if client := request.environ.get("gunicorn.socket"):
         # On a copy: shutting down the TLS socket itself would make it send plain text. The client may be gone.
         with suppress(OSError), socket.fromfd(client.fileno(), client.family, client.type) as same:
@@ -134,7 +133,7 @@ def closing(response: Response) -> Response:
 
 
 def log_answer(answer: Answer) -> None:
-    """Log a refusal, removal, warning or denial, and its reasons. Who changes the Service is not logged."""
+    """Log a refusal, removal, warning or denial, and its reasons, but not the user who changes the Service."""
     # A missing object is logged as a refusal once it is reported.
     if answer.problems is None or answer.word == sync.ASKED:
         return

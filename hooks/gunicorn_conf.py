@@ -19,27 +19,26 @@ ADDRESS = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104 - a
 bind = [f"{ADDRESS}:{PORT}"]
 
 # A greenlet for each connection: an idle one, or a half-sent request, blocks no other. One process answers several
-# times as fast as an API server accepts Ingresses; more processes would only take more memory.
+# times as fast as an API server accepts Ingresses; more would only take memory.
 worker_class = "gevent"
 workers = 1
 
-# Metacontroller opens as many connections as it has workers (20). The rest is room for connections that hang, within
-# the usual limit of 1,024 open files.
+# Metacontroller opens one for each of its 20 workers. The rest is room for connections that hang, within the usual
+# limit of 1,024 open files.
 worker_connections = 900
 
 # Longer than the 90 s after which Metacontroller's Go client closes an idle connection, so that no request arrives
 # while it is being closed here.
 keepalive = 120
 
-# On SIGTERM, no connection is accepted, each is closed after its next answer, and requests under way have this many
-# seconds. A Pod has more (manifests/).
+# Seconds for requests under way after SIGTERM. No connection is accepted then, and each is closed after its next
+# answer. A Pod has more (manifests/).
 graceful_timeout = 25
 
 # gunicorn's worker touches a file as its heartbeat, and a slow disk could stall it. On Linux, /dev/shm is memory.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn unlinks the file at once
 
-# There is no proxy before the hook, so no client may set SCRIPT_NAME and the like by headers. By default, gunicorn
-# allows it on loopback.
+# No proxy is before the hook, so no client may set SCRIPT_NAME and the like by headers, as gunicorn allows on loopback.
 forwarded_allow_ips = ""
 
 # gunicorn would open a control socket in HOME, which a read-only container doesn't have.

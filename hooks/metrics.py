@@ -1,7 +1,7 @@
 """The metrics of the hook, of the webhook and of the 404 page, in Prometheus' text format.
 
-No label grows with the number of Services, nor with requested hosts and paths. Each counter exists from the start, at
-0: otherwise Prometheus would see no increase at the first refusal.
+No label grows with the number of Services, or of requested hosts and paths. Each counter exists from the start, at 0:
+otherwise Prometheus would see no increase at the first refusal.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 def make_registry() -> CollectorRegistry:
-    """Return a registry with the metrics that every program has: its version and its process."""
+    """Return a registry with the metrics of every program: its version and its process."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     Info("ingress_manager_build", "The version of ingress-manager.", registry=registry).info({"version": __version__})

@@ -4,12 +4,12 @@ Metacontroller makes an Event of a refusal (422), and retries. The failed attemp
 which ten leave each second after a burst of a hundred. A 429 makes no Event, and waits outside that queue. So each
 answer after which Metacontroller fails, or may fail, takes a token of its namespace, or is held back by a 429:
 
-- An attempt to write or to remove something, which a quota or somebody's admission may deny. If it succeeds, the token
-  is given back. Repeated attempts leave most tokens to others.
+- An attempt to write or remove something, which a quota or an admission webhook may deny. If it succeeds, the token is
+  given back. Repeated attempts leave most tokens to others.
 - A report of a refusal: once, and again after an hour, because the API server forgets an Event that isn't repeated. In
   between, Metacontroller asks every few minutes, so that changed settings reach the Service. After its start, the hook
-  knows of no report: unless the Service has just been changed, or lost an object, a report also takes a token of one
-  bucket for all namespaces.
+  knows of no report: unless the Service was just changed, or lost an object, a report also takes a token of one bucket
+  for all namespaces.
 - A report that an object is missing some seconds after it was requested: Metacontroller doesn't report a taken name.
 
 Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
@@ -25,13 +25,13 @@ from ingress_manager.core.errors import Problems
 from ingress_manager.core.kubernetes import ObjectMeta
 
 FRESH_SECONDS, REPEAT_SECONDS = 60, 3600 - RESYNC_SECONDS.stop
-"""How long a change is new; and after how long the next sync reports a refusal again."""
+"""How long a change is fresh; and after how long the next sync reports a refusal again."""
 
 LATER_SECONDS = range(10, 31)
-"""After how long Metacontroller should ask again if there is no token."""
+"""When Metacontroller should ask again if there is no token."""
 
 NOBODY = ObjectMeta(name="", namespace="", uid="")
-"""Whose Service couldn't be read: they all share a bucket."""
+"""Unreadable Services share a bucket."""
 
 MOST_BUCKETS = 60_000
 """They take some 10 MB. The least recently used one is forgotten."""
@@ -47,18 +47,16 @@ class Bucket(NamedTuple):
 
 
 class Buckets:
-    """Token buckets: how many tokens each had, and when."""
-
     def __init__(self) -> None:
         self._left: dict[int, tuple[float, float]] = {}
-        """By the hash of their names, which anybody who reaches the port can make long."""
+        """Tokens and when, by the hash of a bucket's name: anyone who reaches the port can make names long."""
 
     def left(self, bucket: Bucket, now: float) -> float:
         left, at = self._left.get(hash(bucket.name), (bucket.size, now))
         return min(bucket.size, left + max(0.0, now - at) / bucket.seconds)
 
     def take(self, now: float, *buckets: Bucket, tokens: int = 1) -> bool:
-        """Take so many tokens of each bucket, and return whether all give them; otherwise, none is taken."""
+        """Take tokens from every bucket, or from none. Return whether they were taken."""
         left = [(bucket, self.left(bucket, now)) for bucket in buckets]
         is_enough = all(there >= bucket.least for bucket, there in left)
         for bucket, there in left if is_enough else ():
@@ -74,7 +72,7 @@ class Buckets:
         if answer.status == 400:
             return answer if self.take(now, reports_of(metadata)) else held_back(answer, LATER_SECONDS)
         if answer.status == 429 or not metadata.resource_version:
-            return answer  # a pause; or a person sent the request: a stored Service has a version
+            return answer  # a pause; or a person's request: a stored Service has a version
         version = f"{metadata.uid} {metadata.resource_version}"
         is_done = answer.status == 200 and not answer.attempt
         for attempt in [REMOVAL] * (answer.attempt != REMOVAL) + [WRITE] * is_done:
@@ -94,7 +92,7 @@ class Buckets:
         return self._refuse(answer, metadata, version, now) if is_missing else answer
 
     def _refuse(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
-        """Return the refusal with the answer's problems if it is reported now."""
+        """Return the refusal if it is reported now."""
         problems = answer.problems or Problems()
         reasons = sorted({problem.reason for problem in problems.kept})
         tokens = [reported := Bucket(f"reported {version} {reasons}", 1, REPEAT_SECONDS), reports_of(metadata)]
@@ -108,17 +106,15 @@ class Buckets:
 
 
 def attempts_of(metadata: ObjectMeta, attempt: str, least: int) -> Bucket:
-    """Return the bucket that pays for a namespace's attempts."""
     return Bucket(f"{attempt} {metadata.namespace}", 100, 0.5, least)
 
 
 def reports_of(metadata: ObjectMeta) -> Bucket:
-    """Return the bucket that pays for a namespace's reports."""
     return Bucket(f"reports {metadata.namespace}", 30, 0.5)
 
 
 def held_back(answer: Answer, seconds: range) -> Answer:
-    """Return the answer by which Metacontroller asks again after some of the seconds, and makes no Event."""
+    """Return the answer with which Metacontroller asks again later, and makes no Event."""
     later = spread(answer.service, seconds) if answer.service else seconds.start
     body = b"held back: too many attempts of this namespace failed\n" if answer.status == 200 else answer.body
     return msgspec.structs.replace(answer, status=429, body=body, word=REFUSED, later=later)

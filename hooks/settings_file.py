@@ -13,7 +13,7 @@ from ingress_manager.core.settings_parser import FILE_VARIABLE, parse
 class SettingsFile(NamedTuple):
     settings: Settings
     sha256: str
-    """Of the file's bytes, hexadecimal."""
+    """Hexadecimal, for the file's bytes."""
 
 
 def from_environment() -> SettingsFile:

@@ -30,7 +30,7 @@ from ingress_manager.core.kubernetes import Key, Object, ObjectMeta, Observed, S
 from ingress_manager.core.settings import Settings
 
 PAUSE_SECONDS = range(60, 91)
-"""After how long Metacontroller should ask again while the settings pause the Service."""
+"""When Metacontroller should ask again while the settings pause the Service."""
 
 OFF, ASKED, THERE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refused"
 """The meaning of an answer: nothing is requested; a requested object is missing; none is; …"""
@@ -58,20 +58,15 @@ class Answer(msgspec.Struct, frozen=True):
     status: int
     body: bytes
     """JSON if the status is 200, else one line of text."""
-
     word: str
-
     service: Service | None = None
     """Without its spec if the body couldn't be read. None: its metadata couldn't, either."""
-
     problems: Problems | None = None
     """The reasons of a refusal, a removal or a warning; or the missing objects."""
-
     later: int | None = None
-    """After how many seconds Metacontroller should ask again."""
-
+    """Seconds after which Metacontroller should ask again."""
     attempt: str = ""
-    """What Metacontroller has to do; "" if nothing."""
+    """WRITE, REMOVAL, or "" if Metacontroller has nothing to do."""
 
 
 decode = msgspec.json.Decoder(SyncRequest).decode
@@ -108,7 +103,7 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
 
 
 def named(body: bytes) -> Service | None:
-    """Return a Service with the metadata of an unreadable body; None if they can't be read either."""
+    """Return a Service with the metadata of an unreadable body; None if it has none."""
     with suppress(*UNREADABLE):
         read = msgspec.json.decode(body, type=NamedBody)
         if stated := (read.request or read).object:

@@ -1,23 +1,22 @@
 """The core decides what should exist for a Service. Pure: no I/O, clock, environment or log.
 
-Start reading at `decide`, which holds the whole flow. Data moves one way, through one module for each step:
+Start at `decide`, which holds the whole flow. Data moves one way, one module for each step:
 
     annotations     annotations of a Service → `Requested`, one for each entrance
-    exposure        that, the Service's ports and the effective settings → `Exposure`: class, TLS, annotations;
-                    with hosts, paths and ports (`rules`), listeners (`routing`) and what must not be lost
-                    (`carried`, `protection`). Each step takes one `Basis`
+    exposure        that, the Service's ports and the effective settings → `Exposure`; its steps take one `Basis`:
+                    hosts, paths and ports (`rules`), listeners (`routing`), annotations (`carried`, `protection`)
     outputs         exposure → Ingress, HTTPRoutes, ListenerSets
-    forbidden       whether an object that was made earlier is within today's limits
+    forbidden       whether an existing object is within today's limits
 
 Below them:
 
     settings        the types of the settings; `settings_parser` reads them, with `strict_yaml` and `shape`;
                     `effective` resolves them for one Service
-    vocabulary      what controllers' annotations do; `copying`: which are copied
+    vocabulary      the effects of controllers' annotations; `copying`: which are copied
     kubernetes      the types of Kubernetes objects
     bounds          how much one Service may request
     errors          problems and their reasons
-    syntax, text    what hosts, paths and names may be; how text is shown to people
+    syntax, text    valid hosts, paths and names; text for people
 
 docs/terms.md defines the words.
 """

@@ -3,7 +3,7 @@
 Each annotation is a row of `TABLE`: parsing, refusals, `adopt` and the docs follow it.
 
 An entrance is one way to reach a Service. The main one is "", with the keys ingress/…; any other puts its name before
-the same keys, as in internal.ingress/http. Its objects are named SERVICE.ENTRANCE: no Service's name has a dot.
+them: internal.ingress/http. Its objects are named SERVICE.ENTRANCE: no Service's name has a dot.
 """
 
 import re
@@ -24,13 +24,13 @@ HTTP, CLASS, ROUTES = "ingress/http", "ingress/class", "ingress/routes"
 HOST, PATH, PATH_TYPE, PORT = "ingress/host", "ingress/path", "ingress/path-type", "ingress/port"
 TLS, SECRET, REDIRECT = "ingress/tls", "ingress/tls-secret", "ingress/tls-redirect"
 PROFILE = "ingress/profile"
-"""Requests a profile on a Service; on the objects made for it, records their profile."""
+"""On a Service, the requested profile; on the objects made for it, their profile."""
 
 PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
 
 
 class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One route of ingress/routes; a field that is None comes from the other annotations."""
+    """One route of ingress/routes. None leaves a field to the other annotations."""
 
     host: str | None = None
     path: str | None = None
@@ -39,15 +39,15 @@ class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 ONE_ROUTE = (Route(),)
-"""The routes without ingress/routes: one, with every field from the other annotations."""
+"""The routes without ingress/routes."""
 
 wrong_path_type = check((lambda value: value not in PATH_TYPES, "must be Prefix, Exact or ImplementationSpecific"))
 wrong_port = check((lambda value: not value, "must be the name or number of a port"))
-"""Returns what is wrong with a port; `choose_ports` looks up whether the Service has it."""
+"""`choose_ports` looks up whether the Service has it."""
 
 
 class Requested(msgspec.Struct, frozen=True):
-    """What the annotations request. None leaves a field to the settings, or to the Service's ports."""
+    """The request of an entrance. None leaves a field to the settings, or to the Service's ports."""
 
     http: bool | None = None
     hosts: tuple[str, ...] | None = None
@@ -61,25 +61,23 @@ class Requested(msgspec.Struct, frozen=True):
     profile: str | None = None
     routes: tuple[Route, ...] = ONE_ROUTE
     problems: Problems = msgspec.field(default_factory=Problems)
-    """The mistakes in the annotations. A wrong annotation leaves its field at its default."""
+    """A wrong annotation leaves its field at its default."""
 
 
 class Wrong(str):
-    """A parser's result for a wrong value: the end of a sentence that begins with the annotation."""
+    """A parser's error: the end of a sentence that begins with the annotation."""
 
 
 def checked(check: Callable[[str], str]) -> Callable[[str], str]:
-    """Return a parser that returns the value itself if `check` finds nothing wrong with it."""
+    """Make a parser for values that stay text."""
     return lambda value: Wrong(end) if (end := check(value)) else value
 
 
 def parse_boolean(value: str) -> bool | Wrong:
-    """Return True for "true" and False for "false"."""
     return value == "true" if value in {"true", "false"} else Wrong('must be "true" or "false"')
 
 
 def parse_hosts(value: str) -> tuple[str, ...] | Wrong:
-    """Return the hosts of a comma-separated list. Each must be valid, and listed once."""
     count = value.count(",") + 1
     if count > MOST_HOSTS:
         return Wrong(f"lists {count} hosts; {MOST_HOSTS} is the most")
@@ -93,7 +91,6 @@ def parse_hosts(value: str) -> tuple[str, ...] | Wrong:
 
 
 def parse_routes(value: str) -> tuple[Route, ...] | Wrong:
-    """Return the routes of a YAML list of {host, path, pathType, port}."""
     if len(value) > LONGEST_LIST:
         return Wrong(f"has {len(value)} characters; {LONGEST_LIST} is the most")
     try:
@@ -111,7 +108,6 @@ def parse_routes(value: str) -> tuple[Route, ...] | Wrong:
 
 
 def wrong_fields(fields: Any) -> str:
-    """Return what is wrong with a route, as the end of a sentence; "" if nothing is."""
     if not isinstance(fields, dict):
         return f" must be a mapping of {', '.join(ROUTE_FIELDS)}"
     for field, value in fields.items():
@@ -125,32 +121,30 @@ def wrong_fields(fields: Any) -> str:
 
 
 ROUTE_FIELDS = {"host": wrong_host, "path": wrong_absolute_path, "pathType": wrong_path_type, "port": wrong_port}
-"""The fields of a route, each with its check."""
 
 
 class Annotation(msgspec.Struct, frozen=True):
     """A row of the table."""
 
     field: str
-    """The field of Requested that holds its parsed value."""
+    """The field of `Requested` for its value."""
     parse: Callable[[str], Any]
-    """Parses its value; returns Wrong for one that is wrong."""
+    """Returns Wrong for a wrong value."""
     meaning: str
-    """The meaning of its value, in one line, for the docs."""
+    """One line for the docs."""
     default: str
-    """What applies without it, for the docs."""
+    """Its default, for the docs."""
     only: str = ""
-    """The only kind of object that supports it: refused where none is made. "": both kinds do."""
+    """The only kind of object that supports it; it is refused where none is made. "": both kinds do."""
     adopted: bool = True
-    """Whether `adopt` writes it, from an Ingress; else it keeps the Service's value."""
+    """Whether `adopt` derives it from an Ingress; else it keeps the Service's value."""
     rule: Callable[[Any], dict[str, Object]] | None = None
-    """Returns what its value adds to each rule that leads to the Service: fields, merged over the profile's."""
+    """Returns the fields that its value adds to each rule of an HTTPRoute, merged over the profile's."""
 
 
 # fmt: off
 TABLE = {
-    # key: field, parser,
-    #     meaning of its value, what applies without it, and where it differs from most
+    # key: field, parser, meaning, default, differences from most
     HTTP: Annotation("http", parse_boolean, '`"true"`: the Service gets an Ingress.', "off"),
     PROFILE: Annotation("profile", checked(wrong_name),
         "The profile, which fills in what the annotations leave out.", "`defaults.profile`", adopted=False),
@@ -179,10 +173,7 @@ OF_ONE_KIND = {key: row for key, row in TABLE.items() if row.only}
 
 
 def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
-    """Parse the annotations of one entrance. Collects every problem.
-
-    On the Service, `begin` is before each key: "internal." for the entrance internal.
-    """
+    """Parse the annotations of one entrance, whose keys begin with `begin` on the Service ("internal.")."""
     unknown = [key for key in annotations if key not in TABLE]
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
     for key in unknown[:MOST_KEPT]:
@@ -205,10 +196,9 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
 # Entrances.
 
 LONGEST_ENTRANCE = 30
-"""Characters. The name of an HTTPRoute for some hosts has 32 behind the Service's name and a dot."""
+"""Characters. 32, or the name `redirect`, would be the end of another HTTPRoute's name."""
 
 _ENTRANCE = re.compile(rf"(?!redirect$)[a-z0-9]([-a-z0-9]{{0,{LONGEST_ENTRANCE - 2}}}[a-z0-9])?")
-"""The name of an entrance: `redirect`, or 32 characters, would be the end of another HTTPRoute's name."""
 
 
 def is_entrance_name(name: str) -> bool:
@@ -227,10 +217,7 @@ def ingress_of(entrance: str, service: str) -> str:
 
 
 def entrance_of(service: str, name: str) -> str:
-    """Return the entrance for which a Service's object was made; "" is the main one.
-
-    `name` is the object's name, with or without its namespace and a slash.
-    """
+    """Return the entrance of a Service's object. Its `name` may have its namespace and a slash before it."""
     entrance = f"/{name}".partition(f"/{service}.")[2].partition(".")[0]
     return entrance if is_entrance_name(entrance) else ""
 
@@ -246,7 +233,7 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
-    """Return what the annotations request, by the name of each entrance that is on; "" is the main one.
+    """Return the requests of all entrances that are on, by name.
 
     Opting out wins over every mistake: an entrance without ingress/http, or with "false", isn't parsed.
     """
@@ -267,7 +254,7 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
 
 
 def without_effect(annotations: Mapping[str, str]) -> list[Problem]:
-    """Return a problem where annotations describe one or several entrances without ingress/http."""
+    """Return one problem for all entrances that have annotations, but not ingress/http."""
     described = by_entrance(annotations)
     off = [name for name in described if HTTP not in described[name] and (not name or is_entrance_name(name))]
     if not (keys := sorted([begin_of(name) + key for name in off for key in described[name]])):

@@ -1,7 +1,4 @@
-"""The carried annotations: those of an entrance's objects, and those of the Service that they lack.
-
-An object carries what is copied from its Service, or configured by the settings, and read from an object of its kind.
-"""
+"""The carried annotations: copied from the Service or configured by the settings, where controllers read them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,32 +8,27 @@ from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import COPIED, FINGERPRINT, NOT_COPIED, not_allowed
 from ingress_manager.core.text import listed
-from ingress_manager.core.vocabulary import is_read_from
+from ingress_manager.core.vocabulary import ALTERNATIVES, is_read_from, is_read_from_services, protects
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """The annotations that the objects of an entrance carry."""
-
     copied: Mapping[str, str]
-    """Copied from the Service; none that the settings configure, with TLS or without."""
+    """None of them is configured, with TLS or without."""
     configured: Mapping[str, str]
-    """Configured by the settings for an Ingress of this entrance."""
+    """For an Ingress of this entrance."""
     by_kind: Mapping[str, dict[str, str]]
-    """All annotations of an object, ours included, by its kind."""
+    """All annotations of each kind of object, ours included."""
     left_behind: Mapping[str, Sequence[str]]
-    """The Service's controller annotations that an object lacks or overrides: sorted keys, by its kind."""
+    """The Service's controller annotations that each kind of object lacks or overrides: sorted keys."""
 
     @property
     def of_ingress(self) -> dict[str, str]:
-        """Return what an Ingress carries."""
+        """Return the annotations that an Ingress carries or would carry, without ours."""
         return {**self.copied, **self.configured}
 
 
 def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
-    """Return what the objects carry. Adds a problem for each annotation that can't be copied with its value.
-
-    `for_controllers` are the Service's annotations that controllers read.
-    """
+    """Return what the objects carry. Adds a problem for each annotation that can't be copied with its value."""
     effective, gateway = basis.effective, basis.effective.gateway_of_httproutes
     present, limits = basis.service.metadata.annotations or {}, effective.limits.copy_annotations
     copied: dict[str, str] = {}
@@ -44,6 +36,8 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
         copied = {key: present[key] for key in limits if key in present and key not in effective.added_with_tls}
         basis.problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in copied.items()]))
     configured = effective.added_with_tls if basis.tls else effective.annotations
+    if copied:  # the Service's own alternative wins; if the configured one protects, the Service is refused
+        configured = {key: of for key, of in configured.items() if protects(key) or ALTERNATIVES.get(key) not in copied}
     kinds = {"Ingress": configured} if effective.makes_ingresses else {}
     if gateway and gateway.listener_sets and basis.tls:
         kinds["ListenerSet"] = configured
@@ -53,17 +47,17 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
     left_behind: dict[str, list[str]] = {}
     for kind, of_settings in kinds.items():
         annotations = {key: value for key, value in {**copied, **of_settings}.items() if is_read_from(kind, key)}
-        copied_keys = sorted(annotations.keys() & copied.keys())
-        beside = by_kind.get("ListenerSet", {})  # its HTTPRoutes come after it, and report what both lack
+        beside = by_kind.get("ListenerSet", {})  # HTTPRoutes, which come after it, report what both lack
         lacks = [key for key, value in for_controllers.items() if value not in (annotations.get(key), beside.get(key))]
         left_behind[kind] = [] if kind == "ListenerSet" else sorted(lacks)
         if effective.profile is not None:
             annotations[PROFILE] = effective.profile
         if effective.fingerprint:
             annotations[FINGERPRINT] = effective.fingerprint
-        if left_behind[kind]:
-            annotations[NOT_COPIED] = listed(left_behind[kind])
-        if copied_keys:
+        of_httproutes = kind == "HTTPRoute"
+        if useless := [key for key in left_behind[kind] if not is_read_from_services(key, of_httproutes=of_httproutes)]:
+            annotations[NOT_COPIED] = listed(useless)
+        if copied_keys := sorted(annotations.keys() & copied.keys()):
             annotations[COPIED] = ", ".join(copied_keys)
         by_kind[kind] = annotations
     return Carried(copied, configured, by_kind, left_behind)

@@ -1,7 +1,6 @@
-"""Copying: which of a Service's annotations reach its Ingress and HTTPRoutes, and with which values.
+"""Copying: an annotation of a Service reaches its objects only if the settings name its full key and allow its value.
 
-An Ingress can tell its controller far more than the owner of a Service should be able to. So an annotation is copied
-only when the settings name its full key and allow its value.
+Annotations of an Ingress can configure its controller far beyond what the owner of a Service may.
 """
 
 import re
@@ -28,11 +27,10 @@ from ingress_manager.core.vocabulary import (
 )
 
 COPIED, NOT_COPIED, FINGERPRINT = "ingress/copied", "ingress/not-copied", "ingress/profile-fingerprint"
-"""Annotations of managed objects: the keys copied from the Service, which the limits must still allow; the controller
-annotations that weren't copied; a hash of the filters and annotations from the profile."""
+"""Annotations of managed objects: the copied keys, which the limits must still allow; the controller annotations that
+weren't copied; a hash of the profile's filters and annotations."""
 
 ANY: Literal["any"] = "any"
-"""The word that lifts a limit."""
 
 Text = TypeVar("Text", bound=str)
 NOT_EMPTY, _WITHOUT_ANY = (
@@ -40,13 +38,13 @@ NOT_EMPTY, _WITHOUT_ANY = (
     must(lambda allowed: ANY not in allowed, "be any alone, or a list without it"),
 )
 Limit = Literal["any"] | Annotated[tuple[Text, ...], NOT_EMPTY, _WITHOUT_ANY]
-"""The values that are allowed. A list is never empty: a list that somebody has yet to write must not lift a limit."""
+"""The allowed values, or `any`. A list is never empty: one that is yet to be written must not lift a limit."""
 
 DEFAULT_COPIED: dict[str, Limit[str]] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "ingress-manager"
-"""The label of managed objects, by which the admission policies select them."""
+"""The admission policies select managed objects by this label."""
 
 
 def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Problem | None:
@@ -63,53 +61,48 @@ def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Probl
 
 
 def keys_not_copied(annotations: Mapping[str, str], made: Collection[Object]) -> list[str]:
-    """List controller annotations that the `made` objects lack or override, and nobody reads from a Service; sorted."""
+    """Return the sorted controller annotations that objects lack or override, and nobody reads from the Service."""
     carried = {key: value for desired in made for key, value in desired["metadata"].get("annotations", {}).items()}
     dropped = [key for key in annotations if is_for_controllers(key) and carried.get(key) != annotations[key]]
     return sorted([key for key in dropped if made and not is_read_from_services(key)])
 
 
 def wrong_value(key: str, value: str) -> str:
-    """Return what is wrong with the value of a copied annotation; the values of most keys are not known."""
+    """Return what is wrong with the value of a copied annotation; most keys may have any."""
     pattern, right = KNOWN.get(key, (".*", ""))
     return "" if re.fullmatch(pattern, value) else right
 
 
-# Checks of keys in the settings. Each returns the end of a sentence, "" if nothing is wrong.
+# Checks of keys in the settings.
 
 _OTHERS = "belongs to ingress-manager, Metacontroller or kubectl"
 
 
 def wrong_configured_label(key: str) -> str:
-    """Return what is wrong with the key of a configured label."""
     return _OTHERS if key == MANAGED_BY_LABEL or key.startswith(OTHERS_PREFIXES) else wrong_label_key(key)
 
 
 def wrong_loss(key: str) -> str:
-    """Return what is wrong with the key of an accepted loss."""
-    end = "is no annotation for whose loss a Service is refused: take it out"
+    end = "can be lost without a refusal: take it out"
     return wrong_configured_key(key) or ("" if protects(key) or changes_answer(key) else end)
 
 
 def wrong_copied_key(key: str) -> str:
-    """Return what is wrong with the key of a copied annotation."""
     end = "can't be copied from a Service; ingress/class says the same"
     return end if key == OLD_CLASS else wrong_configured_key(key)
 
 
 def wrong_configured_key(key: str) -> str:
-    """Return what is wrong with the key of a configured annotation."""
     if "*" in key:
         return "must be the full key of an annotation, without *"
     if key.startswith(OTHERS_PREFIXES):
         return _OTHERS
     if key == EDIT_IN_PLACE:
-        return "must be left out: cert-manager would write into what is mended at once, and could renew no certificate"
+        return "must be left out: each sync would remove cert-manager's challenge, and no certificate could be renewed"
     return wrong_annotation_key(key)
 
 
 def wrong_prefix(prefix: str) -> str:
-    """Return what is wrong with a prefix of annotation keys."""
     if "/" in prefix and prefix == prefix.lower() and not wrong_annotation_key(f"{prefix}x"):
         return ""
     return "must be how keys begin, in lower case and with a slash, as in nginx.ingress.kubernetes.io/"

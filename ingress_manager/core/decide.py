@@ -12,8 +12,8 @@ Metacontroller sends a Service and its **observed** objects: those that exist no
 |                  | a forbidden object             | RemovedFirst | all are removed; the next sync refuses       |
 |                  | one of an entrance that is off | RemovedFirst | the same                                     |
 
-A forbidden object isn't updated in place: somebody's admission webhook could deny the update, and it would stay. The
-owner of the Service can't deny the removal. The objects of a paused Service aren't checked.
+A forbidden object isn't updated in place: an admission webhook could deny the update, and it would stay. The owner of
+the Service can't deny the removal. The objects of a paused Service aren't checked.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -35,28 +35,28 @@ from ingress_manager.core.settings import Settings
 from ingress_manager.core.vocabulary import is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
-"""How soon a new Service is synced again while one of its objects is missing."""
+"""How soon a new Service that lacks an object is synced again."""
 
 RESYNC_SECONDS = range(240, 361)
-"""How soon a Service is synced again when all its objects exist: changed settings have to reach them."""
+"""How soon a Service that has all its objects is synced again: changed settings have to reach them."""
 
 WRITE, REMOVAL = "write", "removal"
-"""What Metacontroller may have to do for an answer, and the API server may deny."""
+"""Metacontroller's attempts that the API server may deny."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 LONGEST_IN_GO = 6
-"""The most characters of JSON that Go writes for one byte: it escapes <, >, & and the line separators."""
+"""Characters of JSON that Go writes for one byte at most: it escapes <, >, & and the line separators."""
 
 LONGEST_MISSING = 280
-"""How many of a line's 500 characters may name missing objects."""
+"""Characters for the names of missing objects, of a line's 500."""
 
 
 class Desired(msgspec.Struct, frozen=True):
-    """These objects should exist for a Service, and no others that were made for it."""
+    """These objects should exist for a Service, and no others."""
 
     objects: Mapping[Key, Object] = {}
     missing: Sequence[Key] = ()
-    """The objects that aren't observed."""
+    """Desired and not observed."""
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -66,19 +66,17 @@ class Refused(msgspec.Struct, frozen=True):
 
     @property
     def is_paused(self) -> bool:
-        """Return whether the settings pause the Service; else it has a mistake."""
+        """Return whether the settings pause the Service. If not, it has a mistake."""
         return self.problems.kept[0].reason is Reason.PAUSED
 
 
 class RemovedFirst(msgspec.Struct, frozen=True):
-    """Every observed object that isn't one of `objects` has to be removed before anything else happens."""
+    """Every observed object that isn't one of `objects` is removed before anything else happens."""
 
     objects: Mapping[Key, Object]
-    """Those of the desired objects that aren't forbidden; none if the Service has a mistake."""
-
+    """The desired objects that aren't forbidden; none if the Service has a mistake."""
     forbidden: Mapping[Key, Problem]
-    """The forbidden objects, and the reason of each. May be empty if an entrance was switched off."""
-
+    """The reason of each. Empty if only an entrance was switched off."""
     problems: Problems | None = None
     """The mistakes for which the next sync refuses the Service; None: it makes the missing objects."""
 
@@ -92,7 +90,7 @@ def refusal_of(decision: Decision) -> Problems | None:
 
 
 def decide(service: Service, observed: Observed, settings: Settings) -> Decision:
-    """Decide what should exist for `service`, for which the `observed` objects were made earlier. Never raises."""
+    """Decide which objects should exist for a Service. Never raises."""
     requested, existing = read_entrances(service.metadata.annotations or {}), observed.all()
     if settings.entry_of(service.metadata.namespace).paused and (requested or existing):
         return Refused(Problems([Problem("ingress-manager is paused by its settings", Reason.PAUSED)]))
@@ -106,8 +104,8 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
         if problem := next(forbidden(item, service, settings, desired.get(key), is_refused=is_refused), None):
             removals[key] = problem
     if is_refused:
-        # All objects stay, or all are removed, also those of entrances without a mistake: an observed object is never
-        # part of an answer. Switching an entrance off wins over any mistake.
+        # All objects stay, or all are removed, even if their entrance has no mistake: an observed object is never part
+        # of an answer. Switching an entrance off wins over any mistake.
         is_off = any(entrance_of(service.metadata.name, name) not in requested for _, name in existing)
         return RemovedFirst({}, removals, problems) if removals or is_off else Refused(problems)
     if removals:
@@ -118,15 +116,14 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
 def desired_objects(
     service: Service, requested: Mapping[str, Requested], observed: Observed, settings: Settings, problems: Problems
 ) -> dict[Key, Object]:
-    """Return the objects of all entrances. Adds every problem; the result is discarded if there are any."""
+    """Return the objects of all entrances, and add every problem."""
     objects: list[Object] = []
     claims: dict[Hashable, tuple[Basis, str]] = {}
     can_clash = sum([len(entrance.routes) for entrance in requested.values()]) > 1
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
-    for name, entrance in islice(
-        requested.items(), MOST_ENTRANCES + 1
-    ):  # each has the same problem if there are too many
+    # If there are more entrances, each has the same problem.
+    for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):
         effective = effective_settings(settings, service.metadata.namespace, entrance.profile)
         basis = Basis(service, observed, name, entrance, effective, Problems())
         exposure = expose(basis, for_controllers)
@@ -141,7 +138,6 @@ def desired_objects(
 
 
 def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
-    """Add a problem if there are too many objects, one is too large for Metacontroller to apply, or all together."""
     if len(objects) > MOST_OBJECTS:
         sentence = (
             f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most; "
@@ -161,7 +157,7 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
-    """Return the problem that `missing` objects of a Service, as namespace/name, still don't exist."""
+    """Return the problem that objects of a Service (namespace/name) still don't exist."""
     shown = [f"{kind} {name} isn't there yet" for kind, name in missing]
     while len(", ".join(shown)) > LONGEST_MISSING and len(shown) > 1:
         shown.pop()
@@ -174,7 +170,7 @@ def not_made(service: str, missing: Sequence[Key]) -> Problem:
 
 
 def attempted(desired: Mapping[Key, Object], observed: Observed) -> str:
-    """Return what Metacontroller has to do so that these objects exist and no others; "" if nothing."""
+    """Return what Metacontroller has to do; "" if exactly these objects exist already."""
     existing = observed.all()
     if existing.keys() - desired.keys():
         return REMOVAL
@@ -184,18 +180,14 @@ def attempted(desired: Mapping[Key, Object], observed: Observed) -> str:
 
 
 def recheck_after(service: Service, age: float) -> int:
-    """Return after how many seconds to sync a Service again that lacks an object and was changed `age` seconds ago.
+    """Return after how many seconds to sync a Service that lacks an object and was changed `age` seconds ago.
 
     Metacontroller reports no error when its create meets an object of the same name, so it has to try again soon. But a
-    create can fail for long, because of a quota or a taken name. So the wait grows with the Service's age: many that
-    fail must not hold up the others.
+    quota or a taken name can last, so the wait grows with the age: Services that fail must not hold up the others.
     """
     return min(spread(service, RESYNC_SECONDS), max(int(age / 4), spread(service, RECHECK_SECONDS)))
 
 
 def spread(service: Service, seconds: range) -> int:
-    """Return one of `seconds`: always the same one for a Service, and all of them evenly over many Services.
-
-    If all were synced in the same second, they would hold up every other change.
-    """
+    """Return one of `seconds`, always the same for a Service: many in the same second would hold up every change."""
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]

@@ -23,78 +23,71 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     namespace: str
     settings: Settings
-    """All settings, whole."""
-
     limits: Limits
     default: str | None
     """The profile of a Service that requests none."""
-
     profile: str | None
-    """The profile in effect; None: none."""
-
+    """The profile in effect."""
     overrides: Object
-    """The fields that the profile states, as plain values; {} without a profile."""
+    """The profile's own fields, as plain values; {} without a profile."""
 
     @cached_property
     def added_with_tls(self) -> Mapping[str, str]:
-        """Return the annotations configured for an Ingress with TLS. None of them is copied from a Service."""
+        """Return the annotations configured for an Ingress with TLS; none of them is copied from a Service."""
         return {**self.annotations, **self.tls.annotations}
 
     @cached_property
     def profile_annotations(self) -> Sequence[Mapping[str, str]]:
-        """Return the annotations in the profile, and those for Ingresses with TLS."""
+        """Return the profile's annotations, and its annotations for TLS."""
         return [part.get("annotations", {}) for part in (self.overrides, self.overrides.get("tls", {}))]
 
     @cached_property
     def host_patterns(self) -> tuple[str, ...] | None:
-        """Return the patterns of the hosts that may be claimed; None: any host may."""
+        """Return the patterns of allowed hosts; None: any host may be claimed."""
         hosts = self.limits.hosts
         return None if hosts == ANY else tuple([fill_in(pattern, "", self.namespace) for pattern in hosts])
 
     @cached_property
     def makes_ingresses(self) -> bool:
-        """Return whether Ingresses are made."""
         return INGRESS in self.outputs
 
     @cached_property
     def gateway_of_httproutes(self) -> Gateway | None:
-        """Return the Gateway that HTTPRoutes attach to; None: none are made."""
+        """Return the Gateway of HTTPRoutes; None: none are made."""
         return self.gateway if HTTPROUTE in self.outputs else None
 
     @cached_property
-    def said_by_filters(self) -> Container[str]:
-        """Return the keys of the profile's annotations if it has filters, which replace them on HTTPRoutes."""
+    def replaced_by_filters(self) -> Container[str]:
+        """Return the profile's annotations that its filters replace on HTTPRoutes."""
         return {key for annotations in self.profile_annotations for key in annotations} if self.filters else ()
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return 16 digits that change when the profile treats requests differently; "" if it does nothing to them."""
+        """Return a hash of the profile's effect on requests; "" if it has none."""
         if not (self.filters or any(self.profile_annotations)):
             return ""
         return sha256(msgspec.json.encode([self.filters, *self.profile_annotations], order="sorted")).hexdigest()[:16]
 
     def default_host(self, service: str) -> str:
-        """Return the default host of a Service; with a long name, it may be invalid."""
+        """Return the default host of a Service, which may be too long to be valid."""
         return fill_in(self.host, service, self.namespace)
 
     def default_secret(self, ingress: str) -> str | None:
-        """Return the Secret of an Ingress whose Service names none; None: the controller's certificate."""
+        """Return the default Secret of an Ingress; None: the controller's own certificate."""
         return None if self.tls.secret is None else fill_in(self.tls.secret, ingress, self.namespace)
 
     @cached_property
     def default_class(self) -> str | None:
-        """Return the class of a Service that requests none; a configured annotation may name it."""
+        """Return the default class; a configured annotation may name it."""
         return self.ingress_class or self.annotations.get(OLD_CLASS)
 
     @cached_property
     def usable_profiles(self) -> Sequence[str]:
-        """Return the names of the profiles that a Service may have."""
         return [*self.settings.profiles] if self.limits.profiles == ANY else self.limits.profiles
 
     # The limits. Each method returns the end of a sentence; "" if the value is allowed.
 
     def hosts_not_allowed(self, hosts: Sequence[str]) -> str:
-        """Return why some of the hosts may not be claimed."""
         hosts = [host for host in hosts if not self.allows_host(host)] if self.host_patterns else ()
         if not hosts:
             return ""
@@ -102,7 +95,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return f"{listed(hosts, quoted)} may not be claimed; {self.allowed(shown)}"
 
     def allows_host(self, host: str) -> bool:
-        """Return whether `host`, and every host that it matches when it is a wildcard, may be claimed."""
+        """Return whether a host, and every host that it matches if it is a wildcard, may be claimed."""
         if self.host_patterns is None or host in self.host_patterns:
             return True
         # Every host that *.a.b matches ends in .a.b, so the end of a pattern *.b covers it.
@@ -110,30 +103,26 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return host.removeprefix("*").endswith(endings)
 
     def not_allowed(self, value: str | None, limit: Limit[str]) -> str:
-        """Return why a class, a path type or a profile may not be chosen; the class None is the cluster's default."""
+        """Check a class, a path type or a profile. The class None is the cluster's default."""
         if is_within(value, limit):
             return ""
         named = "null (the cluster's default)" if value is None else quoted(value)
         return f"{named} may not be chosen; {self.allowed(limit)}"
 
     def allowed(self, values: Sequence[str]) -> str:
-        """Return the end of a sentence that lists what is allowed."""
         return f"allowed in namespace {self.namespace}: {listed(values) or 'none'}"
 
 
 def effective_settings(settings: Settings, namespace: str, profile: str | None = None) -> EffectiveSettings:
-    """Return the settings for a Service in `namespace` that requests `profile`, or none.
-
-    A profile that doesn't exist, or isn't allowed, has no effect.
-    """
+    """Return the settings for a Service. A requested profile that doesn't exist, or isn't allowed, has no effect."""
     requested = profile if profile is None or profile in settings.profiles else ""  # the name of no profile
-    # Whoever reaches the hook's port can send a name of any length: only its beginning is remembered.
+    # Anyone who reaches the hook's port can send a name of any length: only its beginning is remembered.
     effective: EffectiveSettings = settings.remember(resolve, namespace[: LONGEST_LABEL + 1], requested)
     return effective
 
 
 def resolve(settings: Settings, namespace: str, requested: str | None) -> EffectiveSettings:
-    """Return the same, not remembered."""
+    """Return `effective_settings`, not remembered."""
     entry = settings.entry_of(namespace)
     defaults, limits = entry.defaults, entry.limits
     name = defaults.profile if requested is None else requested
@@ -145,5 +134,4 @@ def resolve(settings: Settings, namespace: str, requested: str | None) -> Effect
 
 
 def is_within(value: str | None, limit: Limit[str]) -> bool:
-    """Return whether a limit lists a value, or is lifted."""
     return limit == ANY or value in limit

@@ -17,8 +17,9 @@ from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS
 
 EXTERNAL_NAME = "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)"
-CLASSES_OF_GKE = ("gce", "gce-internal")
-"""They make no load balancer for an Ingress with a dot in its name. Source: kubernetes/ingress-gce, issue 614."""
+CLASSES_WITHOUT_DOTS = {"gce": "GKE", "gce-internal": "GKE", "cilium": "Cilium", "tailscale": "Tailscale"}
+"""They name a Service, or a load balancer, after the Ingress. Sources: kubernetes/ingress-gce, issue 614; Cilium,
+operator/pkg/ingress (cilium-ingress-NAME); Tailscale, cmd/k8s-operator (ts-NAME-…)."""
 
 
 class Exposure(msgspec.Struct, frozen=True):
@@ -29,13 +30,12 @@ class Exposure(msgspec.Struct, frozen=True):
     ingress_class: str | None
     rules: Mapping[str, Sequence[Path]]
     """The paths of each host."""
-
     routing: Routing | None
     """None: no HTTPRoute is made."""
 
 
 def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
-    """Return how the entrance is served; None if there are problems: those of the annotations themselves come first.
+    """Return how the entrance is served; None if there are problems. Mistakes in the annotations come first.
 
     `for_controllers` are the Service's annotations that controllers read, collected once for all entrances.
     """
@@ -81,15 +81,16 @@ def check_ignored(basis: Basis) -> None:
 
 
 def has_profile(basis: Basis) -> bool:
-    """Return whether the requested profile is in effect; all else depends on it. Adds a problem if it isn't."""
-    asked, effective = basis.requested.profile, basis.effective
-    if asked is None or effective.profile is not None:
+    """Return whether the requested profile is in effect: all else depends on it. Adds a problem if it isn't."""
+    requested, effective = basis.requested.profile, basis.effective
+    if requested is None or effective.profile is not None:
         return not basis.has_wrong(PROFILE)
     if effective.limits.profiles == ANY:
-        end = f": {quoted(asked)} is not a profile of the settings; {effective.allowed(effective.usable_profiles)}"
+        end = f": {quoted(requested)} is not a profile of the settings; {effective.allowed(effective.usable_profiles)}"
         basis.add(PROFILE, end, Reason.UNKNOWN_PROFILE)
     else:  # don't reveal whether the profile exists
-        basis.add(PROFILE, f": {effective.not_allowed(asked, effective.limits.profiles)}", Reason.PROFILE_NOT_ALLOWED)
+        end = f": {effective.not_allowed(requested, effective.limits.profiles)}"
+        basis.add(PROFILE, end, Reason.PROFILE_NOT_ALLOWED)
     return False
 
 
@@ -115,29 +116,24 @@ def choose_class(basis: Basis) -> str | None:
         named = "the cluster's default class" if effective_class is None else f"the class {quoted(effective_class)}"
         end = f"has no effect on a Service, which would get {named}: state {basis.key(CLASS)}, or take it off"
         basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
-    if effective.makes_ingresses and effective_class in CLASSES_OF_GKE and "." in basis.name:
-        why = "GKE serves no Ingress with a dot in its name, as that of an entrance with a name"
+    if effective.makes_ingresses and effective_class in CLASSES_WITHOUT_DOTS and "." in basis.name:
+        controller = CLASSES_WITHOUT_DOTS[effective_class]
+        why = f"{controller} serves no Ingress with a dot in its name, as a named entrance has"
         end = f": with the class {quoted(effective_class)}, {why}; use another class, or another Service for it"
         basis.add(HTTP, end, Reason.CONTRADICTION)
     return chosen
 
 
-class IngressPlace(msgspec.Struct, frozen=True):
-    """Where Ingresses claim hosts and paths: they differ only in names and rules. HTTPRoutes claim at a listener."""
-
-    ingress_class: str | None
-    tls: bool
-    annotations: frozenset[tuple[str, str]]
-    labels: frozenset[tuple[str, str]]
-
-
 def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
-    """Remember what an entrance claims. Adds a problem for a claim that it, or an earlier entrance, has already."""
+    """Remember an entrance's claims. Adds a problem for one that it, or an earlier entrance, has already.
+
+    HTTPRoutes claim at a listener; Ingresses where they differ only in names and rules.
+    """
     basis, routing = exposure.basis, exposure.routing
     places: list[Hashable] = [*filter(None, routing or ())]
     if basis.effective.makes_ingresses:
         annotations, labels = (frozenset(of.items()) for of in (exposure.carried.of_ingress, basis.effective.labels))
-        places.append(IngressPlace(exposure.ingress_class, basis.tls, annotations, labels))
+        places.append((exposure.ingress_class, basis.tls, annotations, labels))
     for place, (host, paths) in product(places, exposure.rules.items()):
         claimed: list[tuple[Hashable, str]] = [(location(host, at.path, at.path_type), f"{host}{at}") for at in paths]
         if isinstance(place, ListenerSetPort):  # a Gateway takes one listener for a host at a port

@@ -1,7 +1,7 @@
 """Whether today's settings forbid an object that was made earlier.
 
-An admission webhook can deny an update, and a refused Service keeps its objects. Without this check, the owner of a
-Service could keep what the administrator has forbidden, for as long as the Service has a mistake.
+An admission webhook can deny an update, and a refused Service keeps its objects. Without this check, a mistake in a
+Service would keep what the administrator has forbidden.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 def forbidden(
     observed: Attachment, service: Service, settings: Settings, desired: Object | None, *, is_refused: bool
 ) -> Iterator[Problem]:
-    """Yield why an object that was made for a Service is forbidden; nothing if it isn't.
+    """Yield why an object of a Service is forbidden.
 
     Nobody updates the object of a refused Service, so it is also compared with its Gateway and its profile.
     """
@@ -61,7 +61,6 @@ def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
 def _beyond_limits(
     observed: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings
 ) -> Iterator[Problem]:
-    """Yield what exceeds the limits."""
     if PROFILE in annotations and (end := effective.not_allowed(annotations[PROFILE], effective.limits.profiles)):
         yield Problem(f"its profile {end}", Reason.PROFILE_NOT_ALLOWED)
     if end := effective.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts]):
@@ -76,7 +75,7 @@ def _beyond_limits(
         if end := wrong_path(path, path_type):
             yield Problem(f"its path {quoted(path)} {end}")
     copied = annotations[COPIED].split(", ") if COPIED in annotations else ()
-    for key in copied:  # somebody may have taken one off since
+    for key in copied:  # one may have been removed since
         value, of_settings = annotations.get(key), effective.added_with_tls.get(key)
         if value is not None and value != of_settings:
             limits = effective.limits.copy_annotations if of_settings is None else {}
@@ -84,10 +83,10 @@ def _beyond_limits(
 
 
 def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings) -> Iterator[Problem]:
-    """Yield how an object differs from what its profile and Gateway would give it now.
+    """Yield how an object differs from its profile and Gateway of today.
 
-    A profile that no longer exists may only have been renamed. So its object stays while the limits allow it and any
-    profile of the namespace has its Gateway.
+    A profile that no longer exists may have been renamed. Its object stays while the limits allow it and any profile of
+    the namespace has its Gateway.
     """
     if PROFILE not in annotations and effective.default is not None and effective.limits.profiles != ANY:
         usable = listed(effective.usable_profiles)
@@ -95,7 +94,7 @@ def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: E
         yield Problem(sentence, Reason.PROFILE_NOT_ALLOWED)
     profile = annotations.get(PROFILE)
     if profile == effective.profile and annotations.get(FINGERPRINT, "") != effective.fingerprint:
-        sentence = f"it isn't what its profile {quoted(str(effective.profile))} gives any more"
+        sentence = f"its profile {quoted(str(effective.profile))} has changed since"
         yield Problem(sentence, Reason.OUTDATED)
     names = effective.usable_profiles if profile is not None and effective.profile is None else ()
     for parent in observed.parents:
@@ -109,7 +108,7 @@ def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: E
 
 
 def is_served_by(parent: ParentRef, gateway: Gateway) -> bool:
-    """Return whether a parent is one of the Gateway's listeners, or a ListenerSet and the Gateway takes these."""
+    """Return whether a parent is one of the Gateway's listeners, or a ListenerSet that the Gateway takes."""
     is_its_own = parent.kind == "ListenerSet" or (parent.namespace, parent.name) == (gateway.namespace, gateway.name)
     if parent.section_name is None:  # of a ListenerSet, or of an HTTPRoute that attaches to one
         return is_its_own and gateway.listener_sets is not None

@@ -1,6 +1,6 @@
 """The fields of Kubernetes objects on which a decision depends, as types. All other fields are ignored.
 
-Whatever the API server stores can be read as these types: otherwise one odd field would make its Service undecidable.
+All that the API server stores can be read as these types: otherwise one odd field would make its Service undecidable.
 
 Sources: the Kubernetes API reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference
 (HTTPRoute v1, ListenerSet v1).
@@ -14,18 +14,16 @@ from typing import Any, Literal
 import msgspec
 
 Object = dict[str, Any]
-"""A whole Kubernetes object, as decoded JSON."""
+"""A whole Kubernetes object, as JSON."""
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 """An annotation that Metacontroller adds: the object of the hook's last answer, as JSON."""
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
-"""An annotation that Metacontroller adds, also to LAST_APPLIED: the name of its DecoratorController."""
+"""Another, also in LAST_APPLIED: the name of its DecoratorController."""
 
 
 class ManagedFieldsEntry(msgspec.Struct, frozen=True):
-    """Says when a part of an object was changed."""
-
     time: str | None = None
 
 
@@ -40,9 +38,9 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
 
     @property
     def changed(self) -> float:
-        """Return when the object was created or last changed, as Unix time; 0 if that isn't known.
+        """Return when the object was created or last changed, as Unix time; 0 if unknown.
 
-        Anybody who may edit the object can write any time there, also one of the year 0, which Python doesn't have.
+        Its editors can write any time there, also one of the year 0, which Python doesn't have.
         """
         latest = 0.0
         for text in (self.creation_timestamp, *[entry.time for entry in self.managed_fields or ()]):
@@ -56,6 +54,7 @@ class ServicePort(msgspec.Struct, rename="camel", frozen=True):
     name: str | None = None
     protocol: str = "TCP"
     app_protocol: str | None = None
+    target_port: int | str | None = None
 
 
 class ServiceSpec(msgspec.Struct, frozen=True):
@@ -71,7 +70,6 @@ class Service(msgspec.Struct, rename="camel", frozen=True):
 
     @property
     def ports(self) -> Sequence[ServicePort]:
-        """The ports; an ExternalName may have none."""
         return self.spec.ports or ()
 
 
@@ -134,15 +132,13 @@ class Spec(msgspec.Struct, rename="camel", frozen=True):
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """An Ingress, HTTPRoute or ListenerSet that was made for a Service."""
-
     kind: str
     metadata: AttachmentMeta
     spec: Spec = Spec()
 
     @property
     def hosts(self) -> list[str]:
-        """The hosts; "" is every host."""
+        """Return the hosts; "" is every host."""
         if self.kind == "HTTPRoute":
             return [*(self.spec.hosts or ("",))]
         hosts = [rule.host for rule in self.spec.rules or ()] + ([] if self.spec.default_backend is None else [""])
@@ -151,7 +147,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
     @property
     def paths(self) -> list[tuple[str, str]]:
-        """Each path and its type, by an Ingress's name for the type."""
+        """Return each path and its type, as an Ingress names it."""
         rules = self.spec.rules or (ObservedRule(),)
         if self.kind == "HTTPRoute":
             matched = [match.path for rule in rules for match in rule.matches or (RouteMatch(),)]
@@ -160,35 +156,31 @@ class Attachment(msgspec.Struct, frozen=True):
 
     @property
     def parents(self) -> Sequence[ParentRef]:
-        """The Gateways or ListenerSets to which it is attached."""
         return self.spec.parent_refs or ((self.spec.parent_ref,) if self.spec.parent_ref else ())
 
 
 GATEWAY_API = "gateway.networking.k8s.io"
 API_VERSIONS = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": f"{GATEWAY_API}/v1", "ListenerSet": f"{GATEWAY_API}/v1"}
-"""The version of each kind that is read and written."""
 
 Key = tuple[str, str]
 """The kind and namespace/name of an object."""
 
 
 def key_of(desired: Object) -> Key:
-    """Return the key of a desired object."""
     return desired["kind"], f"{desired['metadata']['namespace']}/{desired['metadata']['name']}"
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """The existing objects that were made for a Service, by namespace/name. None: Metacontroller doesn't watch it."""
+    """The objects that exist for a Service, by namespace/name. None: Metacontroller doesn't watch this kind."""
 
     ingresses: dict[str, Attachment] | None = msgspec.field(name="Ingress.networking.k8s.io/v1", default=None)
     httproutes: dict[str, Attachment] | None = msgspec.field(name=f"HTTPRoute.{GATEWAY_API}/v1", default=None)
     listenersets: dict[str, Attachment] | None = msgspec.field(name=f"ListenerSet.{GATEWAY_API}/v1", default=None)
 
     def all(self) -> dict[Key, Attachment]:
-        """Return all of them in one mapping."""
         kinds = ("Ingress", self.ingresses), ("HTTPRoute", self.httproutes), ("ListenerSet", self.listenersets)
         return {(kind, name): item for kind, objects in kinds if objects for name, item in objects.items()}
 
 
 NOTHING = Observed(httproutes={}, listenersets={})
-"""No object exists yet, and every kind is watched."""
+"""No object exists, and every kind is watched."""

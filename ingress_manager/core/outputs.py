@@ -1,18 +1,16 @@
 """The outputs: an exposure written as an Ingress, as HTTPRoutes, and as ListenerSets.
 
 Every field that the API server would default inside a list is set: Metacontroller replaces lists whole, so it would
-take the default for drift and rewrite it forever. Hosts with the same paths share an HTTPRoute, which has one list of
-paths for all its hosts. Each host has its own ListenerSet: Metacontroller merges a list whose items all have a port by
-that port, so of several listeners at one port only the last would remain.
-
-Sources: the Kubernetes API reference, Ingress v1; the Gateway API reference, HTTPRoute v1 and ListenerSet v1, and the
-schemas of its CRDs for the limits.
+take the default for drift and rewrite it forever. Hosts with the same paths share an HTTPRoute. Each host has its own
+ListenerSet: Metacontroller merges a list whose items all have a port by that port, so only the last of several
+listeners would remain. Sources: the Kubernetes API reference, Ingress v1; the Gateway API reference, HTTPRoute v1 and
+ListenerSet v1, and the schemas of its CRDs for the limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
-from ingress_manager.core.annotations import ROUTES, SECRET, TABLE
+from ingress_manager.core.annotations import PATH_TYPE, ROUTES, SECRET, TABLE
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason
@@ -27,26 +25,22 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
 MOST_MATCHES = 8
-"""In one rule, up to CRDs v1.1; later ones allow 64. All rules hold 128: more than the 100 routes of a Service."""
+"""In one rule, up to CRDs v1.1 (later: 64). All rules together hold 128, and a Service has at most 100 routes."""
 
 MATCH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 """The path types of an Ingress, and their names in an HTTPRoute."""
 
 ISSUERS = frozenset(["cert-manager.io/issuer", "cert-manager.io/cluster-issuer"])
-"""The annotations that make cert-manager issue certificates."""
-
 REDIRECT_FILTER = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
-"""The filter that answers with a redirect to https."""
 
 
 def make_objects(exposure: Exposure) -> list[Object]:
-    """Return the desired objects of an entrance. Adds a problem for each that can't be written."""
+    """Return the desired objects of an entrance. Adds a problem if one can't be written."""
     ingresses = [make_ingress(exposure)] if exposure.basis.effective.makes_ingresses else []
     return [*ingresses, *(make_httproutes(exposure, exposure.routing) if exposure.routing else ())]
 
 
 def make(kind: str, basis: Basis, name: str, annotations: Mapping[str, str], spec: Object) -> Object:
-    """Return a desired object."""
     labels = {MANAGED_BY_LABEL: MANAGED_BY, **basis.effective.labels}
     metadata: Object = {"name": name, "namespace": basis.service.metadata.namespace, "labels": labels}
     if annotations:
@@ -58,14 +52,10 @@ def make(kind: str, basis: Basis, name: str, annotations: Mapping[str, str], spe
 
 
 def make_ingress(exposure: Exposure) -> Object:
-    """Return the Ingress.
-
-    Without a class, an observed Ingress keeps its own: the API server sets the cluster's default class only on
-    creation, and an Ingress that lost its class would be served by nobody.
-    """
     basis, ingress_class = exposure.basis, exposure.ingress_class
     annotations = exposure.carried.by_kind["Ingress"]
     if ingress_class is None and OLD_CLASS not in annotations:
+        # It keeps its class: the API server sets the default class only on creation, and nobody serves one without.
         observed = (basis.observed.ingresses or {}).get(f"{basis.service.metadata.namespace}/{basis.name}")
         ingress_class = observed.spec.ingress_class_name if observed else None
     spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
@@ -84,7 +74,6 @@ def make_ingress(exposure: Exposure) -> Object:
 
 
 def ingress_path(basis: Basis, path: Path) -> Object:
-    """Return a path of an Ingress, which leads to the Service."""
     service = {"name": basis.service.metadata.name, "port": {"number": path.port}}
     return {"path": path.path, "pathType": path.path_type, "backend": {"service": service}}
 
@@ -93,7 +82,6 @@ def ingress_path(basis: Basis, path: Path) -> Object:
 
 
 def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
-    """Return the ListenerSets and the HTTPRoutes. Adds a problem when an HTTPRoute would have too many rules."""
     basis, listener = exposure.basis, routing.listener
     objects: list[Object] = []
     check_watched(basis, "HTTPRoute", basis.observed.httproutes)
@@ -125,13 +113,11 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
 def make_httproute(
     exposure: Exposure, name: str, hosts: list[str], parents: list[Object], rules: list[Object]
 ) -> Object:
-    """Return an HTTPRoute of these hosts."""
     spec = {"parentRefs": parents, **({} if hosts == [EVERY_HOST] else {"hostnames": hosts}), "rules": rules}
     return make("HTTPRoute", exposure.basis, name, exposure.carried.by_kind["HTTPRoute"], spec)
 
 
 def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | None) -> None:
-    """Add a problem if Metacontroller doesn't watch a kind: `watched` is None."""
     if watched is None:
         sentence = (
             f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after "
@@ -141,7 +127,7 @@ def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | N
 
 
 def by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], Sequence[Path]]]:
-    """Yield hosts that have the same paths, at most as many as one HTTPRoute may have, and the paths."""
+    """Yield hosts that have the same paths, at most MOST_HOSTNAMES, and the paths."""
     groups: dict[tuple[bool, frozenset[Path]], list[str]] = {}
     for host, paths in rules.items():
         groups.setdefault((host == EVERY_HOST, frozenset(paths)), []).append(host)
@@ -151,45 +137,48 @@ def by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], S
 
 
 def parent(of: Listener | ListenerSetPort) -> Object:
-    """Return the reference to a listener of a Gateway; of a ListenerSet, to the Gateway itself."""
     section = {"sectionName": of.name} if isinstance(of, Listener) else {}
     return {"group": GATEWAY_API, "kind": "Gateway", "namespace": of.namespace, "name": of.gateway, **section}
 
 
 def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
-    """Return the rules that lead these paths to the Service, one or more for each port.
-
-    The order of rules doesn't decide which path wins.
-    """
+    """Return the rules that lead to the Service, by port: their order doesn't decide which path wins."""
     by_port: dict[int, list[Path]] = {}
     for path in paths:
         by_port.setdefault(path.port, []).append(path)
-    fields: Object = {"filters": [*basis.effective.filters]} if basis.effective.filters else {}
+    filters = basis.effective.filters
+    fields: Object = {"filters": [*filters]} if filters else {}
     if basis.effective.timeouts:
         fields["timeouts"] = basis.effective.timeouts
     for row in TABLE.values():
         if row.rule and (value := getattr(basis.requested, row.field)) is not None:
             fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}
-    backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name}
-    return [
-        rule
-        for port, paths_of_port in by_port.items()
-        for rule in rules_of(paths_of_port, **fields, backendRefs=[{**backend, "port": port, "weight": 1}])
-    ]
+    # A filter that replaces a prefix needs a rule with a single PathPrefix.
+    most = 1 if "ReplacePrefixMatch" in str(filters) else MOST_MATCHES
+    for path in paths if most == 1 else ():
+        if path.path_type == "Exact":
+            sentence = f"the filters of the profile {basis.effective.profile} replace a prefix, and {path} has none"
+            basis.problems.add(f"{sentence}: make it Prefix", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
+    backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name, "weight": 1}
+    is_redirect = any(filter_["type"] == "RequestRedirect" for filter_ in filters)
+    rules: list[Object] = []
+    for port, paths_of_port in by_port.items():
+        backends = {} if is_redirect else {"backendRefs": [{**backend, "port": port}]}
+        rules += rules_of(paths_of_port, most, **fields, **backends)
+    return rules
 
 
-def rules_of(paths: Sequence[Path], **fields: object) -> list[Object]:
-    """Return rules that match these paths and have these fields: one, or more where there are many paths."""
+def rules_of(paths: Sequence[Path], most: int = MOST_MATCHES, **fields: object) -> list[Object]:
+    """Return rules with these fields, each for `most` of the paths."""
     matches = [{"path": {"type": MATCH_TYPES[path.path_type], "value": path.path}} for path in paths]
-    starts = range(0, len(matches), MOST_MATCHES)
-    return [{"matches": matches[start : start + MOST_MATCHES], **fields} for start in starts]
+    return [{"matches": matches[start : start + most], **fields} for start in range(0, len(matches), most)]
 
 
 def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Object:
-    """Return the ListenerSet of a host: a listener of the Gateway with the Service's own certificate."""
+    """Return the ListenerSet of a host, with the Service's own certificate."""
     basis, secret, annotations = exposure.basis, exposure.basis.secret, exposure.carried.by_kind["ListenerSet"]
     name = name_of(basis, [host])
-    # cert-manager issues one certificate for a Secret: for the hosts of an Ingress, or of one ListenerSet.
+    # cert-manager issues one certificate for a Secret: for an Ingress, or for one ListenerSet.
     if name != basis.name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
         if end := wrong_name(secret):
@@ -210,9 +199,9 @@ def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Obje
 def name_of(basis: Basis, hosts: Sequence[str]) -> str:
     """Return the name of an HTTPRoute or a ListenerSet: the Ingress's if it has the main host, else by its first host.
 
-    The main host is the first of ingress/host, or the default host; it need not be in use. Names of a kind are unique,
-    and stay when a host is added behind the others: a renamed object would be gone for a moment. No Service's name has
-    a dot, so no other Service's object has this name.
+    The main host is the first of ingress/host, or the default host; it need not be in use. A name stays when a host is
+    added behind the others: a renamed object would be gone for a moment. No Service's name has a dot, so no other
+    Service's object has this name.
     """
     host, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
     return basis.name if host in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

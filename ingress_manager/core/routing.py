@@ -1,7 +1,7 @@
 """The routing: which listeners serve the HTTPRoutes of an entrance, and which one redirects http to https.
 
-The nearest to the Service decides about the redirect: ingress/tls-redirect; else controllers' annotations that
-request it of an Ingress; else the settings' tls.redirect. An Ingress leaves it to its controller.
+The redirect is decided by ingress/tls-redirect; else by controllers' annotations that request it of an Ingress; else by
+the settings' tls.redirect. An Ingress leaves it to its controller.
 """
 
 from typing import NamedTuple
@@ -12,21 +12,19 @@ from ingress_manager.core.annotations import REDIRECT, SECRET, TLS
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.protection import NOT_SAID, add_lost, check_said
+from ingress_manager.core.protection import NOT_EXPRESSED, add_lost, check_expressed
 from ingress_manager.core.settings import Gateway
 from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
 
 
 class Listener(msgspec.Struct, frozen=True):
-    """A listener of a Gateway."""
-
     namespace: str
     gateway: str
     name: str
 
 
 class ListenerSetPort(msgspec.Struct, frozen=True):
-    """A port of a Gateway at which each host has a listener of its own, in a ListenerSet."""
+    """A port of a Gateway at which each host has its own listener, in a ListenerSet."""
 
     namespace: str
     gateway: str
@@ -34,16 +32,13 @@ class ListenerSetPort(msgspec.Struct, frozen=True):
 
 
 class Routing(NamedTuple):
-    """The listeners of an entrance's HTTPRoutes."""
-
     listener: Listener | ListenerSetPort
     redirect: Listener | None
-    """The listener that redirects http to https; None: none does."""
 
 
 def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing | None:
-    """Return what serves the HTTPRoutes. Adds a problem where nothing does, or annotations have no effect on them."""
-    check_said(basis, carried)
+    """Return the routing of HTTPRoutes. Adds a problem if no listener fits, or annotations have no effect on them."""
+    check_expressed(basis, carried)
     at, name = (gateway.namespace, gateway.name), gateway.https if basis.tls else gateway.http
     listener: Listener | ListenerSetPort | None = Listener(*at, name) if name else None
     if basis.tls and gateway.listener_sets:
@@ -58,7 +53,7 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
         begin = f"{gateway} has no listener for hosts {'with' if basis.tls else 'without'} TLS"
         end = f'state {basis.key(TLS)}: "true", or the administrator names one (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
-        if basis.tls:  # nobody is told to turn TLS off
+        if basis.tls:  # never advise to turn TLS off
             end = "the administrator names one (gateway.https), or makes no HTTPRoutes (outputs)"
             reason = Reason.SETTINGS_CONFLICT
         basis.problems.add(f"{begin}: {end}", reason, basis.key(TLS))
@@ -68,10 +63,10 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
 
 
 def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | None:
-    """Return the name of the listener that redirects http to https; None: none does.
+    """Return the name of the listener that redirects http to https, if any.
 
-    Adds a problem where a redirect is requested and no listener can do it, and for each annotation that turns it off
-    where http serves the HTTPRoute only with it.
+    Adds a problem if a redirect is requested that no listener can do, and for each annotation that turns it off where
+    nothing else would serve http.
     """
     is_wanted, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
     if not basis.tls:
@@ -84,7 +79,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
         if not (is_wanted or gateway.has_one_listener):
             # An Ingress with TLS is also served by http; an HTTPRoute only if one listener is for both.
             for key in deciding:
-                add_lost(basis, key, NOT_SAID, carried.configured)
+                add_lost(basis, key, NOT_EXPRESSED, carried.configured)
     if not is_wanted or gateway.redirects:
         return gateway.http if is_wanted else None
     if basis.requested.tls_redirect or by_default:
@@ -97,5 +92,5 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
         basis.problems.add(f"{begin}: {end}", reason, basis.key(REDIRECT))
     else:
         for key in asking:
-            add_lost(basis, key, NOT_SAID, carried.configured)
+            add_lost(basis, key, NOT_EXPRESSED, carried.configured)
     return None

@@ -15,7 +15,7 @@ from ingress_manager.core.text import listed, quoted
 
 
 class Path(msgspec.Struct, frozen=True):
-    """One path of a host, and the number of the Service's port that serves it."""
+    """A path of a host, and the number of the Service's port that serves it."""
 
     path: str
     path_type: str
@@ -26,7 +26,7 @@ class Path(msgspec.Struct, frozen=True):
 
 
 def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
-    """Return the paths of all routes by host, in the order in which hosts first occur."""
+    """Return the paths of all routes by host, in the order of the hosts."""
     routes = basis.requested.routes
     if basis.has_wrong(ROUTES):
         return {}
@@ -60,7 +60,7 @@ def check_shared(basis: Basis) -> None:
 
 
 def choose_hosts(basis: Basis) -> Sequence[str]:
-    """Return the hosts of routes without one: those of ingress/host, or the settings' default."""
+    """Return the hosts of routes without one: from ingress/host, or the settings' default."""
     if basis.has_wrong(HOST):
         return ()
     if basis.requested.hosts is not None:
@@ -73,7 +73,7 @@ def choose_hosts(basis: Basis) -> Sequence[str]:
 
 
 def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: str) -> Sequence[str]:
-    """Return the hosts if the limits allow them all; else none, and add a problem of the annotation."""
+    """Return the hosts if the limits allow them all. Adds a problem if they don't."""
     if end := basis.effective.hosts_not_allowed(hosts):
         basis.add(annotation, f"{begin} {end}", Reason.HOST_NOT_ALLOWED)
         return ()
@@ -86,7 +86,6 @@ def path_of(requested: Requested, route: Route) -> tuple[str, str]:
 
 
 def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
-    """Add a problem where a route can't have this path, or this path type."""
     effective = basis.effective
     annotation, begin = (ROUTES, ": pathType ") if route.path_type else (PATH_TYPE, ": ")
     if end := effective.not_allowed(path_type, effective.limits.path_types):
@@ -105,8 +104,8 @@ def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
 def as_prefix(path: str) -> str:
     """Return a prefix without the slash at its end, which makes no difference.
 
-    ingress-nginx writes one location twice for two spellings, of one Service or of two, and nginx rejects its whole
-    configuration then, other tenants' too.
+    With two spellings, of one Service or of two, ingress-nginx writes a location twice, and nginx rejects its whole
+    configuration, other tenants' too.
     """
     return path.rstrip("/") or "/"
 
@@ -119,7 +118,7 @@ def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
 def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     """Return the number of each port that routes name, if the Service has it.
 
-    None is the key of routes without a port: that of ingress/port, else an inferred one. Adds a problem for none.
+    None is the key of routes without a port: ingress/port, else an inferred one. Adds a problem if there is none.
     """
     requested, requested_ports = basis.requested.port, {route.port for route in basis.requested.routes}
     # The API server defaults the protocol to TCP.
@@ -136,26 +135,26 @@ def choose_ports(basis: Basis) -> dict[str | None, int | None]:
 
 
 def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
-    """Add the problem that the Service has no such port; `field` is that of a route, with a space before it."""
     end = f"is not a TCP port of this Service; it has {listed(basis.service.ports, shown_port) or 'no ports'}"
     basis.add(annotation, f":{field} {quoted(port)} {end}", Reason.UNKNOWN_PORT)
 
 
 def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
-    """Return the TCP port that serves HTTP where nothing states it. Adds a problem if none does.
+    """Return the port for HTTP: the only one, else the one named http, with appProtocol http, or with number 80.
 
-    It is the only one; else the one named http, the one with appProtocol http, or number 80.
+    Adds a problem if there is none.
     """
     if len(tcp) == 1:
         if not speaks_https(tcp[0]):
             return tcp[0].port
         key, only = basis.key(PORT), shown_port(tcp[0])
         what = f"this Service's only TCP port, {only}, seems to speak HTTPS, and ingress controllers send HTTP"
-        right = f'{key}: "{tcp[0].port}", if it speaks HTTP, or the controller is told to send HTTPS'
+        right = f'{key}: "{tcp[0].port}", if it speaks HTTP, or the controller is configured to send HTTPS'
         basis.problems.add(f"{what}: add a port for HTTP; or state {right}", Reason.HTTPS_PORT, key)
         return None
-    for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", 80)):
-        like_http = [port.port for port in tcp if getattr(port, field) == of_http and not speaks_https(port)]
+    for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", "80")):
+        named = [port for port in tcp if str(getattr(port, field)).lower() == of_http]
+        like_http = [port.port for port in named if not speaks_https(port)]
         if len(like_http) == 1:
             return like_http[0]
     has = listed(basis.service.ports, shown_port) or "no ports"
@@ -167,20 +166,22 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
 
 
 def speaks_https(port: ServicePort) -> bool:
-    """Return whether a port seems to speak HTTPS, by its appProtocol, else by its name, else by its number.
+    """Return whether a port seems to speak HTTPS, by its appProtocol, else by its name, number and target.
 
-    Source: the Kubernetes API reference, ServicePort: an appProtocol is a name that IANA knows, in any case.
+    Source: the Kubernetes API reference, ServicePort: an appProtocol is a name that IANA or Kubernetes defines.
     """
     if port.app_protocol:
-        return port.app_protocol.lower() == "https"
-    return bool(_OF_HTTPS.search(port.name)) if port.name else port.port == 443
+        return port.app_protocol.lower() in {"https", "tls", "kubernetes.io/wss"}
+    if port.port == 443 and (not port.name or _OF_HTTPS.search(str(port.target_port))):
+        return True
+    return _OF_HTTPS.search(port.name or "") is not None
 
 
 _OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
-"""The name of a port that speaks HTTPS, as people write it: https, https-web, web-tls; but not httpserver."""
+"""Matches https, https-web and web-tls, but not httpserver."""
 
 
 def shown_port(port: ServicePort) -> str:
-    """Return one port as a person would write it: `web (80)`, `dns (53 UDP)`."""
+    """Return a port for people: `web (80)`, `dns (53 UDP)`."""
     number = f"{port.port}" if port.protocol in {"TCP", ""} else f"{port.port} {port.protocol}"
     return f"{port.name} ({number})" if port.name else number

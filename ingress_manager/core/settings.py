@@ -1,9 +1,10 @@
 """The types of the settings. `settings_parser` reads them; `effective` resolves them for a namespace and profile.
 
-`Settings` and the types in it are the settings. The type of a field holds the check of its value, and the text below a
-field is its meaning: docs/settings.md and the chart's schema are generated from both.
+The type of a field holds the check of its value, and the text below a field is its meaning: docs/settings.md and the
+chart's schema are generated from both.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
@@ -22,32 +23,58 @@ from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 MOST_REMEMBERED = 1000
-"""Effective settings that are remembered, each for a namespace and a profile."""
+"""Effective settings, each of a namespace and a profile."""
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 
 INGRESS, HTTPROUTE = "ingress", "httproute"
 OUTPUT_NAMES = (INGRESS, HTTPROUTE)
-"""The kinds of objects that a Service can be given."""
 
 
 def fill_in(template: str, service: str, namespace: str) -> str:
-    """Return the template with the names of one Service in it."""
     return template.replace("{service}", service).replace("{namespace}", namespace)
 
 
 def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
-    """Return what is wrong with a template: with these names in it, it must pass a check."""
+    """Check a template with these names filled in."""
     filled_in = fill_in(text, service, namespace)
     return f"may hold only {' and '.join(placeholders)} in braces" if "{" in filled_in else check(filled_in)
 
 
 _LONGEST = "a" * LONGEST_LABEL
-"""A Service, or a namespace, whose name is as long as one can be."""
-
 _LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
 
-# The types of the settings' values, each with its checks: they return the end of a sentence, "" if nothing is wrong.
+# The rules of HTTPRoutes' CRD. Source: its x-kubernetes-validations (1.6); GEP-2257, durations.
+
+ONCE = ("CORS", "RequestHeaderModifier", "RequestRedirect", "ResponseHeaderModifier", "URLRewrite")
+"""Types of filters that can't be repeated."""
+
+_DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
+_SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
+
+
+def wrong_filter(filter_: Object) -> str:
+    if not isinstance(type_ := filter_.get("type"), str):
+        return "must state type, as text"
+    own = {key.lower(): value for key, value in filter_.items()}.get(type_.lower())
+    return "" if isinstance(own, dict) else "must hold the field of its type, as requestRedirect"
+
+
+def wrong_filters(filters: Sequence[Object]) -> str:
+    types = [filter_.get("type") for filter_ in filters]
+    if repeated := [type_ for type_ in ONCE if types.count(type_) > 1]:
+        return f"must hold {repeated[0]} only once"
+    is_both = "RequestRedirect" in types and "URLRewrite" in types
+    return "must hold RequestRedirect or URLRewrite, not both" if is_both else ""
+
+
+def seconds_of(duration: str | None) -> float:
+    """Return the length of a duration; 0 without one."""
+    parts = re.findall(r"([0-9]{1,5})(ms|[hms])", duration or "")
+    return sum(int(number) * _SECONDS[unit] for number, unit in parts)
+
+
+# The types of values, each with its checks.
 
 Name = Annotated[str, wrong_name]
 ProfileName = Annotated[str, lambda name: name and wrong_name(name)]  # "" names none, as null does
@@ -71,7 +98,17 @@ TlsKey = Annotated[
 CopiedKey = Annotated[str, copying.wrong_copied_key]
 LossKey = Annotated[str, copying.wrong_loss]
 KeyPrefix = Annotated[str, copying.wrong_prefix]
-Filter = Annotated[Object, must(lambda filter_: isinstance(filter_.get("type"), str), "state type, as text")]
+Filter = Annotated[Object, wrong_filter]
+Filters = Annotated[tuple[Filter, ...], wrong_filters]
+TimeoutName = Annotated[str, must(("request", "backendRequest").__contains__, "be request or backendRequest")]
+Duration = Annotated[str, must(_DURATION.fullmatch, "be a duration such as 1h, 1m30s or 500ms")]
+Timeouts = Annotated[
+    dict[TimeoutName, Duration],
+    must(
+        lambda timeouts: not 0 < seconds_of(timeouts.get("request")) < seconds_of(timeouts.get("backendRequest")),
+        "have a backendRequest that is no longer than request",
+    ),
+]
 PathType = Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)}), wrong_path_type]
 PathTypes = Annotated[
     tuple[PathType, ...], NOT_EMPTY, must(lambda names: "Prefix" in names, "hold Prefix, which is the default")
@@ -85,7 +122,7 @@ Outputs = Annotated[
     tuple[Output, ...], NOT_EMPTY, must(lambda names: len(names) == len({*names}), "list each output only once")
 ]
 AnyText = str
-"""The value of an annotation, which may be any text. One that may be copied is checked with its key."""
+"""The value of an annotation. One that may be copied is checked with its key."""
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -124,21 +161,19 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def has_one_listener(self) -> bool:
-        """Return whether one listener serves hosts with and without TLS."""
         return self.http == self.https and self.listener_sets is None
 
     @property
     def redirects(self) -> bool:
-        """Return whether it has a listener for http alone, which can answer with a redirect."""
+        """Return whether it can redirect: it has a listener for http alone."""
         return self.http is not None and not self.has_one_listener
 
     def __str__(self) -> str:
-        """Return its name for messages."""
         return f"Gateway {self.namespace}/{self.name}"
 
 
 PlainProfile = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
-"""A profile in plain values: the fields that it leaves out come from the namespace."""
+"""The fields that a profile leaves out come from the namespace."""
 
 
 class _Common(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -171,9 +206,9 @@ class Defaults(_Common, frozen=True, forbid_unknown_fields=True):
 class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
     """A named set of values that a Service can request."""
 
-    filters: tuple[Filter, ...] = ()
-    """Filters of the Gateway API, for each rule of its HTTPRoutes."""
-    timeouts: Object = {}
+    filters: Filters = ()
+    """Filters of the Gateway API, for each rule of its HTTPRoutes. With RequestRedirect, a rule has no backend."""
+    timeouts: Timeouts = {}
     """Timeouts, likewise."""
     accepted_losses: tuple[LossKey, ...] = ()
     """Takes the place of `limits.acceptedLosses`, where the profile has other means."""
@@ -244,11 +279,11 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
 
     @cached_property
     def namespace_patterns(self) -> list[str]:
-        """Return the patterns of namespaces: the longest first, and of equal ones the first in alphabetical order."""
+        """Return the patterns of namespaces, the longest first, then in alphabetical order."""
         return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
 
     def entry_of(self, namespace: str) -> NamespaceSettings:
-        """Return the entry of a namespace: by its name, else by the longest pattern, else the general settings."""
+        """Return the entry of a namespace: by name, else by the longest pattern, else the general settings."""
         if namespace in self.namespaces:
             return self.namespaces[namespace]
         fitting = [pattern for pattern in self.namespace_patterns if fnmatchcase(namespace, pattern)]
@@ -263,13 +298,12 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
         return listed([name for name, entry in self.namespaces.items() if entry.paused])
 
     def without_pause(self) -> "Settings":
-        """Return these settings without any pause."""
         namespaces = {name: msgspec.structs.replace(entry, paused=False) for name, entry in self.namespaces.items()}
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 
 
 def overlaid(far: Object, near: Object, type_: Any) -> Object:
-    """Return plain settings of a type over others: each field alone, and each field of a struct inside."""
+    """Merge plain settings of a type, field by field, also in the structs inside."""
     fields = parts_of(type_)[dict].fields.items()
     structs = [(key, inner) for key, inner in fields if isinstance(inner, msgspec.StructMeta)]
     return {**far, **near, **{key: overlaid(far.get(key, {}), near.get(key, {}), inner) for key, inner in structs}}

@@ -1,7 +1,7 @@
-"""Parses the settings file, and reports the first of several mistakes.
+"""Parses the settings file, and reports its first mistake.
 
-Wrong types come first, then values and keys that the check beside their field rejects (settings.py), then the checks
-here: values that are right by themselves, but contradict each other.
+Wrong types come first, then values and keys that the check of their field rejects (settings.py), then the checks here:
+values that are right by themselves, but contradict each other.
 """
 
 from typing import Any
@@ -28,15 +28,15 @@ from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
-"""The environment variable that holds the path of the settings file; without it, the defaults hold."""
+"""The environment variable with the path of the settings file; without it, the defaults apply."""
 
 MOST_VALUES = 200_000
-"""Keys, values, lists and mappings: more than 10,000 namespaces need, and what can be read in two seconds."""
+"""Keys, values, lists and mappings: more than 10,000 namespaces need; reading them takes two seconds."""
 
 
 def parse(text: str) -> Settings:
-    """Return the settings in a YAML text, with defaults filled in. Raises SettingsError."""
-    last = text.count("\n") + 1  # to YAML, some more characters end a line than to editors
+    """Return the settings in a YAML text. Raises SettingsError."""
+    last = text.count("\n") + 1  # in YAML, more characters end a line than in editors
     try:
         plain, places = load(text, MOST_VALUES)
     except YamlError as error:
@@ -50,7 +50,7 @@ def parse(text: str) -> Settings:
 
 
 def read(plain: Any) -> Settings:
-    """Return the settings in plain values, with defaults filled in. Raises FieldError."""
+    """Return the settings in plain values. Raises FieldError."""
     profiles = converted(plain, Settings).profiles
     for name, profile in profiles.items():
         converted(profile, Profile, ("profiles", name))
@@ -68,7 +68,7 @@ def read(plain: Any) -> Settings:
 
 
 def filled_in(plain: Object) -> Object:
-    """Return plain settings with general values for the fields that namespaces leave out."""
+    """Fill in the fields that namespaces leave out from the general settings."""
     general = {key: plain[key] for key in NamespaceSettings.__struct_encode_fields__ if key in plain}
     entries = plain.get("namespaces", {}).items()
     namespaces = {name: overlaid(general, entry, NamespaceSettings) for name, entry in entries}
@@ -77,7 +77,7 @@ def filled_in(plain: Object) -> Object:
 
 
 def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
-    """Raise FieldError for a mistake in the entry of a namespace; "" has the general settings."""
+    """Raise FieldError for a mistake in a namespace's entry; "" has the general settings."""
     effective = resolve(settings, namespace, None)
     defaults, limits = settings.entry_of(namespace).defaults, effective.limits
     _check_given((*at, "defaults"), defaults)
@@ -103,7 +103,7 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
 
 
 def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
-    """Raise FieldError for fields of defaults, or of a profile, that contradict each other."""
+    """Raise FieldError for fields that contradict each other."""
     if given.ingress_class is not None and OLD_CLASS in given.annotations:
         end = (
             f": {quoted(given.ingress_class)} can't stand beside the annotation that names the class "
@@ -123,11 +123,11 @@ def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
 
 
 def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
-    """Raise FieldError for a mistake in a profile, with which these settings are in effect."""
+    """Raise FieldError for a mistake in the profile of these settings."""
     overrides, outputs = effective.overrides, effective.overrides.get("outputs", ())
-    says_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
+    has_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
     fields: dict[FieldPath, Any] = {("filters",): effective.filters, ("timeouts",): effective.timeouts}
-    fields["tls", "redirect"] = says_redirect
+    fields["tls", "redirect"] = has_redirect
     for field in filter(fields.get, fields):
         if HTTPROUTE not in outputs:
             end = f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"

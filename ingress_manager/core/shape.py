@@ -1,6 +1,6 @@
 """Checks plain values against types, and reports the first mistake for people.
 
-msgspec reports a mistake, but not under which key of a mapping, so each value is tried by itself. It also ignores the
+msgspec doesn't report the key of a mapping whose value is wrong, so each value is tried by itself. It ignores the
 checks in the types: `Annotated[str, wrong_name]`.
 """
 
@@ -19,8 +19,6 @@ LONGEST_MISTAKE = 2000
 """Characters of a mistake that are shown."""
 
 Check = Callable[[Any], str]
-"""Returns the end of a sentence about a value that is wrong; "" if it is right."""
-
 LIMIT = "a list of what is allowed, or the word any"
 NAMES = {
     "str": "text",
@@ -31,16 +29,15 @@ NAMES = {
     "array": "a list",
     "object": "a mapping",
 }
-"""The types that msgspec names, in words for people."""
+"""msgspec's names of types, for people."""
 
 
 def must(is_right: Callable[[Any], object], end: str) -> Check:
-    """Return the check of one rule."""
     return lambda value: "" if is_right(value) else f"must {end}"
 
 
 class FieldError(Exception):
-    """One thing that is wrong with a field: its path, and a sentence that begins with it."""
+    """A mistake in a field. The sentence begins with its path."""
 
     def __init__(self, path: FieldPath, end: str) -> None:
         self.path = path
@@ -48,23 +45,23 @@ class FieldError(Exception):
 
 
 def shown(path: FieldPath) -> str:
-    """Return a path as people write it: limits.hosts[0]."""
+    """Write a path for people: limits.hosts[0]."""
     steps = [f"[{step}]" if isinstance(step, int) else f".{cut(step, LONGEST_KEY) or quoted(step)}" for step in path]
     return "".join(steps).removeprefix(".")
 
 
 class Part(NamedTuple):
-    """The part of a type for plain values of one kind: texts, numbers, lists or mappings."""
+    """The part of a type for plain values of one kind."""
 
     checks: Sequence[Check] = ()
     keys: Sequence[Check] = ()  # of a mapping
     fields: Mapping[str, Any] = {}  # of a struct: their types
-    element: Any = None  # the type of the values of a mapping, or of the items of a list
+    element: Any = None  # the type of a mapping's values, or a list's items
 
 
 @cache
 def parts_of(type_: Any) -> Mapping[Any, Part]:
-    """Return the parts of a type, by the Python type of the plain values. msgspec allows no two for one."""
+    """Return the parts of a type, by the Python type of the plain values: msgspec allows no two for one."""
     origin, arguments = get_origin(type_), get_args(type_)
     if origin is Annotated:
         beside = [check for check in arguments[1:] if callable(check)]
@@ -82,7 +79,7 @@ def parts_of(type_: Any) -> Mapping[Any, Part]:
 
 
 def converted(value: Any, type_: Any, path: FieldPath = ()) -> Any:
-    """Return a plain value as a type. Raises FieldError for the first value in it that doesn't fit."""
+    """Convert a plain value to a type. Raises FieldError for the first value in it that doesn't fit."""
     try:
         return msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
@@ -103,7 +100,7 @@ def check_values(value: Any, type_: Any, path: FieldPath = ()) -> None:
 
 
 def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the key or index of each value inside a plain value, the value, and the type that it should be of."""
+    """Yield the key or index of each value inside a plain value, the value, and its expected type."""
     pairs: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in pairs:
         if expected := part.fields.get(key, part.element):
@@ -111,7 +108,7 @@ def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def mistake(message: str, type_: Any, path: FieldPath) -> FieldError:
-    """Translate msgspec's message about a value itself, not one inside it, for people."""
+    """Translate msgspec's message about a value, not one inside it, for people."""
     if match := re.match(r"Object contains unknown field `(.*)`", message, re.DOTALL):
         return FieldError((*path, match[1]), f" is not a setting{meant(match[1], type_, path)}")
     if match := re.match(r"Object missing required field `(.*)`", message):
@@ -128,7 +125,7 @@ def mistake(message: str, type_: Any, path: FieldPath) -> FieldError:
 
 
 def meant(key: str, type_: Any, path: FieldPath) -> str:
-    """Return the end of a sentence about an unknown field: the one that is like it, or of its name a level deeper."""
+    """Suggest a field for an unknown one: of a similar name, or of its name a level deeper."""
     fields = parts_of(type_)[dict].fields
     deeper = [(name, key) for name, inner in fields.items() if key in parts_of(inner).get(dict, Part()).fields]
     near = shown((*path, *deeper[0])) if deeper else nearest(key, fields)

@@ -1,4 +1,4 @@
-"""YAML without its traps: every key once, and text; no tags, anchors or merge keys; nothing deep, nothing endless."""
+"""YAML without its traps: every key is text and unique; no tags, anchors or merge keys; bounded depth and size."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -8,29 +8,28 @@ import yaml
 from ingress_manager.core.text import LONGEST_KEY, cut
 
 DEEPEST = 8
-"""Levels of nesting. Settings have eight; thousands would exhaust the stack of the code that reads them."""
+"""Levels of nesting. Settings have eight; thousands would exhaust the stack."""
 
 TOO_DEEP = "is nested too deeply"
-
 TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
-"""libyaml's words, since PyYAML 6.0.4. It reads ahead, so it can raise this before a level was counted here."""
+"""libyaml's words, since PyYAML 6.0.4. It reads ahead, so it can raise this before a level is counted here."""
 
 FieldPath = tuple[str | int, ...]
-"""The keys and the indexes that lead to a value."""
+"""The keys and indexes that lead to a value; () for the whole document."""
 
 Places = dict[FieldPath, int]
-"""The line, from 1, of each value: of its key, or of the item of a list. The whole document has an empty path."""
+"""The line, from 1, of each value: of its key, or of the item of a list."""
 
 
 class YamlError(ValueError):
-    """A text that can't be read, why, and PyYAML's mark of the place."""
+    """A text can't be read. `mark` is PyYAML's."""
 
     def __init__(self, what: str, mark: Any = None) -> None:
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         super().__init__(f"{what}{where}")
         self.what = what
         self.line = mark.line + 1 if mark else 0
-        """From 1; 0: not known."""
+        """From 1; 0: unknown."""
 
 
 _SCALARS = yaml.SafeLoader("")
@@ -40,7 +39,7 @@ _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float
 def typed(event: yaml.ScalarEvent) -> Any:
     """Return null, a boolean, a number or text, as PyYAML resolves a scalar.
 
-    Dates stay text, as do numbers in base 60, which no other YAML knows. A number that Python can't read becomes NaN,
+    Dates stay text, as do numbers in base 60, which only PyYAML knows. A number that Python can't read becomes NaN,
     which no setting accepts.
     """
     tag = _SCALARS.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
@@ -53,7 +52,7 @@ def typed(event: yaml.ScalarEvent) -> Any:
 
 
 def as_text(event: yaml.ScalarEvent) -> str:
-    """Return the text that a scalar is: 010 is not 8, 1:20 is not 80, and `no` is not False."""
+    """Return the text of a scalar: 010 is not 8, 1:20 is not 80, and `no` is not False."""
     return str(event.value)
 
 
@@ -62,7 +61,7 @@ def load(
 ) -> tuple[Any, Places]:
     """Return the value of a YAML document, None for an empty one, and the line of each value in it.
 
-    Raises YamlError, also when it has more than `most` keys, values, lists and mappings, or more than `deepest` levels.
+    Raises YamlError, also for more than `most` keys, values, lists and mappings, or `deepest` levels.
     """
     reader = _Reader(_safe(text, most), scalar, deepest, {})
     try:
@@ -78,15 +77,13 @@ def load(
 
 
 class _Reader(NamedTuple):
-    """One reading of a text: its events, one by one, become values."""
-
     events: Iterator[yaml.Event]
     scalar: Callable[[yaml.ScalarEvent], Any]
     deepest: int
     places: Places
 
     def value(self, event: Any, at: Any, path: FieldPath) -> Any:
-        """Return the value that begins with an event; its line is that of `at`, its key."""
+        """Return the value that begins with an event; `at` is its key, or itself."""
         self.places[path] = at.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event)
@@ -114,7 +111,6 @@ class _Reader(NamedTuple):
 
 
 def _safe(text: str, most: int) -> Iterator[yaml.Event]:
-    """Yield the events of a text. Raises YamlError for a trap, and after `most` keys and values."""
     documents = size = 0
     for event in yaml.parse(text, yaml.CBaseLoader):
         documents += isinstance(event, yaml.DocumentStartEvent)
@@ -123,7 +119,7 @@ def _safe(text: str, most: int) -> Iterator[yaml.Event]:
             raise YamlError("is not YAML: but found another document", event.start_mark)
         if size > most:
             raise YamlError(f"holds more than {most} keys and values")
-        if getattr(event, "anchor", None):  # an alias has that of its target
+        if getattr(event, "anchor", None):  # an alias has its target's
             raise YamlError("must not use anchors (&) or aliases (*)", event.start_mark)
         if getattr(event, "tag", None):
             raise YamlError("must not use tags (!)", event.start_mark)

@@ -1,18 +1,17 @@
-"""The syntax of hosts, paths, names and keys. Each check returns the end of a sentence, "" if nothing is wrong.
+"""The syntax of hosts, paths, names and keys.
 
-A check is a table of rules: what is wrong with a text, and what would be right. The first rule that is broken
-makes the sentence. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986 section 3.3 (paths), Kubernetes' validation of
-Ingresses (1.36), the CVEs of controllers that write what they read into their configuration (CVE-2021-25745), and the
-sources of controllers that take some paths for patterns: AWS Load Balancer Controller (*), Cilium and Contour (regular
-expressions), Kong (the same after /~, and of every path with its classic routers), ingress-nginx (of every path of a
-host, if one Ingress of that host asks for it).
+A check is a table of rules; the first broken one makes the sentence. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986
+section 3.3 (paths), Kubernetes' validation of Ingresses (1.36), CVE-2021-25745 and the like (controllers write paths
+into their configuration), and the sources of controllers that take paths for patterns: AWS Load Balancer Controller
+(*), Cilium and Contour (regular expressions), Kong (after /~; every path with its classic routers), ingress-nginx
+(every path of a host, if one Ingress of that host requests it).
 """
 
 import re
 from collections.abc import Callable
 
 EVERY_HOST = "*"
-"""Stands for every host that no other rule names: a rule without a host."""
+"""A rule without a host: every host that no other rule names."""
 
 LONGEST_NAME = 253
 LONGEST_LABEL = 63
@@ -33,16 +32,16 @@ _LABEL_VALUE = re.compile(rf"({_WORD})?")
 _PATH = re.compile(r"/(?:[A-Za-z0-9/._~!&,=:@-]|%[0-9A-Fa-f]{2})*")
 _ANY_PATH = re.compile(r"/[A-Za-z0-9/._~!&,=:@%*+?()\[\]{}<>^$|\\-]*")
 _PATTERN = re.compile(r"[*()+]")
-# A server may decode these before it compares: a slash, backslash, dot, percent sign or control character.
+# A server may decode these before it compares paths: slash, backslash, dot, percent sign, control characters.
 _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
 _DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 
 Rule = tuple[Callable[[str], object], str]
-"""Whether a text is wrong, and the sentence that says what would be right; `{length}` stands for the text's length."""
+"""Whether a text is wrong, and the end of a sentence, with `{length}` for the text's length."""
 
 
 def check(*rules: Rule, is_right: Callable[[str], object] = lambda _: False) -> Callable[[str], str]:
-    """Return the check of these rules. A text that `is_right` accepts is compared with none of them."""
+    """Make a check of these rules. A text that `is_right` accepts skips them."""
     return lambda text: (
         "" if is_right(text) else next((end.format(length=len(text)) for is_wrong, end in rules if is_wrong(text)), "")
     )
@@ -66,10 +65,10 @@ wrong_host = check(
     (lambda host: ":" in host or _NUMBER.search(host), "must be a name: no URL, no IP address, no port"),
     (_LONG_LABEL.search, f"has a label of more than {LONGEST_LABEL} characters"),
     (lambda host: not _HOST.fullmatch(host), "must be a DNS name: letters, digits and -, with dots between"),
-    # Nearly every host is valid, and one expression is enough to know it: the rules only name the mistake.
+    # For speed: nearly every host is valid, and the rules only name the mistake.
     is_right=lambda host: (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST,
 )
-"""Returns what is wrong with a host of a rule: a lower-case DNS-1123 name, whose first label may be `*`; or `*`."""
+"""Accepts a lower-case DNS-1123 name, whose first label may be `*`; or `*`."""
 
 _OF_ABSOLUTE_PATHS: tuple[Rule, ...] = (
     (lambda path: not path.startswith("/"), "must start with /"),
@@ -92,7 +91,7 @@ _wrong_free_path = check(
 )
 
 wrong_absolute_path = check(*_OF_ABSOLUTE_PATHS)
-"""Returns what is wrong with an absolute path; what else it may hold depends on its type."""
+"""`wrong_path` checks the rest, by the path's type."""
 
 wrong_name = check(
     (
@@ -100,28 +99,24 @@ wrong_name = check(
         f"must be a name of at most {LONGEST_NAME} lower-case letters, digits, - and .",
     )
 )
-"""Returns what is wrong with the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
+"""Accepts the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
 
 wrong_annotation_key = check((_is_no_key, "must be the key of an annotation, as in cert-manager.io/issuer"))
-"""Returns what is wrong with the key of an annotation: a name, perhaps with a domain and a slash before it."""
-
 wrong_label_key = check((_is_no_key, "must be the key of a label, as in team or example.com/team"))
-"""Returns what is wrong with the key of a label: a name, perhaps with a domain and a slash before it."""
 
 _SIGNS = f"at most {LONGEST_LABEL} letters, digits, -, _ and ., no sign at its ends"
 wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be the value of a label: {_SIGNS}"))
-"""Returns what is wrong with the value of a label."""
 
 _LABEL_SIGNS = f"at most {LONGEST_LABEL} lower-case letters, digits and -"
 wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace's name: {_LABEL_SIGNS}"))
-"""Returns what is wrong with the name of a namespace: a DNS-1123 label."""
+"""Accepts a DNS-1123 label."""
 
 
 def wrong_path(path: str, path_type: str) -> str:
-    """Return what is wrong with a path of this path type.
+    """Accept an absolute path of RFC 3986's characters that every reader takes for the same.
 
-    It is absolute, of RFC 3986's characters, and the same to every reader. With ImplementationSpecific it may be a
-    regular expression, of characters that end no word in a controller's configuration.
+    With ImplementationSpecific it may be a regular expression, of characters that end no word in a controller's
+    configuration.
     """
     if path == "/":
         return ""  # as most paths are

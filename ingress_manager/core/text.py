@@ -1,4 +1,4 @@
-"""Text for people: on one line, quoted, listed, and with the known word that a wrong one may stand for."""
+"""Text for people: on one line, quoted, listed, or the nearest known word."""
 
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
@@ -8,38 +8,38 @@ LONGEST_VALUE, MOST_LISTED = 60, 10
 """Characters of a value, and things of a list, that are shown."""
 
 LONGEST_KEY = 317
-"""Characters of a key that are shown. The key of an annotation has as many: a domain, a slash and a name."""
+"""Characters: a domain of 253, a slash and a name of 63."""
 
 LONGEST_WORD, MOST_WORDS = 64, 200
-"""Characters of a word, and known words, that are compared. With more, it takes long."""
+"""Characters of a word, and known words, that are compared: more would take long."""
 
 
 def one_line(text: str) -> str:
-    """Return `text` with every character that could break or disguise a line written as a Python escape."""
+    """Escape every character that could break or disguise a line, as Python does."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def cut(text: str, longest: int) -> str:
-    """Return `text` on one line, cut after so many characters."""
-    # Cut twice: before escaping, because a text can be very long, and after it, because escapes are longer.
+    """Return one line, cut after `longest` characters."""
+    # Cut before escaping, too: a text can be very long.
     shown = one_line(text[: longest + 1])
     return shown if len(shown) <= longest else f"{shown[:longest]}…"
 
 
 def quoted(value: str) -> str:
-    """Return `value` as a person would see it in YAML: double-quoted, on one line, cut after 60 characters."""
+    """Return a value as in YAML: double-quoted, on one line, cut after LONGEST_VALUE characters."""
     escaped = value[: LONGEST_VALUE + 1].replace("\\", "\\\\").replace('"', '\\"')
     return f'"{cut(escaped, LONGEST_VALUE)}"'
 
 
 def listed(things: Sequence[Any], show: Callable[[Any], str] = str) -> str:
-    """Return the first ten of the things with commas between, and how many more there are. Only these ten are shown."""
+    """Return the first MOST_LISTED things with commas between, and how many more there are."""
     shown = ", ".join(map(show, things[:MOST_LISTED]))
     return shown if len(things) <= MOST_LISTED else f"{shown} and {len(things) - MOST_LISTED} more"
 
 
 def nearest(word: str, known: Collection[str]) -> str:
-    """Return the known word that is nearest to `word`; "" when none is near, or when there is too much to compare."""
+    """Return the nearest known word; "" if none is near, or there is too much to compare."""
     words = [candidate for candidate in known if len(candidate) <= LONGEST_WORD]
     if len(word) > LONGEST_WORD or len(words) > MOST_WORDS:
         return ""

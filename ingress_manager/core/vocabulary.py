@@ -1,53 +1,56 @@
-"""Vocabulary: what controllers' annotations do, by their keys: data, and the few rules that follow from it.
+"""Vocabulary: the effects of controllers' annotations, by key: data, and the few rules that follow from it.
 
-Protection must not be lost: an object without it would be open to more people than its owner allows. Controllers get
-new annotations, and read them under any prefix, so the name behind the prefix decides. Sources: each controller's page
-on annotations; Gateway API reference, HTTPRoute.
+Protection must not be lost. Controllers get new annotations, and read them under any prefix, so the name behind the
+prefix decides. Sources: each controller's page on annotations; Gateway API reference, HTTPRoute.
 """
 
 import re
+from collections.abc import Iterable
 
 NGINX = "nginx.ingress.kubernetes.io/"
 TRAEFIK = "traefik.ingress.kubernetes.io/"
 
 OLD_CLASS = "kubernetes.io/ingress.class"
 EDIT_IN_PLACE = "acme.cert-manager.io/http01-edit-in-place"
-"""Makes cert-manager write the path of its challenge into the Ingress, from which each sync removes it."""
+"""Makes cert-manager write the path of its challenge into the Ingress, where each sync removes it."""
 
-# Fragments are searched in the name of an annotation, in lower case, as `/-name-`: a `-` before or after a fragment is
-# the beginning or the end of a word, and `/-` is the beginning of the name.
+# Fragments are searched in the name of an annotation, in lower case, as `/-name-`: a `-` is the beginning or end of a
+# word, and `/-` is the beginning of the name.
 # fmt: off
 CODE = ("snippet", "-lua-", "skipper-", "config-backend", "config-frontend")
-"""Name fragments of annotations whose values are code, or raw configuration of the controller."""
+"""Name fragments of annotations with code, or raw configuration of the controller."""
 
 PROTECTING = (
-    # Who sends requests.
+    # By sender.
     "auth", "oidc", "jwt", "mtls", "client-ca", "client-cert", "csrf", "tls.options", "ssl-profile",
     "clientssl",
-    # From where, and how.
+    # By origin and kind.
     "whitelist", "white-list", "allowlist", "allow-list", "denylist", "deny-list", "blacklist", "black-list",
     "blocklist", "block-list", "allowed", "source-range", "cidr", "security-group", "-acl", "methods", "entrypoints",
-    "private-ip", "load-balancer-scheme", "allow-http-", "/-protocols-", "/-conditions.", "/-headers.",
-    # How often.
-    "rate-limit", "ratelimit", "limit-req", "limit-rp", "limit-conn",
-    # Inspecting requests, or changing them in any way.
+    "private-ip", "load-balancer-scheme", "allow-http-", "/-protocols-", "/-conditions.", "/-headers.", "/-match-",
+    # By rate.
+    "rate-limit", "ratelimit", "limit-req", "limit-rp", "limit-conn", "traffic-limit",
+    # By inspecting requests, or changing them in any way.
     *CODE, "waf-", "waf.", "wafv2", "wallarm-mode", "modsecurity", "owasp", "shield", "appprotect", "app-protect",
-    "middleware-", "middlewares-", "plugins-", "plugin-config", "backend-config",
-    "/-polic", *(f"-{of}-polic" for of in ("access", "client", "network", "protect", "security", "traffic", "waf")),
+    "middleware-", "middlewares-", "/-modules-", "plugins-", "plugin-config", "backend-config",
+    "/-polic",
+    *(f"-{of}-polic" for of in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
 )
-"""Name fragments of annotations that keep requests out, or may: by origin, credentials or rate. But not of those that
-only sound like it: retention-policy, waffle."""
+"""Name fragments of annotations that keep requests out, or may. But retention-policy and waffle don't match."""
+
+PROTECTING_DOMAINS = ("auth", "firewall.", "waf.")
+"""The same of domains, as in waf.example.com/enabled."""
 
 SOUNDS_SO = ("author-", "author.", "authors-", "authors.", "authored", "authority")
 """Words that contain `auth` and have nothing to do with it."""
 
 BESIDE = (
-    "always-set-cookie", "auth-cache", "auth-keepalive", "auth-scope", "auth-session", "cert-header", "cors-allow",
-    "error-page", "global-auth", "limit-allowlist", "limit-whitelist", "-log-", "login-url", "manage-backend",
-    "on-unauthenticated", "pass-certificate", "realm", "request-redirect", "secret-type", "signin", "transaction-id",
-    "upstream-policy",
+    "always-set-cookie", "auth-cache", "auth-keepalive", "auth-scope", "auth-session", "basic-auth-realm",
+    "cert-header", "cors-allow", "error-page", "global-auth", "jwt-realm", "limit-allowlist", "limit-whitelist",
+    "-log-", "login-url", "manage-backend", "on-unauthenticated", "pass-certificate", "request-redirect",
+    "secret-type", "signin", "transaction-id", "upstream-policy",
 )
-"""Name fragments of annotations that keep nobody out themselves, but only configure another that does."""
+"""Name fragments of annotations that only configure another that keeps requests out."""
 
 TUNING = (
     "timeout", "buffer", "body-size", "temp-file", "keepalive", "http-version", "next-upstream", "retries",
@@ -55,8 +58,8 @@ TUNING = (
     "rewrite-log", "opentelemetry", "observability", "transaction-id", "manage-backend", "connection-proxy",
     "load-balance-", "service-upstream", "upstream-policy", "server-slots", "/-check", "health", "success-codes",
     "/-ssl-ciphers", "/-ssl-prefer", "certificate-arn", "certresolver", "tls-acme", "ingress.class", "static-ip",
-    "ip-address-type", "/-tags-", "load-balancer-name", "load-balancer-attributes", "target-group",
-    "target-node", "target-type",
+    "ip-address-type", "/-tags-", "managed-certificates", "load-balancer-name", "load-balancer-attributes",
+    "target-group", "target-node", "target-type",
 )
 """Name fragments of annotations that only tune behaviour, unless they protect: timeouts, sizes, logs."""
 
@@ -72,7 +75,7 @@ OF_SERVICES = (
     "stakater.com", "velero.io", "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
 )
 """Ends of domains whose annotations are about Services themselves, or for tools. No ingress controller reads them,
-except those of ingress.cilium.io and the like."""
+except ingress.cilium.io/… and the like."""
 
 CONTROLLERS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
@@ -84,14 +87,24 @@ CONTROLLERS = (
 OTHERS_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 """Prefixes of keys that belong to ingress-manager, Metacontroller or kubectl."""
 
-OF_CONTROLLERS = ("kubernetes.io/ingress.", "kubernetes.io/tls-acme")
-"""Prefixes of other keys that look meant for an Ingress."""
+OF_CONTROLLERS = (
+    "kubernetes.io/ingress.",
+    "kubernetes.io/tls-acme",
+    "networking.gke.io/managed-certificates",
+    "networking.gke.io/v1beta1.frontendconfig",
+    "tailscale.com/funnel",
+    "tailscale.com/proxy-group",
+)
+"""Prefixes of other keys that look meant for an Ingress, also in domains of Services."""
 
 READ_FROM = {
     "HTTPRoute": ("external-dns.", "konghq.com/"),
     "ListenerSet": ("cert-manager.io/", "acme.cert-manager.io/", "external-dns."),
 }
 """Prefixes of keys that are also read from objects of other kinds than an Ingress."""
+
+READ_FROM_GATEWAYS = ("external-dns.kubernetes.io/target", "external-dns.alpha.kubernetes.io/target")
+"""Those that are read from the Gateway instead. Source: external-dns, docs/annotations."""
 
 FROM_SERVICES = re.compile(
     r"""alb\.ingress\.kubernetes\.io/(
@@ -115,7 +128,22 @@ FROM_SERVICES = re.compile(
 """The keys that controllers read from the Service itself: removing them would change what is served."""
 
 FROM_SERVICES_OF_HTTPROUTES = ("haproxy-ingress.github.io/", "konghq.com/")
-"""Prefixes of those also read from the Service of an HTTPRoute. Google and AWS have other objects for that."""
+"""Prefixes of keys also read from the Service of an HTTPRoute. Google and AWS have other objects for that."""
+
+PREFERRED_FROM_SERVICES = ("alb.ingress.kubernetes.io/", "haproxy-ingress.github.io/", "haproxy.com/", "haproxy.org/")
+"""Prefixes of keys that override the Ingress's. Source: each controller's page on annotations."""
+
+ALTERNATIVES = {
+    one: other
+    for pair in (
+        ("cert-manager.io/issuer", "cert-manager.io/cluster-issuer"),
+        (f"{NGINX}whitelist-source-range", f"{NGINX}allowlist-source-range"),
+        (f"{NGINX}limit-whitelist", f"{NGINX}limit-allowlist"),
+    )
+    for one, other in (pair, pair[::-1])
+}
+"""Pairs of keys that a controller doesn't combine. Source: cert-manager, ingress-shim (two issuers: neither);
+ingress-nginx, internal/ingress/annotations (the allowlist before the whitelist)."""
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
 OF_HAPROXY = "haproxy.org/ssl-redirect"
@@ -123,7 +151,7 @@ REWRITE = f"{NGINX}rewrite-target"
 FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
 """Keys that redirect to https even where the Ingress has no TLS."""
 
-SAID: dict[tuple[str, str], bool | None] = {
+EXPRESSED: dict[tuple[str, str], bool | None] = {
     **{(key, "true"): True for key in (*FORCING, f"{TRAEFIK}router.tls")},
     **{(key, "false"): None for key in (*FORCING, SSL_REDIRECT)},
     **{(NGINX + name, "false"): None for name in ("canary", "enable-cors", "from-to-www-redirect", "ssl-passthrough")},
@@ -134,35 +162,49 @@ SAID: dict[tuple[str, str], bool | None] = {
     (REWRITE, "/"): None,
 }
 """Annotations and values that HTTPRoutes express, or behave like anyway: True: only with TLS, False: only without it,
-None: with both."""
+None: always."""
 
-
-_CODE, _PROTECTING, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
-    re.compile("|".join(map(re.escape, parts))) for parts in (CODE, PROTECTING, SOUNDS_SO, BESIDE, TUNING, CONTROLLERS)
+_CODE, _PROTECTING, _PROTECTING_DOMAINS, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
+    re.compile("|".join(map(re.escape, parts)))
+    for parts in (CODE, PROTECTING, PROTECTING_DOMAINS, SOUNDS_SO, BESIDE, TUNING, CONTROLLERS)
 )
 _OF_SERVICES = tuple([f".{domain}" for domain in OF_SERVICES])
 
 
 def _split(key: str) -> tuple[str, str]:
-    """Return the domain of a key, and its name as `/-name-`; in lower case, as Traefik reads keys."""
+    """Return the domain of a key, and its name as `/-name-`. Traefik reads keys in any case."""
     domain, _, name = key.lower().rpartition("/")
     return domain, f"/-{name}-"
 
 
-def _is_of_services(domain: str) -> bool:
-    return f".{domain}".endswith(_OF_SERVICES) and not domain.startswith("ingress.")
+def _is_of_services(domain: str, name: str) -> bool:
+    is_of_services = f".{domain}".endswith(_OF_SERVICES) and not domain.startswith("ingress.")
+    return is_of_services and not f"{domain}/{name[2:]}".startswith(OF_CONTROLLERS)
 
 
 def protects(key: str) -> bool:
     """Return whether an annotation may keep requests out."""
     domain, name = _split(key)
-    if _is_of_services(domain) or not _PROTECTING.search(_SOUNDS_SO.sub("-", name.replace("_", "-"))):
+    if _is_of_services(domain, name) or _BESIDE.search(name):
         return False
-    return not _BESIDE.search(name)
+    words = _SOUNDS_SO.sub("-", name.replace("_", "-"))
+    return (_PROTECTING.search(words) or _PROTECTING_DOMAINS.search(_SOUNDS_SO.sub("-", f"{domain}."))) is not None
+
+
+def undoes(key: str, configured: Iterable[str]) -> bool:
+    """Return whether an annotation of the Service may undo the protection of `configured` ones.
+
+    One that only configures another can: `auth-on-unauthenticated-request: allow`.
+    """
+    domain, name = _split(key)
+    if not (is_read_from_services(key) and key.startswith(PREFERRED_FROM_SERVICES)):
+        return False
+    is_guarded = any(protects(other) and _split(other)[0] == domain for other in configured)
+    return is_guarded and (protects(key) or _BESIDE.search(name) is not None)
 
 
 def holds_code(key: str) -> bool:
-    """Return whether the value of an annotation is code, or raw configuration of the controller."""
+    """Return whether the value of an annotation is code, or raw configuration."""
     return _CODE.search(_split(key)[1]) is not None
 
 
@@ -178,30 +220,32 @@ def is_for_controllers(key: str) -> bool:
 
 def is_read_from(kind: str, key: str) -> bool:
     """Return whether the annotation has an effect on objects of a kind, or its reader isn't known."""
-    return kind == "Ingress" or key.lower().startswith(READ_FROM[kind]) or not is_for_controllers(key)
+    if kind == "Ingress" or not is_for_controllers(key):
+        return True
+    return key.lower().startswith(READ_FROM[kind]) and key.lower() not in READ_FROM_GATEWAYS
 
 
 def changes_answer(key: str) -> bool:
     """Return whether the annotation may change the answer of an Ingress, and keeps nobody out."""
     domain, name = _split(key)
-    tunes = _TUNING.search(name) or _is_of_services(domain)
+    tunes = _TUNING.search(name) or _is_of_services(domain, name)
     return not (is_read_from("HTTPRoute", key) or tunes or protects(key))
 
 
-def is_said(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
-    """Return whether HTTPRoutes, with or without TLS, do what the annotation says; `at_root`: for the path / alone."""
-    # Rewriting / to / changes nothing; ingress-nginx rewrites any other path, and reads it as a pattern.
-    return (key, value) in SAID and SAID[key, value] in {tls, None} and (at_root or key != REWRITE)
+def is_expressed(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
+    """Return whether HTTPRoutes do what the annotation says; `at_root`: they only have the path /."""
+    # Rewriting / to / changes nothing; ingress-nginx rewrites any other path, and takes it for a pattern.
+    return (key, value) in EXPRESSED and EXPRESSED[key, value] in {tls, None} and (at_root or key != REWRITE)
 
 
 def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
-    """Return whether a controller reads the annotation from the Service itself; `of_httproutes`: for an HTTPRoute."""
+    """Return whether a controller reads the annotation from the Service itself; or also for an HTTPRoute."""
     is_read = FROM_SERVICES.fullmatch(key) is not None
     return is_read and (not of_httproutes or key.startswith(FROM_SERVICES_OF_HTTPROUTES))
 
 
-# Keys whose values we know: a regular expression of values that can't break a controller's configuration, and the end
-# of a sentence with what would be right. Other values are refused, whatever the settings allow.
+# Known values: an expression of values that can't break a controller's configuration, and the end of a sentence. Other
+# values are refused, whatever the settings allow.
 
 SWITCH = ("true|false", 'must be "true" or "false"')
 TOGGLE = ("on|off", 'must be "on" or "off"')
@@ -248,5 +292,5 @@ KNOWN = COPIED_BY_DEFAULT | {
     "nginx.org/client-max-body-size": SIZE,
 }
 # fmt: on
-"""All of them. The patterns follow from each controller's source: many values are written into the configuration
-verbatim, and nginx rejects all of it for a number that is too large, or -1."""
+"""Source: the code of each controller. Many values are written into the configuration verbatim, and nginx rejects all
+of it for a number that is too large, or -1."""

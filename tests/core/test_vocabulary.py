@@ -29,6 +29,7 @@ def test_code_is_known_by_its_name() -> None:
 
 def test_what_protects_does_so_under_any_prefix() -> None:
     assert [key for key in KEYS["protects"] if not protects(f"of-our-own.example.com/{key.partition('/')[2]}")] == []
+    assert protects("waf.example.com/enabled"), "so does a domain"
 
 
 @pytest.mark.parametrize("key", KEYS["protects"])

@@ -147,7 +147,7 @@ def test_an_annotation_that_reaches_no_controller_is_told_unless_one_reads_it_fr
     read_there = {"external-dns.alpha.kubernetes.io/hostname": "a.example", "konghq.com/protocol": "http"}
     others = {"prometheus.io/scrape": "true", "nginx.ingress.kubernetes.io/proxy-read-timeout": "30"}
     new = service({"ingress/http": "true", APP_ROOT: "x"} | read_there | others)
-    assert warnings_of(new, DENYING) == [f"{APP_ROOT} is not copied to what is made for the Service [not-copied]"]
+    assert warnings_of(new, DENYING) == [f"{APP_ROOT} is not copied to the Service's objects [not-copied]"]
 
 
 def test_annotations_are_told_that_do_nothing_for_want_of_ingress_http_and_never_denied() -> None:
