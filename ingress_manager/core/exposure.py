@@ -124,16 +124,22 @@ def choose_class(basis: Basis) -> str | None:
     return chosen
 
 
-def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
-    """Remember an entrance's claims. Adds a problem for one that it, or an earlier entrance, has already.
+class IngressPlace(msgspec.Struct, frozen=True):
+    """Where Ingresses claim hosts and paths: they differ only in names and rules. HTTPRoutes claim at a listener."""
 
-    HTTPRoutes claim at a listener; Ingresses where they differ only in names and rules.
-    """
+    ingress_class: str | None
+    tls: bool
+    annotations: frozenset[tuple[str, str]]
+    labels: frozenset[tuple[str, str]]
+
+
+def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
+    """Remember an entrance's claims. Adds a problem for one that it, or an earlier entrance, has already."""
     basis, routing = exposure.basis, exposure.routing
     places: list[Hashable] = [*filter(None, routing or ())]
     if basis.effective.makes_ingresses:
         annotations, labels = (frozenset(of.items()) for of in (exposure.carried.of_ingress, basis.effective.labels))
-        places.append((exposure.ingress_class, basis.tls, annotations, labels))
+        places.append(IngressPlace(exposure.ingress_class, basis.tls, annotations, labels))
     for place, (host, paths) in product(places, exposure.rules.items()):
         claimed: list[tuple[Hashable, str]] = [(location(host, at.path, at.path_type), f"{host}{at}") for at in paths]
         if isinstance(place, ListenerSetPort):  # a Gateway takes one listener for a host at a port
