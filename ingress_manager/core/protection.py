@@ -61,9 +61,7 @@ def check_protection(basis: Basis, carried: Carried) -> None:
     for key in by_ingress:
         if undoes(key, carried.configured) and key not in basis.effective.accepted_losses:
             value = quoted((basis.service.metadata.annotations or {})[key])
-            end = (
-                "is read from the Service itself, and would override the protection of the settings: take it off"
-            )
+            end = "is read from the Service itself, and would override the protection of the settings: take it off"
             basis.problems.add(f"{key}: {value} {end}", Reason.PROTECTION_LOST, key)
     for key, other in ALTERNATIVES.items():
         if key in carried.copied and other in carried.configured:
