@@ -11,7 +11,8 @@ from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, cert
 from ingress_manager.core.annotations import PROFILE, begin_of
 from ingress_manager.core.decide import refusal_of
 from ingress_manager.core.kubernetes import DECORATOR
-from ingress_manager.core.vocabulary import EDIT_IN_PLACE
+from ingress_manager.core.text import listed
+from ingress_manager.core.vocabulary import EDIT_IN_PLACE, is_read_from_services
 
 DEFAULT_BACKEND = "spec.defaultBackend"
 
@@ -73,6 +74,10 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
                 does = "the administrator accepts the loss (limits.acceptedLosses)"
                 without = f"or {does}" if protects else f"--accept-changes {field} does without"
                 yield f"{field}: Ingress {part.full_name}, once recreated, would lack it", f"{remedy}; {without}"
+        others = sorted({*around.leading.get(part.service.full_name, ())} - {part.item.full_name, part.full_name})
+        for key in filter(is_read_from_services, part.annotations if others else ()):
+            problem = f"{key}: on Service {name}, it would act on Ingress {listed(others)}, too"
+            yield problem, f"let a profile add it to this Ingress ({begin_of(part.entrance)}{PROFILE})"
         if not part.stays:
             yield from why_not_beside(part, around)
 
