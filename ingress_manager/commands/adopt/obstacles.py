@@ -74,9 +74,9 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
                 does = "the administrator accepts the loss (limits.acceptedLosses)"
                 without = f"or {does}" if protects else f"--accept-changes {field} does without"
                 yield f"{field}: Ingress {part.full_name}, once recreated, would lack it", f"{remedy}; {without}"
-        others = sorted({*around.leading.get(part.service.full_name, ())} - {part.item.full_name, part.full_name})
-        for key in filter(is_read_from_services, part.annotations if others else ()):
-            problem = f"{key}: on Service {name}, it would act on Ingress {listed(others)}, too"
+        leading = sorted({*around.leading.get(part.service.full_name, ())} - {part.item.full_name, part.full_name})
+        for key in filter(is_read_from_services, part.annotations if leading else ()):
+            problem = f"{key}: on Service {name}, it would act on Ingress {listed(leading)}, too"
             yield problem, f"let a profile add it to this Ingress ({begin_of(part.entrance)}{PROFILE})"
         if not part.stays:
             yield from why_not_beside(part, around)
