@@ -22,7 +22,7 @@ from ingress_manager.commands.reading.rights import rights_of
 from tests.commands.commands import Cluster, run
 
 BIN = Path(sys.executable).parent
-BAD = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations: {ingress/http: 'yes'}\nspec: {}\n"
+BAD = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations: {ingress/http: 'yes'}\nspec: {ports: []}\n"
 
 
 def started(*command: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":

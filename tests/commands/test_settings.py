@@ -43,5 +43,5 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
     ended = run("settings", path)
     assert (ended.status, ended.out, "No such file or directory" in ended.err) == (2, "", True)
-    path.write_bytes(b"\xff")
+    path.write_text("{}", encoding="utf-16")  # a ConfigMap has no such text
     assert run("settings", path) == (1, "", f"{path}:1: is not UTF-8 text\n")
