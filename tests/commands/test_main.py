@@ -38,6 +38,12 @@ def test_kubectl_runs_it_as_a_plugin() -> None:
     assert started("kubectl", "ingress-manager", "--help").stdout.startswith("Usage: kubectl ingress-manager ")
 
 
+def test_an_output_that_lacks_a_character_gets_a_plain_one(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("{apiVersion: v1, kind: Service, metadata: {name: ✓→中}}", encoding="utf-8")
+    ended = started("ingress-manager", "render", tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="cp1252")
+    assert '"ok->\\u4e2d" must be' in ended.stderr
+
+
 EXAMPLE = re.compile(r"(?:^ +|[|;] )ingress-manager ([^>|;\n]*?)(?: {3}.*| [>|;].*)?$", re.MULTILINE)
 
 
