@@ -58,7 +58,13 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
         settings = read_settings(source, "--current-settings")
         inspection = inspect(source, settings)
     else:
-        settings, current = usable_settings(settings_of_file(new)), current_settings(source)
+        settings = usable_settings(settings_of_file(new))
+        try:
+            current = read_settings(source, "--current-settings")
+        except click.UsageError as error:
+            if source.settings is not None:
+                raise
+            current = error.message
         known = current if isinstance(current, Settings) else None
         inspection = inspect(source, settings, partial(preview, current=known), surroundings=PREVIEWED)
         if known is None:
@@ -74,16 +80,6 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     # A dump may be of some kinds, but to say that nothing is removed takes all.
     is_blind = inspection.lacking - ({*VERSIONS} if source.files and new is None else set())
     context.exit(2 if is_blind else int(has_problems))
-
-
-def current_settings(source: Source) -> Settings | str:
-    """Return the current settings, or why they can't be read. Raises click.UsageError for those of a wrong file."""
-    try:
-        return read_settings(source, "--current-settings")
-    except click.UsageError as error:
-        if source.settings is not None:
-            raise
-        return error.message
 
 
 def printed(

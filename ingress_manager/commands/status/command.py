@@ -74,9 +74,8 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
             click.echo(text, nl=False)
     for row in late:
         click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)
-    is_blind = any(row.unsure for row in (late if wanted else rows)) or (
-        inspection.lacking - {UNREAD_SETTINGS} and not wanted
-    )
+    is_blind = any(row.unsure for row in (late if wanted else rows))
+    is_blind |= bool(inspection.lacking - {UNREAD_SETTINGS} and not wanted)
     context.exit(2 if is_blind else int(bool(late)))
 
 
