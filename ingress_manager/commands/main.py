@@ -1,5 +1,6 @@
 """The program `ingress-manager`, which is also `kubectl ingress-manager`."""
 
+import codecs
 import gc
 import os
 import sys
@@ -19,6 +20,7 @@ from ingress_manager.commands.render import render
 from ingress_manager.commands.settings import settings
 from ingress_manager.commands.snapshot.items import Unreadable
 from ingress_manager.commands.status.command import status
+from ingress_manager.commands.terminal import plain
 from ingress_manager.commands.uninstall import uninstall
 
 
@@ -66,6 +68,9 @@ def main() -> None:
     # A command reads, decides, prints and ends. Looking again and again through all that it has read for what could be
     # thrown away would take a third of its time, more with each object.
     gc.disable()
+    codecs.register_error("plain", plain)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="plain")  # type: ignore[union-attr]
     # kubectl finds a plugin by its file, which has _ for - in the plugin's name.
     is_plugin = Path(sys.argv[0]).name == "kubectl-ingress_manager"
     name = "kubectl ingress-manager" if is_plugin else "ingress-manager"

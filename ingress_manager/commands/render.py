@@ -6,7 +6,7 @@ import click
 
 from ingress_manager.commands.printing import as_yaml, show
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS_OR_DEFAULTS, Source, with_source
-from ingress_manager.commands.snapshot.items import SERVICE, Item, Message, Unreadable, of_kind
+from ingress_manager.commands.snapshot.items import SERVICE, Item, Message, Unreadable, at, of_kind
 from ingress_manager.commands.snapshot.objects import as_type
 from ingress_manager.commands.terminal import note, waiting
 from ingress_manager.core.annotations import without_effect
@@ -37,6 +37,10 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
       ingress-manager render --all-namespaces
     """  # noqa: D301 - \b keeps click from joining lines
     items = source.read("services")
+    for item in of_kind(items, SERVICE, "JSON patch") if check else ():
+        if not {"ports", "selector", "externalName"} & {*(at(item, "spec") or ())}:
+            note(f"{item.file}:{item.line()}: no whole object, but perhaps a patch of Kustomize's: not checked")
+            items.remove(item)
     settings = source.read_settings()
     if settings.pauses:
         note(f"The settings pause {settings.pauses}: nothing changes there until `paused` is false.")

@@ -3,22 +3,31 @@
 A sentence is broken at words, and a command never. A width of 0 is that of a file: nothing is broken.
 """
 
+import json
 import shutil
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from textwrap import wrap
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
 from ingress_manager.core.text import one_line
 
+PLAIN = {"→": "->", "✓": "ok", "✗": "x", "…": "..."}
+
 INDENT = "    "
 
 SILENCE = 2.0
 """Seconds after which `waiting` says what takes so long."""
+
+
+def plain(error: Any) -> tuple[str, int]:
+    """Handle a character that an output's encoding lacks: print a plain one or, as JSON and YAML know it, its code."""
+    character = error.object[error.start]
+    return PLAIN.get(character) or json.dumps(character)[1:-1], error.start + 1
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:

@@ -62,8 +62,8 @@ def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Probl
 
 def keys_not_copied(annotations: Mapping[str, str], made: Collection[Object]) -> list[str]:
     """Return the sorted controller annotations that objects lack or override, and nobody reads from the Service."""
-    carried = {key: value for desired in made for key, value in desired["metadata"].get("annotations", {}).items()}
-    dropped = [key for key in annotations if is_for_controllers(key) and carried.get(key) != annotations[key]]
+    carried = {pair for desired in made for pair in desired["metadata"].get("annotations", {}).items()}
+    dropped = [key for key in annotations if is_for_controllers(key) and (key, annotations[key]) not in carried]
     return sorted([key for key in dropped if made and not is_read_from_services(key)])
 
 

@@ -22,7 +22,7 @@ from ingress_manager.commands.reading.rights import rights_of
 from tests.commands.commands import Cluster, run
 
 BIN = Path(sys.executable).parent
-BAD = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations: {ingress/http: 'yes'}\nspec: {}\n"
+BAD = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations: {ingress/http: 'yes'}\nspec: {ports: []}\n"
 
 
 def started(*command: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -36,6 +36,12 @@ def test_kubectl_runs_it_as_a_plugin() -> None:
     ended = started("kubectl", "ingress-manager", "render", "manifests/sample/hello.yaml")
     assert (ended.returncode, ended.stdout.splitlines()[1]) == (0, "kind: Ingress")
     assert started("kubectl", "ingress-manager", "--help").stdout.startswith("Usage: kubectl ingress-manager ")
+
+
+def test_an_output_that_lacks_a_character_gets_a_plain_one(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("{apiVersion: v1, kind: Service, metadata: {name: ✓→中}}", encoding="utf-8")
+    ended = started("ingress-manager", "render", tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="cp1252")
+    assert '"ok->\\u4e2d" must be' in ended.stderr
 
 
 EXAMPLE = re.compile(r"(?:^ +|[|;] )ingress-manager ([^>|;\n]*?)(?: {3}.*| [>|;].*)?$", re.MULTILINE)

@@ -78,13 +78,16 @@ def test_of_json_an_object_knows_the_line_on_which_its_document_begins() -> None
     parsed = read('\n{"kind": "List", "items": [\n  {"a": 1},\n  {"b": {\n  "d": 1}}\n]}\n', "f")
     assert [item.line() for item in parsed.items] == [2, 2]
     assert parsed.items[1].line("b", "d") == 2
+    parsed = read('{"a":\n1}{"b": 2}\n\n{"c": 3}\n', "f")
+    assert [(item.object, item.line()) for item in parsed.items] == [({"a": 1}, 1), ({"b": 2}, 2), ({"c": 3}, 4)]
 
 
 @pytest.mark.parametrize(
     ("reason", "text", "line", "sentence"),
     [
         ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, "states b twice"),
-        ("several values of JSON", '{"a": 1}\n{"b": 2}', 2, "is not YAML: …"),
+        ("JSON before something else", '{"a": 1}\nb: 2', 2, "is not YAML: …"),
+        ("half of a character in JSON", '{"a": "\\ud800"}', 1, "is not YAML: …"),
         ("no mapping", "a: 1\n---\n- kind: Service\n", 3, "is no object: it isn't a mapping"),
         ("no mapping in a list", "kind: List\nitems:\n- a: 1\n- text\n", 4, "is no object: it isn't a mapping"),
         ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),

@@ -111,6 +111,18 @@ def test_what_cannot_be_read_ends_the_command(tmp_path: Path) -> None:
     assert second.startswith(f"{tmp_path}/b.yaml:{GOOD.count(chr(10)) + 2}: is not YAML: ")
 
 
+def test_a_file_of_windows_is_read_and_a_patch_of_kustomizes_is_not_checked(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(GOOD, encoding="utf-16")
+    (tmp_path / "b.yaml").write_text(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a, annotations: {ingress/hots: a}}\n"
+    )
+    (tmp_path / "c.yaml").write_text("- op: remove\n  path: /spec\n")
+    ended = run("render", "--check", "--settings", "/dev/null", tmp_path)
+    patch = "no whole object, but perhaps a patch of Kustomize's: not checked"
+    assert ended == (0, "", f"{tmp_path}/b.yaml:1: {patch}\n{tmp_path}/c.yaml:1: {patch}\n")
+    assert run("render", tmp_path).status == 1
+
+
 # From the cluster.
 
 SERVICES = {"services": listing(service({"ingress/http": "true"}))}

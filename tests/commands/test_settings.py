@@ -34,5 +34,5 @@ def test_in_the_manifest_of_a_configmap_the_line_is_that_of_the_text() -> None:
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
     assert run("settings", path)[:2] == (2, "")
-    path.write_bytes(b"\xff")
+    path.write_text("{}", encoding="utf-16")  # a ConfigMap has no such text
     assert run("settings", path) == (1, "", f"{path}:1: is not UTF-8 text\n")

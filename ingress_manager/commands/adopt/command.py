@@ -10,7 +10,7 @@ from ingress_manager.commands.plans.plan import apply_option, perform
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.options import ALL_OBJECTS, SETTINGS_OR_DEFAULTS, Source, read_named, with_source
-from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
+from ingress_manager.commands.snapshot.items import INGRESS, of_kind
 from ingress_manager.commands.snapshot.managed import is_managed
 from ingress_manager.commands.terminal import note
 from ingress_manager.commands.text import comment
@@ -77,7 +77,14 @@ def adopt(  # noqa: PLR0913 - each is an option
 
     adoptions = plan(settings)
     if any(adoption.replaces for adoption in adoptions):
-        items += elsewhere(source, items)
+        # Ingresses of other namespaces may take requests of one that is replaced.
+        known = {item.full_name for item in of_kind(items, INGRESS)}
+        try:
+            if not (source.files or source.all_namespaces):
+                others = source.kubectl.get(MANAGED_RESOURCES[INGRESS], "--all-namespaces")
+                items += [item for item in others if item.full_name not in known]
+        except KubectlFailed as failed:
+            note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
         adoptions = plan(settings)
     find_needs(adoptions, settings, plan, fields)
     if whole:
@@ -87,19 +94,6 @@ def adopt(  # noqa: PLR0913 - each is an option
         sentences = [NEEDED, *(CODE.format(key) for key in needed_code(adoptions))]
         click.echo("\n".join(map(comment, sentences)) + f"\n{as_yaml({'namespaces': needed})}", nl=False)
     context.exit(1 if wrong else 0)
-
-
-def elsewhere(source: Source, items: Sequence[Item]) -> list[Item]:
-    """Return the Ingresses of other namespaces: they may take requests of one that is replaced."""
-    if source.files or source.all_namespaces:
-        return []
-    try:
-        ingresses = source.kubectl.get(MANAGED_RESOURCES[INGRESS], "--all-namespaces")
-    except KubectlFailed as failed:
-        note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
-        return []
-    known = {item.full_name for item in of_kind(items, INGRESS)}
-    return [item for item in ingresses if item.full_name not in known]
 
 
 def table(adoptions: Sequence[Adoption]) -> Iterator[str]:

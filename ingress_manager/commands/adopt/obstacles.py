@@ -11,7 +11,8 @@ from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, cert
 from ingress_manager.core.annotations import PROFILE, begin_of
 from ingress_manager.core.decide import refusal_of
 from ingress_manager.core.kubernetes import DECORATOR
-from ingress_manager.core.vocabulary import EDIT_IN_PLACE
+from ingress_manager.core.text import listed
+from ingress_manager.core.vocabulary import EDIT_IN_PLACE, is_read_from_services
 
 DEFAULT_BACKEND = "spec.defaultBackend"
 
@@ -22,18 +23,15 @@ Obstacle = tuple[str, str]
 def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[Obstacle]:
     """Yield why an Ingress can't be adopted, whatever Services ask for."""
     if spec.default_backend and DEFAULT_BACKEND not in around.accepted:
-        yield (
-            f"{DEFAULT_BACKEND}: controllers differ in what it answers",
-            f"write it as a rule without a host, or take it out; --accept-changes {DEFAULT_BACKEND} does without it",
-        )
+        problem = f"{DEFAULT_BACKEND}: controllers differ in what it answers"
+        accepting = f"--accept-changes {DEFAULT_BACKEND} does without it"
+        yield problem, f"write it as a rule without a host, or take it out; {accepting}"
     yield from ((f"{obj} is being deleted", "") for obj in (item, service) if obj and obj.is_being_deleted)
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
         yield f"belongs to another DecoratorController of Metacontroller's: {other}", ""
     if item.annotations.get(EDIT_IN_PLACE) == "true":
-        yield (
-            f"has the annotation {EDIT_IN_PLACE}: Metacontroller would take out cert-manager's challenges at once",
-            "take it off first, or no certificate would be renewed",
-        )
+        problem = f"has the annotation {EDIT_IN_PLACE}: Metacontroller would take out cert-manager's challenges at once"
+        yield problem, "take it off first, or no certificate would be renewed"
     for owner in owners(item):
         if service is None or owner.get("uid") != service.metadata.get("uid"):
             name = f"{owner.get('kind')} {owner.get('name')}"
@@ -49,10 +47,8 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
     name, effective = part.service.name, part.effective
     certificates = [*map(str, certificates_of(part.spec))]
     if effective.gateway_of_httproutes or not effective.makes_ingresses:
-        yield (
-            f"the settings would not give Service {name} an Ingress alone",
-            "adopt with outputs [ingress] first (by a profile or defaults), and add httproute afterwards",
-        )
+        remedy = "adopt with outputs [ingress] first (by a profile or defaults), and add httproute afterwards"
+        yield f"the settings would not give Service {name} an Ingress alone", remedy
     elif len(certificates) > 1:
         needed = f"the hosts of Service {name} need {' and '.join(certificates)}"
         problem = f"spec.tls: {needed}, and an Ingress that is made for it has one certificate"
@@ -73,6 +69,10 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
                 does = "the administrator accepts the loss (limits.acceptedLosses)"
                 without = f"or {does}" if protects else f"--accept-changes {field} does without"
                 yield f"{field}: Ingress {part.full_name}, once recreated, would lack it", f"{remedy}; {without}"
+        leading = sorted({*around.leading.get(part.service.full_name, ())} - {part.item.full_name, part.full_name})
+        for key in filter(is_read_from_services, part.annotations if leading else ()):
+            problem = f"{key}: on Service {name}, it would act on Ingress {listed(leading)}, too"
+            yield problem, f"let a profile add it to this Ingress ({begin_of(part.entrance)}{PROFILE})"
         if not part.stays:
             yield from why_not_beside(part, around)
 
@@ -100,7 +100,6 @@ def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
     secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
     if issuers and secrets:
         certificate = f"the Certificate of Secret {', '.join(secrets)}"
-        yield (
-            f"metadata.annotations: {', '.join(issuers)}: {certificate} belongs to this Ingress, and would go with it",
-            "make a Certificate of your own for that Secret, take the annotation off, and run adopt again",
-        )
+        lost = f"{certificate} belongs to this Ingress, and would go with it"
+        remedy = "make a Certificate of your own for that Secret, take the annotation off, and run adopt again"
+        yield f"metadata.annotations: {', '.join(issuers)}: {lost}", remedy

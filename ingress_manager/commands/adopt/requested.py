@@ -13,7 +13,7 @@ from ingress_manager.commands.adopt.changes import CLASS_FIELD, Change, changes_
 from ingress_manager.commands.snapshot import objects
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_kind
 from ingress_manager.commands.snapshot.managed import BOOKKEEPING, is_managed
-from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, class_of, places_of
+from ingress_manager.commands.snapshot.objects import IngressSpec, as_object, as_spec, backends_of, class_of, places_of
 from ingress_manager.core.annotations import (
     HTTP,
     LONGEST_ENTRANCE,
@@ -193,9 +193,10 @@ class Around:
         """Read the items. `accepted` fields, such as spec.defaultBackend, may change. Raise Unreadable."""
         self.settings, self.accepted = settings, accepted
         self.services = {item.full_name: item for item in of_kind(items, SERVICE)}
-        # Whether each Ingress is managed; and the Ingresses that claim a host and path, each with its class.
+        # Whether each Ingress is managed; which claim a host and path, each with its class; which lead to a Service.
         self.ingresses: dict[str, bool] = {}
         self.claims: dict[tuple[str, str, bool], list[tuple[Item, str]]] = {}
+        self.leading: dict[str, list[str]] = {}
         for item in of_kind(items, INGRESS):
             self.add(item, managed=is_managed(item))
 
@@ -204,6 +205,8 @@ class Around:
         self.ingresses[item.full_name] = managed
         for claim in dict.fromkeys(places_of(spec)):
             self.claims.setdefault(claim, []).append((item, class_of(item, spec)))
+        for _, name in backends_of(as_object(item)):
+            self.leading.setdefault(f"{item.namespace}/{name}", []).append(item.full_name)
 
     def add_planned(self, part: Part) -> None:
         self.services[part.service.full_name] = part.changed

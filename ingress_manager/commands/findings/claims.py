@@ -4,6 +4,7 @@ Sources: ingress-nginx, internal/ingress/controller/store (the order of Ingresse
 HTTPRouteRule (which of two equal matches wins) and ParentReference (sectionName).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
@@ -17,7 +18,13 @@ from ingress_manager.commands.snapshot.surroundings import addresses_of, gateway
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.rules import location
 from ingress_manager.core.text import listed
-from ingress_manager.core.vocabulary import NGINX
+
+CONDITIONS = re.compile(
+    r".*/(conditions\..*|headers(\..*)?|http-header-match.*|((exact|prefix|regex)-)?match-.*|methods"
+    r"|router\.(cookie|entrypoints|header)|skipper-predicate)"
+)
+"""Annotations by which an Ingress takes only some requests for its paths: of AWS, Kong, haproxy-ingress, Higress, BFE,
+Traefik and Skipper. Source: each controller's page on annotations."""
 
 
 class Claim(NamedTuple):
@@ -32,6 +39,8 @@ class Claim(NamedTuple):
     host: str
     path: str
     is_exact: bool
+    conditions: frozenset[tuple[str, str]] = frozenset()
+    """Annotations of an Ingress. A match of an HTTPRoute with further conditions is no claim at all."""
 
     def __str__(self) -> str:
         if not self.path:
@@ -46,7 +55,8 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
     typed, spec = obj.typed, at(obj.item, "spec")
     if isinstance(typed, Ingress):
         server = (INGRESS, class_of(obj.item, typed.spec))
-        yield from (Claim(server, ("", ""), *place) for place in places_of(typed.spec))
+        conditions = frozenset(pair for pair in obj.item.annotations.items() if CONDITIONS.fullmatch(pair[0]))
+        yield from (Claim(server, ("", ""), *place, conditions) for place in places_of(typed.spec))
     elif obj.kind == LISTENERSET:
         for parent, entry in product(typed.parents, mappings(spec.get("listeners"))):
             server, listener = (LISTENERSET, gateway_of(obj.item, parent)), ("", str(entry.get("port") or 0))
@@ -102,7 +112,7 @@ def _competitors(evidence: Evidence) -> Iterator[list[Claimant]]:
     """
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
-    by_place: dict[tuple[tuple[str, ...], str, str, bool], list[Claimant]] = {}
+    by_place: dict[tuple[object, ...], list[Claimant]] = {}
     for obj in sorted(evidence.snapshot.objects.values(), key=lambda obj: obj.item.born):
         for claim in dict.fromkeys(claims_of(obj)):
             for server in _servers_of(obj, claim, controllers):
@@ -114,7 +124,7 @@ def _servers_of(obj: ObjectSnapshot, claim: Claim, controllers: Mapping[str, str
     """Return what takes the requests of a claim: a class and its controller, or a Gateway."""
     if obj.kind != INGRESS:
         return [claim.server]
-    if obj.item.annotations.get(f"{NGINX}canary", "").lower() == "true":
+    if any(key.endswith("/canary") and value.lower() == "true" for key, value in obj.item.annotations.items()):
         return []  # a canary has to claim what another Ingress claims
     controller = controllers.get(claim.server[1])
     return [claim.server, *([("controller", controller)] if controller else [])]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import REMEDIES, Blocks, Finding, Severity, Whose, finding
 from ingress_manager.commands.plans import steps
+from ingress_manager.commands.plans.deployers import deployers_of
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot import managed
 from ingress_manager.commands.snapshot.drift import differences
@@ -24,7 +25,7 @@ from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Key
 from ingress_manager.core.text import listed, nearest
-from ingress_manager.core.vocabulary import is_for_controllers, is_read_from, protects
+from ingress_manager.core.vocabulary import is_for_controllers, is_read_from, is_read_from_services, protects
 
 SYNC_ALL = ("kubectl", "rollout", "restart", "--namespace=metacontroller", "--", "deployment", "metacontroller")
 """Metacontroller syncs every Service when it starts."""
@@ -107,13 +108,16 @@ def drifted(evidence: Evidence) -> Iterator[Finding]:
                 yield _awaiting_sync(evidence, service, obj.item, listed(changes))
 
 
-@finding(blocks=None, remedy="Put the annotation on the Service, which is refused if the protection would be lost.")
+@finding(
+    blocks=None,
+    remedy="Put the annotation on the Service if it may act on all that leads there; else a profile adds it.",
+)
 def unguarded(evidence: Evidence) -> Iterator[Finding]:
     """A protecting annotation is on the object but not on its Service: a new object would lack it."""
     for service, obj, only_here in _not_requested(evidence):
         if lost := {key: value for key, value in only_here.items() if protects(key)}:
             sentence = f"Service {service.item.full_name} lacks {listed(sorted(lost))}, by which this is protected"
-            yield Finding(obj.item, sentence, _annotating(service.item, lost), service.item)
+            yield Finding(obj.item, sentence, _annotating(evidence, service, obj, lost), service.item)
 
 
 @finding(blocks=Blocks.SYNC, remedy="Delete it: it doesn't come back. Check that the hook and Metacontroller run.")
@@ -173,10 +177,10 @@ def not_requested(evidence: Evidence) -> Iterator[Finding]:
         others = [key for key in read if not (protects(key) or key.startswith(managed.BOOKKEEPING))]
         if (lost := {key: only_here[key] for key in others}) and evidence.snapshot.settings:
             limits = effective_settings(evidence.snapshot.settings, obj.item.namespace).limits.copy_annotations
-            # Each entrance of the Service would be given it.
-            is_copied = len(service.entrances) == 1 and not any(not_allowed(*pair, limits) for pair in lost.items())
+            is_copied = not any(not_allowed(*pair, limits) for pair in lost.items())
             sentence = f"neither Service {service.item.full_name} nor the settings ask for {listed(sorted(lost))}"
-            yield Finding(obj.item, sentence, _annotating(service.item, lost) if is_copied else (), service.item)
+            command = _annotating(evidence, service, obj, lost) if is_copied else ()
+            yield Finding(obj.item, sentence, command, service.item)
 
 
 @finding(
@@ -202,12 +206,19 @@ def _not_requested(evidence: Evidence) -> Iterator[tuple[ServiceSnapshot, Object
             yield service, obj, {k: v for k, v in annotations if k not in known and f'"{k}":' not in record}
 
 
-def _annotating(service: Item, annotations: dict[str, str]) -> Command:
-    """Return the command that puts annotations on a Service: `kubectl edit` if a person would not see all of them."""
+def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot, lost: dict[str, str]) -> Command:
+    """Return the command that puts an object's annotations on its Service, `kubectl edit` if a person can't see them.
+
+    There is none if they would act on other entrances or Ingresses, or if a keeper of the Service takes them off.
+    """
+    leading = evidence.snapshot.leading_to(service.item) if any(map(is_read_from_services, lost)) else ()
+    is_shared = len(service.entrances) > 1 or any(other.item.full_name != obj.item.full_name for other in leading)
+    if is_shared or any(deployer.takes_off for deployer in deployers_of(service.item)):
+        return ()
     # Anybody may have written them.
-    if not all(value.isprintable() for value in annotations.values()):
-        return kubectl("edit", service)
-    return steps.annotating(service, annotations).command
+    if not all(value.isprintable() for value in lost.values()):
+        return kubectl("edit", service.item)
+    return steps.annotating(service.item, lost).command
 
 
 def _awaiting_sync(

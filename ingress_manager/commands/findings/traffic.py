@@ -84,10 +84,8 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
             if GATEWAY in around.read:
                 yield f"it names Gateway {label}, which isn't there"
         elif not conditions and _is_minutes_old(obj, around):
-            yield (
-                f"no controller has said whether {parent} accepts it, though it was made at "
-                f"{item.metadata['creationTimestamp']}: perhaps none looks after the Gateway"
-            )
+            made = f"though it was made at {item.metadata['creationTimestamp']}"
+            yield f"no controller has said whether {parent} accepts it, {made}: perhaps none looks after the Gateway"
 
 
 @finding(

@@ -1,7 +1,7 @@
 """Deployers: tools that keep an object as a chart, a repository or a manifest has it.
 
 Such a tool has to let go of an object before it is moved; otherwise it writes it back, deletes it, or fails. It is
-recognised by labels, annotations and, where metadata.managedFields was read, names of field managers.
+recognised by labels, annotations and, where metadata.managedFields was read, field managers; an operator by owners.
 
 Sources: tests with Helm 4.3, Helm 3.22 and kubectl; the documentation of Argo CD (resource tracking, sync options) and
 Flux (prune, fields of kubectl).
@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ingress_manager.commands.plans.steps import Annotations
-from ingress_manager.commands.snapshot.items import Item, mappings
+from ingress_manager.commands.snapshot.items import Item, at, mappings
+from ingress_manager.commands.snapshot.managed import owners
+from ingress_manager.core.copying import MANAGED_BY_LABEL
 
 
 class Deployer(NamedTuple):
@@ -27,8 +29,8 @@ class Deployer(NamedTuple):
     marks: tuple[str, ...]
     """Keys of labels or annotations, or names of field managers: any of them is enough."""
 
-    takes_off: bool = False
-    """Whether it removes annotations that kubectl has added."""
+    takes_off: str = ""
+    """How surely it removes annotations that kubectl has added; "": it keeps them."""
 
 
 HELM = ("meta.helm.sh/release-name", "helm.toolkit.fluxcd.io/name")
@@ -37,17 +39,23 @@ FLUX = ("kustomize.toolkit.fluxcd.io/name",)
 DEPLOYERS = (
     Deployer("Helm", "the chart", "helm.sh/resource-policy=keep", HELM),
     Deployer("Argo CD", "Git", "argocd.argoproj.io/sync-options=Prune=false", ARGO_CD),
-    Deployer("Flux", "Git", "kustomize.toolkit.fluxcd.io/prune=disabled", FLUX, takes_off=True),
+    Deployer("Flux", "Git", "kustomize.toolkit.fluxcd.io/prune=disabled", FLUX, "takes off"),
     Deployer("kubectl apply", "the manifests", "", ("kubectl.kubernetes.io/last-applied-configuration", "kubectl")),
 )
 
 
 def deployers_of(item: Item) -> list[Deployer]:
     """Return the tools of an object. Some run kubectl, which counts only if there is no other tool."""
-    managers = {str(entry.get("manager")) for entry in mappings(item.metadata.get("managedFields"))}
-    marks = {*item.labels, *item.annotations, *managers}
+    entries = mappings(item.metadata.get("managedFields"))
+    marks = {*item.labels, *item.annotations, *(str(entry.get("manager")) for entry in entries)}
     deployers = [deployer for deployer in DEPLOYERS if marks & {*deployer.marks}]
-    return [deployer for deployer in deployers if deployer.keep] or deployers
+    names = [f"{owner.get('kind')} {owner.get('name')}" for owner in owners(item)]
+    # Some operators only add to the Services of others.
+    writers = {str(entry.get("manager")) for entry in entries if at(entry, "fieldsV1", "f:spec")}
+    writers.add(item.labels.get(MANAGED_BY_LABEL, ""))
+    names = names or sorted(name for name in writers if "operator" in name.lower())
+    operators = [Deployer(name, "its spec", "", (), "may take off") for name in names]
+    return operators + ([deployer for deployer in deployers if deployer.keep] or deployers)
 
 
 def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iterator[tuple[str, str]]:
@@ -62,7 +70,8 @@ def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iter
         for deployer in deployers_of(service):
             if annotations and deployer.takes_off:
                 lacking = ", ".join(f"{key}={value}" for key, value in annotations.items())
-                problem = f"{deployer.name} keeps Service {service.name}, and takes off what {deployer.source} lacks"
+                loses = f"{deployer.takes_off} what {deployer.source} lacks"
+                problem = f"{deployer.name} keeps Service {service.name}, and {loses}"
                 yield problem, f"put these annotations into {deployer.source} first: {lacking}"
 
 

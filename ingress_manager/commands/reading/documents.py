@@ -1,11 +1,12 @@
 """The documents in a text of YAML or JSON: a value and the lines of its fields, or why it can't be read.
 
-A text that begins with a brace is JSON if it can be parsed as JSON, as for kubectl. Of JSON, which programs write, only
-the line is known on which it begins.
+A text that begins with a brace is JSON, or several values of it, if it can be parsed so, as for kubectl. Of JSON, which
+programs write, only the line is known on which it begins.
 
 Documents of YAML are separated by lines that begin with `---`. One that can't be read keeps no other from being read.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,30 +19,34 @@ from ingress_manager.core.strict_yaml import TOO_DEEP, YamlError, load
 DEEPEST = 200
 """Levels of nesting. No object of Kubernetes has so many, and commands take stack frames for each."""
 
+_DECODER = json.JSONDecoder(parse_constant=int)  # which refuses NaN
+_INK = re.compile(r"\S")
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 
 
 def documents(text: str, file: str) -> Iterator[Document | Message]:
-    document = _of_json(text, file) if text.lstrip().startswith("{") else None
-    yield from _of_yaml(text, file) if document is None else [document]
+    yield from (text.lstrip().startswith("{") and _of_json(text, file)) or _of_yaml(text, file)
 
 
-def _of_json(text: str, file: str) -> Document | Message | None:
-    """Return the value of a text of JSON, or why it can't be read; None if it isn't JSON: YAML has braces, too."""
-    line = 1 + text[: text.index("{")].count("\n")
+def _of_json(text: str, file: str) -> list[Document | Message]:
+    """Return the values of JSON, or why one can't be read; none if it isn't JSON: YAML has braces, too."""
+    found, end, line = list[Document | Message](), 0, 1
     try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return None
+        while begin := _INK.search(text, end):
+            line += text.count("\n", end, begin.start())
+            value, end = _DECODER.raw_decode(text, begin.start())
+            msgspec.json.encode(value)  # raises UnicodeEncodeError for half of a character
+            level = [value]
+            for _ in range(DEEPEST):
+                members = (one for each in level for one in (each.values() if isinstance(each, dict) else each))
+                level = [member for member in members if isinstance(member, (dict, list))]
+            found.append(about_line(file, line, TOO_DEEP) if level else Document(value, line, line, {}))
+            line += text.count("\n", begin.start(), end)
+    except ValueError:
+        return []
     except RecursionError:
-        return about_line(file, line, TOO_DEEP)
-    level = [value]
-    for _ in range(DEEPEST):
-        members = (values for value in level for values in (value.values() if isinstance(value, dict) else value))
-        level = [member for member in members if isinstance(member, (dict, list))]
-        if not level:
-            return Document(value, line, line, {})
-    return about_line(file, line, TOO_DEEP)
+        found.append(about_line(file, line, TOO_DEEP))
+    return found
 
 
 def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:

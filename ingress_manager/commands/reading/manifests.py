@@ -80,6 +80,8 @@ def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Any, FieldPath]]
     """Yield the value of a document, or the members of its List, each with its path; nothing if it is empty."""
     if value is None:
         return
+    if value and isinstance(value, list) and all(at(entry, "op") for entry in value):
+        value = {"kind": "JSON patch"}  # RFC 6902
     members, kind = at(value, "items"), at(value, "kind")
     if not (isinstance(kind, str) and kind.endswith("List") and isinstance(members, list)):
         yield value, path
@@ -98,7 +100,7 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
     items, unreadable = Read([], [])
     for file in (file for path in paths for file in _files(path)):
         try:
-            text, name = text_of_file(file)
+            text, name = text_of_file(file, utf_16=True)
             read_items, messages = read(text, name, namespace)
             items += read_items
             unreadable += messages
@@ -109,14 +111,15 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
     return items
 
 
-def text_of_file(path: str) -> tuple[str, str]:
+def text_of_file(path: str, *, utf_16: bool = False) -> tuple[str, str]:
     """Return the text in a file or standard input (-), and its name for people. Raises click.UsageError, Unreadable."""
     # A file's name may hold control characters, or bytes that aren't text.
     name = "stdin" if path == "-" else one_line(path)
     try:
         with sys.stdin.buffer if path == "-" else Path(path).open("rb") as file:
             content = file.read()
-        return content.decode("utf-8-sig"), name
+        # As for kubectl; but text in a ConfigMap is UTF-8 alone.
+        return content.decode("utf-16" if utf_16 and content[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"), name
     except OSError as error:
         raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ingress_manager.commands.snapshot.items import SERVICE, Item
-from ingress_manager.commands.snapshot.objects import TYPES, ObjectSnapshot, as_object, as_type
+from ingress_manager.commands.snapshot.objects import TYPES, ObjectSnapshot, as_object, as_type, backends_of
 from ingress_manager.core.annotations import Requested, read_entrances
 from ingress_manager.core.decide import Decision, Desired, Refused, RemovedFirst, decide, refusal_of
 from ingress_manager.core.errors import Problem, Problems
@@ -90,6 +90,11 @@ class Snapshot:
         """Return the Service that controls an object, None if it doesn't exist. A snapshot has all Services."""
         service = self.services.get(obj.service)
         return service if service and obj.owner_uid == service.service.metadata.uid != "" else None
+
+    def leading_to(self, service: Item) -> list[ObjectSnapshot]:
+        """Return the objects that lead to a Service, whoever made them."""
+        here = (obj for obj in self.objects.values() if obj.item.namespace == service.namespace)
+        return [obj for obj in here if (SERVICE, service.name) in backends_of(obj)]
 
     def unseen(self) -> dict[str, str]:
         """Return what was unread and matters: an optional kind does only if a Service asks for it."""

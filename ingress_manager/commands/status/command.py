@@ -16,7 +16,6 @@ from ingress_manager.commands.reading.cluster import read_settings
 from ingress_manager.commands.reading.options import SERVICES, Source, named
 from ingress_manager.commands.snapshot.events import report_of
 from ingress_manager.commands.snapshot.items import SERVICE, Item
-from ingress_manager.commands.snapshot.objects import backends_of
 from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, ServiceSnapshot
 from ingress_manager.commands.status.states import Judge, Row, State
 from ingress_manager.commands.terminal import INDENT, width, wrapped
@@ -75,9 +74,8 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
             click.echo(text, nl=False)
     for row in late:
         click.secho(one_line(f"Not {wanted}: {line_of(row)}"), fg="red", err=True)
-    is_blind = any(row.unsure for row in (late if wanted else rows)) or (
-        inspection.lacking - {UNREAD_SETTINGS} and not wanted
-    )
+    is_blind = any(row.unsure for row in (late if wanted else rows))
+    is_blind |= bool(inspection.lacking - {UNREAD_SETTINGS} and not wanted)
     context.exit(2 if is_blind else int(bool(late)))
 
 
@@ -177,10 +175,8 @@ def _requests(service: ServiceSnapshot) -> Iterator[str]:
 
 def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection) -> Iterator[str]:
     lines = list(map(line_of, rows))
-    for obj in inspection.snapshot.objects.values():
-        leads = obj.item.namespace == service.item.namespace and (SERVICE, service.item.name) in backends_of(obj)
-        if leads and obj.key not in service.observed:
-            lines.append(f"{obj.item}: not made for it, but leads to it")
+    others = (obj for obj in inspection.snapshot.leading_to(service.item) if obj.key not in service.observed)
+    lines += (f"{obj.item}: not made for it, but leads to it" for obj in others)
     yield from lines or (() if inspection.snapshot.unseen() else ("nothing",))
 
 
