@@ -19,7 +19,7 @@ from ingress_manager.core.settings import Defaults, Limits, Settings
 from tests.core.test_properties import desired_for
 from tests.docs.test_docs import blocks
 from tests.e2e import people
-from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, ON, create, service
+from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, ON, POLICIES, by_hand, create, service
 from tests.e2e.people import checkout, sh
 
 ELSEWHERE = ("make image ", "docker push ", "kind ")
@@ -157,6 +157,7 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
         made = as_created(ingress, parent)
         del made["metadata"]["resourceVersion"], made["metadata"]["uid"]
         plane.api.create(INGRESSES, made)
+    plane.api.create(INGRESSES, by_hand("team-a", "by-hand", "theirs.example.org", "shop00"))
     for answer in ("", "n"):
         status, printed = install("DOMAIN=apps.example.net", answer)
         assert status
@@ -168,6 +169,7 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
             f"team-a/shop{number:02}" for number in range(10)
         ]
         assert "\nand 2 more: " in printed
+        assert "\n# 1 hand-written object outside the limits: " in printed
         assert file.read_text(encoding="utf-8") == text
         assert settings() == [running]
     status, printed = install("DOMAIN=apps.example.net YES=1")
@@ -175,9 +177,15 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
     assert file.read_text(encoding="utf-8") in settings()
     assert file.read_text(encoding="utf-8") != text
     plane.kubectl("delete", "namespace", "team-a")
+    warn = "ingress-manager settings --policies=warn manifests/settings.yaml | kubectl apply --filename=-"
+    sh(plane, warn, folder=folder)
     status, printed = install()
     assert status == 0, "where nothing changes, nobody is asked"
     assert "\n# 0 Services would lose an object or a URL.\n" in printed
+    file.write_text(text, encoding="utf-8")
+    assert (install("YES=1")[0], plane.api.get(POLICIES, "ingress-manager-limits-ingresses")) == (0, None), (
+        "without limits, the policies go"
+    )
     run(plane, UNINSTALL[1])
     until_only(plane, before)
 
