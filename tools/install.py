@@ -24,8 +24,11 @@ from devcluster.overlay import CONTROLLER, Overlay
 from ingress_manager.commands.audit.preview import PREVIEWED, preview
 from ingress_manager.commands.check.cluster import Outcome
 from ingress_manager.commands.check.provided import by_version
+from ingress_manager.commands.findings.claims import outside_limits
 from ingress_manager.commands.findings.finding import Severity
+from ingress_manager.commands.findings.registry import findings_of
 from ingress_manager.commands.inspection import inspect
+from ingress_manager.commands.policies import policies_of
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed, error_message
 from ingress_manager.commands.reading.options import Source
 from ingress_manager.commands.reading.settings import SettingsText, settings_of_cluster
@@ -53,6 +56,7 @@ OVERLAYS = ("listenersets", "httproutes")
 PUBLISHED = "registry.example.com/ingress-manager"
 """The image that the manifests name, without a tag."""
 
+KINDS = "validatingadmissionpolicies,validatingadmissionpolicybindings"
 SETTINGS_FILE = REPOSITORY / "manifests/settings.yaml"
 MOST_NAMED = 10
 """How many objects that would be removed or moved are named."""
@@ -182,6 +186,8 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
         for deployment in hooks["items"]:
             if release := deployment["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"):
                 raise CommandFailed(f"Nothing was done: Helm keeps it, as the release {release}. Run `helm upgrade`.")
+        policies = show_policies(shell, parse(settings), folder / "policies.json")
+        changes = [bool(policies)]
         if hooks["items"]:
             # Without its ConfigMap, which has a new name each time.
             objects = yaml.safe_load_all(shell.read("kubectl", "kustomize", str(folder)))
@@ -189,11 +195,14 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
             others.write_text(yaml.safe_dump_all(each for each in objects if each["kind"] != "ConfigMap"), "utf-8")
             options = (f"--filename={others}", f"--kustomize={controller}")
             why = "It is installed already. What would change beside the settings:"
-            changes = [shell.run(why, "kubectl", "diff", option, fails=(1,)) for option in options]
-            if any([*changes, show_settings(shell, settings), show_losses(shell, parse(settings))]):
-                ask("Change that?", yes=yes)
+            changes += [bool(shell.run(why, "kubectl", "diff", option, fails=(1,))) for option in options]
+            changes += [show_settings(shell, settings), show_losses(shell, parse(settings))]
+        if any(changes):
+            ask("Change that?", yes=yes)
         if settings != SETTINGS_FILE.read_text(encoding="utf-8"):
             SETTINGS_FILE.write_text(settings, encoding="utf-8")
+        if policies:
+            shell.run("The limits for hand-written routes, before the hook serves others.", "kubectl", *policies)
         why = "The hook. It has no rights, and nobody asks it yet."
         shell.run(why, "kubectl", "apply", f"--kustomize={folder}")
     why = "Wait until it answers: before, Metacontroller would report an error for every Service of the cluster."
@@ -232,6 +241,26 @@ def show_losses(shell: Shell, settings: Settings) -> bool:
     for sentence in inspection.unseen:
         click.echo(f"! {sentence}.")
     return bool(losses)
+
+
+def show_policies(shell: Shell, settings: Settings, file: Path) -> list[str]:
+    """Show how the policies of the limits would change; return kubectl's arguments that do it, [] if they don't.
+
+    Policies that only warn still do so. Raises KubectlFailed.
+    """
+    present = [KINDS, "--selector=app.kubernetes.io/name=ingress-manager,app.kubernetes.io/component=limits"]
+    actions = shell.read("kubectl", "get", *present, "--output=jsonpath={.items[*].spec.validationActions}")
+    items = policies_of(settings, "warn" if "Warn" in actions else "deny")
+    if not items:
+        return ["delete", *present] if actions else []
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), encoding="utf-8")
+    if not shell.run("The limits, for hand-written routes:", "kubectl", "diff", f"--filename={file}", fails=(1,)):
+        return []
+    source = Source(all_namespaces=True, context=shell.context or None)
+    inspection = inspect(source, settings, partial(findings_of, kinds=[outside_limits]), surroundings=())
+    outside = counted(len(inspection.findings), "hand-written object")
+    click.echo(f"\n# {outside} outside the limits: `ingress-manager audit --all-namespaces --current-settings FILE`")
+    return ["apply", f"--filename={file}"]
 
 
 def bring_webhook(shell: Shell, overlay: Overlay) -> None:

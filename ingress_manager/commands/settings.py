@@ -1,9 +1,10 @@
-"""`ingress-manager settings`: whether the hook would start with a settings file."""
+"""`ingress-manager settings`: whether the hook would start with a settings file, and the policies of its limits."""
 
 import click
 
-from ingress_manager.commands.printing import show
-from ingress_manager.commands.reading.settings import settings_of_file
+from ingress_manager.commands.policies import ACTIONS, policies_of
+from ingress_manager.commands.printing import as_yaml, show
+from ingress_manager.commands.reading.settings import settings_of_file, usable_settings
 from ingress_manager.commands.snapshot.items import Message
 from ingress_manager.commands.terminal import note
 from ingress_manager.commands.text import counted
@@ -11,9 +12,16 @@ from ingress_manager.core.copying import ANY
 
 
 @click.command(short_help="Check settings files.")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1)
+@click.option(
+    "--policies",
+    is_flag=False,
+    flag_value="deny",
+    metavar="[=warn]",
+    help="Print admission policies that hold everybody's routes to the limits in one FILE. With =warn, they only warn.",
+)
 @click.pass_context
-def settings(context: click.Context, files: tuple[str, ...]) -> None:
+def settings(context: click.Context, files: tuple[str, ...], policies: str | None) -> None:
     """Check settings files as the hook reads them, for CI and before a commit.
 
     A FILE is the settings, a ConfigMap with them, or - for standard input. `settings` tells the first mistake of
@@ -25,7 +33,19 @@ def settings(context: click.Context, files: tuple[str, ...]) -> None:
     Examples:
       ingress-manager settings manifests/settings.yaml
       kubectl get configmap NAME --namespace ingress-manager -o yaml | ingress-manager settings -
+      ingress-manager settings --policies=warn manifests/settings.yaml | kubectl apply -f -
     """  # noqa: D301 - \b keeps click from joining lines
+    if policies is not None and policies not in ACTIONS:
+        files, policies = (policies, *files), "deny"  # to click, what follows an option is its value
+    if not files or (policies and files[1:]):
+        raise click.UsageError(f"name {'one FILE' if policies else 'a FILE'}")
+    if policies:
+        text = settings_of_file(files[0])
+        objects = policies_of(usable_settings(text), policies)
+        if not objects:
+            note(f"{text.file}: nothing is limited, so there are no policies.")
+        click.echo(as_yaml(*objects) if objects else "", nl=False)
+        return
     wrong = 0
     for text in map(settings_of_file, files):
         settings = text.parse()

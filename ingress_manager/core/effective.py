@@ -22,6 +22,9 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
     """The settings for the Services of one namespace that have the same profile."""
 
     namespace: str
+    star: str
+    """The part of the namespace's name that the star of its entry's pattern matches; without a pattern, never used."""
+
     settings: Settings
     limits: Limits
     default: str | None
@@ -45,7 +48,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
     def host_patterns(self) -> tuple[str, ...] | None:
         """Return the patterns of allowed hosts; None: any host may be claimed."""
         hosts = self.limits.hosts
-        return None if hosts == ANY else tuple([fill_in(pattern, "", self.namespace) for pattern in hosts])
+        return None if hosts == ANY else tuple([fill_in(pattern, "", self.namespace, self.star) for pattern in hosts])
 
     @cached_property
     def makes_ingresses(self) -> bool:
@@ -70,11 +73,11 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     def default_host(self, service: str) -> str:
         """Return the default host of a Service, which may be too long to be valid."""
-        return fill_in(self.host, service, self.namespace)
+        return fill_in(self.host, service, self.namespace, self.star)
 
     def default_secret(self, ingress: str) -> str | None:
         """Return the default Secret of an Ingress; None: the controller's own certificate."""
-        return None if self.tls.secret is None else fill_in(self.tls.secret, ingress, self.namespace)
+        return None if self.tls.secret is None else fill_in(self.tls.secret, ingress, self.namespace, self.star)
 
     @cached_property
     def default_class(self) -> str | None:
@@ -124,11 +127,13 @@ def effective_settings(settings: Settings, namespace: str, profile: str | None =
 def resolve(settings: Settings, namespace: str, requested: str | None) -> EffectiveSettings:
     """Return `effective_settings`, not remembered."""
     entry = settings.entry_of(namespace)
+    start, _, end = (settings.key_of(namespace) or "").partition("*")
     defaults, limits = entry.defaults, entry.limits
     name = defaults.profile if requested is None else requested
     overrides = settings.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
     far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
     of_namespace = {"namespace": namespace, "settings": settings, "limits": limits, "default": defaults.profile}
+    of_namespace["star"] = namespace[len(start) : len(namespace) - len(end)]
     of_profile = {"profile": None if overrides is None else name, "overrides": overrides or {}}
     return msgspec.convert({**overlaid(far, overrides or {}, Profile), **of_namespace, **of_profile}, EffectiveSettings)
 

@@ -26,18 +26,20 @@ MOST_REMEMBERED = 1000
 """Effective settings, each of a namespace and a profile."""
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
+STAR_FIELD = "{*}"
+"""In the entry of a namespace pattern: the part of the name that its star matches."""
 
 INGRESS, HTTPROUTE = "ingress", "httproute"
 OUTPUT_NAMES = (INGRESS, HTTPROUTE)
 
 
-def fill_in(template: str, service: str, namespace: str) -> str:
-    return template.replace("{service}", service).replace("{namespace}", namespace)
+def fill_in(template: str, service: str, namespace: str, star: str) -> str:
+    return template.replace("{service}", service).replace("{namespace}", namespace).replace(STAR_FIELD, star)
 
 
 def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
     """Check a template with these names filled in."""
-    filled_in = fill_in(text, service, namespace)
+    filled_in = fill_in(text, service, namespace, namespace)
     return f"may hold only {' and '.join(placeholders)} in braces" if "{" in filled_in else check(filled_in)
 
 
@@ -266,7 +268,8 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
     profiles: dict[Name, PlainProfile] = {}
     """The meaning of each value of `ingress/profile`."""
     namespaces: dict[NamespacePattern, NamespaceSettings] = {}
-    """Defaults, limits and a pause of a namespace, by its name or a pattern with one *."""
+    """Defaults, limits and a pause of a namespace, by its name or a pattern with one *. In a pattern's entry, {*} in
+    `host`, `hosts` and `secret` is the part of the name that the * matches."""
     admission: Admission = Admission()
     """The answer to `kubectl apply` of a Service."""
     ingress_classes: dict[Name, IngressClass] = msgspec.field(default_factory=lambda: BUILT_IN_CLASSES)
@@ -282,12 +285,16 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
         """Return the patterns of namespaces, the longest first, then in alphabetical order."""
         return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
 
-    def entry_of(self, namespace: str) -> NamespaceSettings:
-        """Return the entry of a namespace: by name, else by the longest pattern, else the general settings."""
+    def key_of(self, namespace: str) -> str | None:
+        """Return the key of a namespace's entry: its name, else the longest pattern; None: the general settings."""
         if namespace in self.namespaces:
-            return self.namespaces[namespace]
-        fitting = [pattern for pattern in self.namespace_patterns if fnmatchcase(namespace, pattern)]
-        return self.namespaces[fitting[0]] if fitting else self
+            return namespace
+        return next((pattern for pattern in self.namespace_patterns if fnmatchcase(namespace, pattern)), None)
+
+    def entry_of(self, namespace: str) -> NamespaceSettings:
+        """Return the entry of a namespace, or the general settings."""
+        key = self.key_of(namespace)
+        return self if key is None else self.namespaces[key]
 
     @property
     def pauses(self) -> str:

@@ -16,6 +16,7 @@ from ingress_manager.core.settings import (
     BUILT_IN_CLASSES,
     HTTPROUTE,
     INGRESS,
+    STAR_FIELD,
     Defaults,
     NamespaceSettings,
     Profile,
@@ -80,7 +81,10 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
     """Raise FieldError for a mistake in a namespace's entry; "" has the general settings."""
     effective = resolve(settings, namespace, None)
     defaults, limits = settings.entry_of(namespace).defaults, effective.limits
-    _check_given((*at, "defaults"), defaults)
+    has_star = "*" in namespace
+    for number, host in enumerate(limits.hosts):
+        _check_star((*at, "limits", "hosts", number), "" if has_star else host)
+    _check_given((*at, "defaults"), defaults, has_star=has_star)
     for key, limit in limits.copy_annotations.items():
         for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
             if end := wrong_value(key, value):
@@ -102,8 +106,17 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
         raise FieldError((*at, "defaults", "class"), end)
 
 
-def _check_given(at: FieldPath, given: Defaults | Profile) -> None:
+def _check_star(at: FieldPath, text: str | None) -> None:
+    """Raise FieldError for a template with {*} where no pattern gives that a meaning."""
+    if text and STAR_FIELD in text:
+        raise FieldError(at, f': {quoted(text)} may hold {STAR_FIELD} only in a pattern\'s entry, such as "*-prod"')
+
+
+def _check_given(at: FieldPath, given: Defaults | Profile, *, has_star: bool = False) -> None:
     """Raise FieldError for fields that contradict each other."""
+    if not has_star:
+        _check_star((*at, "host"), given.host)
+        _check_star((*at, "tls", "secret"), given.tls.secret)
     if given.ingress_class is not None and OLD_CLASS in given.annotations:
         end = (
             f": {quoted(given.ingress_class)} can't stand beside the annotation that names the class "

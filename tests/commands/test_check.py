@@ -21,10 +21,12 @@ from devcluster.build import REPOSITORY
 from ingress_manager.commands.check import cluster as reading
 from ingress_manager.commands.check import hook
 from ingress_manager.commands.check.provided import NEVER, Access
+from ingress_manager.commands.policies import policies_of
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.reading.rights import rights_of
 from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED
+from ingress_manager.core.settings_parser import read
 from tests.commands.commands import Cluster, listing, run
 from tests.manifests.objects import rendered
 
@@ -101,6 +103,9 @@ class Installed(Cluster):
             data = {"settings.yaml": as_yaml(case["settings"])}
             changed(self.objects, "ConfigMap ingress-manager-settings data", data)
         self.objects += case.get("add", ())
+        if "policies" in case:
+            stated, *action = case["policies"]
+            self.objects += policies_of(read(stated), *action)
 
     def answer(self, arguments: Sequence[str], stdin: str) -> str:
         words = {arguments[0], *arguments[1:], *(argument.partition("/")[0] for argument in arguments)}

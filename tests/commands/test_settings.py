@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import yaml
+
+from ingress_manager.commands.printing import as_yaml
 from tests.commands.commands import run
 
 BAD = "limits:\n  hosts:\n  - A\ndefaults: {host: B}\n"
@@ -36,3 +39,22 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     assert run("settings", path)[:2] == (2, "")
     path.write_text("{}", encoding="utf-16")  # a ConfigMap has no such text
     assert run("settings", path) == (1, "", f"{path}:1: is not UTF-8 text\n")
+
+
+def test_the_policies_of_the_limits_deny_or_warn_and_there_are_none_without_limits(tmp_path: Path) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text("limits: {hosts: ['*.{namespace}.example.com']}")
+    assert run("settings", "--policies", file) == run("settings", file, "--policies=deny")
+    objects = [*yaml.safe_load_all(run("settings", "--policies=warn", file).out)]
+    assert [obj["spec"].get("validationActions") for obj in objects] == [None, ["Warn", "Audit"]] * 3
+    assert run("settings", "--policies", "-") == (0, "", "stdin: nothing is limited, so there are no policies.\n")
+    assert "name one FILE" in run("settings", "--policies").err
+
+
+def test_limits_that_no_policy_could_hold_are_named() -> None:
+    for namespaces, hosts in ((1, 1500), (60, 100)):
+        limits = {"hosts": [f"{number}.apps.example.com" for number in range(hosts)]}
+        text = as_yaml({"namespaces": {f"team-{number}": {"limits": limits} for number in range(namespaces)}})
+        ended = run("settings", "--policies", "-", stdin=text)
+        assert (ended.status, ended.out) == (2, "")
+        assert ": namespaces.team-0.limits: the policies would be too long" in ended.err

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from devcluster import build
-from devcluster.api import NAMESPACES, SERVICE_ACCOUNTS, SERVICES, WEBHOOKS, wait_for
+from devcluster.api import INGRESSES, NAMESPACES, SERVICE_ACCOUNTS, SERVICES, WEBHOOKS, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE
 from devcluster.control_plane import ControlPlane
@@ -18,7 +18,7 @@ from ingress_manager.core.settings import Defaults, Limits, Settings
 from tests.core.test_properties import desired_for
 from tests.docs.test_docs import blocks
 from tests.e2e import people
-from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, ON, create, made_for, service
+from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, ON, POLICIES, by_hand, create, made_for, service
 from tests.e2e.people import checkout, sh
 
 ELSEWHERE = ("make image ", "docker push ", "kind ")
@@ -151,6 +151,7 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
         parent = plane.api.create(SERVICES, service("team-a", f"shop{number:02}", annotations=ON))
         [ingress] = desired_for(parent, allowed)
         made_for(plane.api, parent, ingress)
+    plane.api.create(INGRESSES, by_hand("team-a", "by-hand", "theirs.example.org", "shop00"))
     for answer in ("", "n"):
         status, printed = install("DOMAIN=apps.example.net", answer)
         assert status
@@ -162,6 +163,7 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
             f"team-a/shop{number:02}" for number in range(10)
         ]
         assert "\nand 2 more: " in printed
+        assert "\n# 1 hand-written object outside the limits: " in printed
         assert file.read_text(encoding="utf-8") == text
         assert settings() == [running]
     file.write_text(text.replace("\npaused: false", "\npaused: true"), encoding="utf-8")
@@ -169,10 +171,16 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
     assert status == 0, printed
     assert file.read_text(encoding="utf-8") in settings()
     assert "apps.example.net" in file.read_text(encoding="utf-8")
+    warn = "ingress-manager settings --policies=warn manifests/settings.yaml | kubectl apply --filename=-"
+    sh(plane, warn, folder=folder)
     status, printed = install()
     assert status == 0, "where nothing changes, nobody is asked"
     assert "\n# 0 Services would lose an object or a URL.\n# 12 more would, once `paused` is false.\n" in printed
     plane.kubectl("delete", "namespace", "team-a")
+    file.write_text(text, encoding="utf-8")
+    assert (install("YES=1")[0], plane.api.get(POLICIES, "ingress-manager-limits-ingresses")) == (0, None), (
+        "without limits, the policies go"
+    )
     run(plane, UNINSTALL[1])
     until_only(plane, before)
 

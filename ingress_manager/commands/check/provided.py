@@ -14,17 +14,19 @@ from itertools import product
 from operator import getitem
 from typing import Any, NamedTuple
 
+import click
 import msgspec
 import yaml
 
 from ingress_manager.commands.check.cluster import Cluster, Result, containers, engine_version, unknown, warning, wrong
+from ingress_manager.commands.policies import policies_of
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.settings import DECORATORS
 from ingress_manager.commands.snapshot.drift import field_differences
 from ingress_manager.commands.snapshot.items import Item, at, mappings
 from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.settings import HTTPROUTE
+from ingress_manager.core.settings import HTTPROUTE, Settings
 from ingress_manager.core.text import cut
 
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
@@ -184,6 +186,8 @@ POLICIES = {
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings.admissionregistration.k8s.io",
 }
 
+LIMITS = "Apply what `ingress-manager settings --policies FILE` prints: docs/tenants.md says how."
+
 LONGEST = 200
 """Characters of a difference: an expression has thousands."""
 
@@ -245,3 +249,22 @@ def policies(cluster: Cluster) -> Iterator[Result]:
                 yield wrong(f"the {kind} {name} isn't there")
             elif all(by_folder):
                 yield wrong(f"the {kind} {name}: {by_folder[0][0]}")
+    yield from limits(cluster)
+
+
+def limits(cluster: Cluster) -> Iterator[Result]:
+    """Yield the first way in which the policies of the limits differ from those that the settings make."""
+    settings = cluster.settings_text and cluster.settings_text.parse()
+    try:
+        objects = policies_of(settings) if isinstance(settings, Settings) else []
+    except click.UsageError as error:
+        yield warning(error.message, LIMITS)
+        return
+    for ours in objects:
+        kind, name = ours["kind"], ours["metadata"]["name"]
+        observed = cluster.one(POLICIES[kind], name)
+        if sentences := spec_differences(ours, observed):
+            sentence = sentences[0] if observed else "it isn't there: the limits don't hold for hand-written routes"
+            is_stale = observed and "policyName" not in ours["spec"]
+            yield (wrong if is_stale else warning)(f"the {kind} {name}: {sentence}", LIMITS)
+            return

@@ -9,14 +9,18 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
 
+import msgspec
+
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Blocks, Finding, Severity, finding
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
 from ingress_manager.commands.snapshot.surroundings import addresses_of, gateway_of
+from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.kubernetes import Key, Object
 from ingress_manager.core.rules import location
+from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import listed
 
 CONDITIONS = re.compile(
@@ -142,3 +146,21 @@ def _compete(one: Claimant, other: Claimant) -> bool:
         return False
     addresses = [{*addresses_of(obj.item)} for obj in (first, second) if obj.kind == INGRESS]
     return not (addresses and all(addresses) and addresses[0].isdisjoint(addresses[1]))
+
+
+@finding(blocks=None, remedy="Change the object, or allow it in its namespace's limits.", severity=Severity.WARNING)
+def outside_limits(evidence: Evidence) -> Iterator[Finding]:
+    """A hand-written object has a host or class that its namespace's limits don't allow."""
+    settings = evidence.snapshot.settings
+    for obj in evidence.snapshot.objects.values():
+        if not settings or obj.is_decorated or obj.item.is_being_deleted:
+            continue
+        effective, spec = effective_settings(settings, obj.item.namespace), obj.typed.spec
+        # As in policies.yaml: an entry of tls without hosts claims none.
+        with_hosts = msgspec.structs.replace(spec, tls=tuple(entry for entry in spec.tls or () if entry.hosts))
+        claimed = msgspec.structs.replace(obj.typed, spec=with_hosts).hosts
+        ends = {"host": effective.hosts_not_allowed([host or EVERY_HOST for host in claimed])}
+        if obj.kind == INGRESS:
+            ends["class"] = effective.not_allowed(class_of(obj.item, spec) or None, effective.limits.classes)
+        if sentence := "; ".join(f"its {noun} {end}" for noun, end in ends.items() if end):
+            yield Finding(obj.item, sentence, kubectl("edit", obj.item))

@@ -1,0 +1,62 @@
+"""Admission policies that hold everybody's routes to the limits in the settings: hosts, and classes of Ingresses."""
+
+import json
+from pathlib import Path
+
+import click
+import yaml
+
+from ingress_manager.core.copying import ANY
+from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.settings import NamespaceSettings, Settings
+
+LABELS = {"app.kubernetes.io/name": "ingress-manager", "app.kubernetes.io/component": "limits"}
+ACTIONS = {"deny": ["Deny"], "warn": ["Warn", "Audit"]}
+
+LONGEST, LONGEST_ENTRY = 100_000, 25_000
+"""Characters of all limits, and of one entry's: 1,000 entries with two hosts each, and 800 hosts in one. cel-go parses
+no longer expression, and CEL may not spend enough to compare an Ingress of 100 hosts with more."""
+
+
+def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
+    """Return the policies, and bindings that deny or warn; none without limits.
+
+    Raises click.UsageError if the limits are too long.
+    """
+    limits = {key: limits_of(entry) for key, entry in {"": settings, **settings.namespaces}.items()}
+    if all(limit == {"exact": [ANY], "endings": [], "classes": [ANY]} for limit in limits.values()):
+        return []
+    patterns = [pattern.split("*") for pattern in settings.namespace_patterns]
+    literals = {"limits": json.dumps(limits), "patterns": json.dumps(patterns)}
+    sizes = {key: len(json.dumps(limit)) for key, limit in limits.items()}
+    key = max(sizes, key=lambda key: sizes[key])
+    if len(literals["limits"]) > LONGEST or sizes[key] > LONGEST_ENTRY:
+        where = f"namespaces.{key}.limits" if key else "limits"
+        most = f"{LONGEST:,} characters of limits, {LONGEST_ENTRY:,} in one entry"
+        raise click.UsageError(f"{where}: the policies would be too long; they hold {most}")
+    parts = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    objects: list[Object] = []
+    for part in parts["policies"]:
+        variables = {**parts["variables"], **literals, "hosts": part["hosts"], **part.get("variables", {})}
+        rule = {"apiGroups": [part["group"]], "apiVersions": ["*"], "resources": part["resources"]}
+        policy = {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": [rule | {"operations": ["CREATE", "UPDATE"]}]},
+            "variables": [{"name": name, "expression": expression} for name, expression in variables.items()],
+            "validations": [*parts["validations"], *part.get("validations", ())],
+        }
+        name = f"ingress-manager-limits-{part['resources'][0]}"
+        binding = {"policyName": name, "validationActions": ACTIONS[action]}
+        for kind, spec in (("", policy), ("Binding", binding)):
+            head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": f"ValidatingAdmissionPolicy{kind}"}
+            objects.append({**head, "metadata": {"name": name, "labels": LABELS}, "spec": spec})
+    return objects
+
+
+def limits_of(entry: NamespaceSettings) -> dict[str, list[str]]:
+    """Return the hosts, without the * of wildcards, and the classes that an entry allows; [any]: no limit."""
+    both = entry.limits.hosts, entry.limits.classes
+    hosts, classes = ([str(limit)] if isinstance(limit, str) else [*limit] for limit in both)
+    wildcards = [host for host in hosts if host.startswith("*.")]
+    exact = [host for host in hosts if host not in wildcards]
+    return {"exact": exact, "endings": [host[1:] for host in wildcards], "classes": classes}
