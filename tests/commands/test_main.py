@@ -128,6 +128,14 @@ def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
     assert f'{tmp_path}/bad.yaml:5: default/a: ingress/http: "yes" must be' in ended.stderr
 
 
+def test_pre_commit_rejects_subjects_of_commits_in_old_habits() -> None:
+    [local] = yaml.safe_load((REPOSITORY / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    patterns = [re.compile(hook["entry"].encode(), re.MULTILINE | re.DOTALL) for hook in local["hooks"]]
+    good = ["Process a number\n\nThe reason.\n", f"Show {'ü' * 67}\n", f"Merge {'x' * 80}\n"]
+    bad = [f"Show {'ü' * 68}\n", "Fix docs.\n", "Say that\n", "What is\n", "Fixes docs\n", "Fixed docs\n"]
+    assert [text for text in good + bad if any(pattern.search(text.encode()) for pattern in patterns)] == bad
+
+
 def completed(*arguments: str) -> list[str]:
     shell = ShellComplete(commands, {}, "ingress-manager", "_INGRESS_MANAGER_COMPLETE")
     return [item.value for item in shell.get_completions([*arguments[:-1]], arguments[-1])]

@@ -39,7 +39,6 @@ PINNED = [
     ("Kubernetes", "devcluster/controlplane/go.mod", r"k8s\.io/kubernetes v([\d.]+)"),
     ("Metacontroller", "metacontroller/install/deployment.yaml", r"metacontroller:v([\d.]+)"),
     ("CRDs of the Gateway API", "docs/httproute.md", r"gateway-api/releases/download/v([^/]+)/"),
-    ("CRDs of the Gateway API", "gateway/README.md", r"gateway-api/releases/download/v([^/]+)/"),
     ("Traefik", "gateway/deployment.yaml", r"traefik:v([\d.]+)"),
 ]
 
