@@ -10,6 +10,8 @@ ListenerSet v1, and the schemas of its CRDs for the limits.
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
+import msgspec
+
 from ingress_manager.core.annotations import PATH_TYPE, ROUTES, SECRET, TABLE
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
@@ -150,6 +152,8 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     fields: Object = {"filters": [*filters]} if filters else {}
     if basis.effective.timeouts:
         fields["timeouts"] = basis.effective.timeouts
+    if basis.effective.retry:
+        fields["retry"] = msgspec.to_builtins(basis.effective.retry)
     for row in TABLE.values():
         if row.rule and (value := getattr(basis.requested, row.field)) is not None:
             fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}
