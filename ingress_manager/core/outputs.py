@@ -105,18 +105,16 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
         else:
             reference = {"group": GATEWAY_API, "kind": "ListenerSet", "namespace": basis.service.metadata.namespace}
             parents = [{**reference, "name": name_of(basis, [host])} for host in hosts]
-        objects.append(make_httproute(exposure, name, hosts, parents, to_service))
+        annotations = exposure.carried.by_kind["HTTPRoute"]
+        objects.append(make("HTTPRoute", basis, name, annotations, httproute_spec(hosts, parents, to_service)))
         if routing.redirect:
-            redirect = rules_of(paths, filters=[REDIRECT_FILTER])
-            objects.append(make_httproute(exposure, f"{name}.redirect", hosts, [parent(routing.redirect)], redirect))
+            spec = httproute_spec(hosts, [parent(routing.redirect)], rules_of(paths, filters=[REDIRECT_FILTER]))
+            objects.append(make("HTTPRoute", basis, f"{name}.redirect", exposure.carried.by_kind["redirect"], spec))
     return objects
 
 
-def make_httproute(
-    exposure: Exposure, name: str, hosts: list[str], parents: list[Object], rules: list[Object]
-) -> Object:
-    spec = {"parentRefs": parents, **({} if hosts == [EVERY_HOST] else {"hostnames": hosts}), "rules": rules}
-    return make("HTTPRoute", exposure.basis, name, exposure.carried.by_kind["HTTPRoute"], spec)
+def httproute_spec(hosts: list[str], parents: list[Object], rules: list[Object]) -> Object:
+    return {"parentRefs": parents, **({} if hosts == [EVERY_HOST] else {"hostnames": hosts}), "rules": rules}
 
 
 def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | None) -> None:
