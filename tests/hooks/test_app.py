@@ -4,7 +4,6 @@ import io
 import json
 import socket
 from datetime import UTC, datetime
-from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
@@ -20,6 +19,7 @@ from hooks.app import LARGEST_BODY, create_app
 from hooks.metrics import make_registry
 from hooks.reporting import LATER_SECONDS
 from hooks.settings_file import SettingsFile
+from ingress_manager import __version__
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 from ingress_manager.core.settings import Limits, NamespaceSettings, Settings
 
@@ -76,7 +76,7 @@ def test_sync_answers_with_the_desired_attachments_as_json_whatever_the_type_of_
 
 def test_the_log_begins_with_version_and_settings_and_tells_no_answer_of_200(capsys: Capture) -> None:
     client_of(Settings()).post("/sync", data=OPTED_IN)
-    told = {"version": version("ingress-manager"), "settings_sha256": "0" * 64}
+    told = {"version": __version__, "settings_sha256": "0" * 64}
     assert log_lines(capsys) == [told | {"event": "started", "level": "info"}]
 
 
@@ -286,5 +286,5 @@ def test_the_metrics_count_answers_and_refusals(client: FlaskClient) -> None:
 
 def test_the_metrics_name_the_commit_of_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INGRESS_MANAGER_REVISION", "a4b73301")
-    labels = {"version": version("ingress-manager"), "revision": "a4b73301"}
+    labels = {"version": __version__, "revision": "a4b73301"}
     assert make_registry().get_sample_value("ingress_manager_build_info", labels) == 1
