@@ -43,6 +43,15 @@ ENV PATH=/opt/venv/bin:$PATH
 # From here gunicorn imports hooks and not_found.
 WORKDIR /opt/ingress-manager
 
+# The build: `make image` and the release state them. They come last, so that no layer above is made again.
+ARG VERSION=""
+ARG REVISION=""
+ARG CREATED=""
+LABEL org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.created="$CREATED"
+ENV INGRESS_MANAGER_REVISION=$REVISION
+
 # By number, because the kubelet can't tell whether a name is root's. It needs no entry in /etc/passwd.
 USER 65532:65532
 

@@ -52,9 +52,13 @@ run: $(bin)/.complete  ## the hook alone on 127.0.0.1:8080; PORT=… and SETTING
 	@INGRESS_MANAGER_SETTINGS='$(SETTINGS)' exec $(bin)/gunicorn --config python:hooks.gunicorn_conf \
 		--bind 127.0.0.1:$(PORT) 'hooks.app:create_app()'
 
+build_args = $(foreach arg,VERSION=$(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' ingress_manager/__init__.py) \
+	REVISION=$(shell git describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null) \
+	CREATED=$(shell git log -1 --format=%cI 2>/dev/null),--build-arg=$(arg))
+
 image:  ## the image IMAGE=…, by docker, podman or buildah, or by BUILDER=…; BUILD_OPTIONS=… are the builder's own
 	$(or $(BUILDER),$(notdir $(firstword $(foreach each,docker podman buildah,$(shell command -v $(each)))))) build \
-		--file=Dockerfile --tag='$(IMAGE)' $(BUILD_OPTIONS) .
+		--file=Dockerfile --tag='$(IMAGE)' $(build_args) $(BUILD_OPTIONS) .
 
 install: $(bin)/.complete  ## install on the cluster of CONTEXT=… with the image IMAGE=…, hosts below DOMAIN=…; each command is shown
 	@exec $(bin)/python -m tools.install install --context '$(CONTEXT)' --crds '$(METACONTROLLER_CRDS)' --domain '$(DOMAIN)' $(if $(YES),--yes) -- '$(IMAGE)'

@@ -2,7 +2,6 @@
 
 import fcntl
 import hashlib
-import json
 import os
 import platform
 import re
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from devcluster.errors import MissingProgram
+from devcluster.errors import CommandFailed, MissingProgram
 from devcluster.processes import run
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -130,7 +129,14 @@ def downloaded(module: str) -> Path:
 
     Raises MissingProgram when Go is missing, and CommandFailed.
     """
-    return Path(json.loads(run(find_go(), "mod", "download", "-json", module, cwd="/"))["Dir"])
+    go = find_go()
+    path = Path(run(go, "env", "GOMODCACHE").strip(), module)
+    try:
+        run(go, "mod", "download", module, cwd="/", env=os.environ | {"GOTOOLCHAIN": "local"})
+    except CommandFailed:  # also of a module that wants a later Go; its files are there
+        if not path.is_dir():
+            raise
+    return path
 
 
 def linker_flags(module: str) -> str:

@@ -12,7 +12,7 @@ from devcluster import build
 from devcluster.api import Object
 from devcluster.errors import MissingProgram
 
-GATEWAY_API = "v1.6.3"
+GATEWAY_API = "v1.7.0"
 """The version of the Gateway API whose CRDs are used: v1.7 needs Go 1.27."""
 
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager")

@@ -4,6 +4,7 @@ No label grows with the number of Services, or of requested hosts and paths. Eac
 otherwise Prometheus would see no increase at the first refusal.
 """
 
+import os
 from collections.abc import Iterable
 
 import prometheus_client
@@ -26,7 +27,8 @@ def make_registry() -> CollectorRegistry:
     """Return a registry with the metrics of every program: its version and its process."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
-    Info("ingress_manager_build", "The version of ingress-manager.", registry=registry).info({"version": __version__})
+    build = {"version": __version__, "revision": os.environ.get("INGRESS_MANAGER_REVISION", "")}  # of the image
+    Info("ingress_manager_build", "The version of ingress-manager, and its commit.", registry=registry).info(build)
     return registry
 
 

@@ -103,8 +103,9 @@ def epoch() -> int:
 
 def make(*command: str | Path) -> None:
     """Run a program that makes a file; raises CommandFailed with its error message."""
+    environment = {"SOURCE_DATE_EPOCH": str(epoch()), "SETUPTOOLS_SCM_PRETEND_VERSION": __version__}
     # umask: the wheel holds the rights of files that are made on the way.
-    run(*command, cwd=REPOSITORY, env=os.environ | {"SOURCE_DATE_EPOCH": str(epoch())}, umask=0o022)
+    run(*command, cwd=REPOSITORY, env=os.environ | environment, umask=0o022)
 
 
 @click.command(

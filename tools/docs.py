@@ -96,6 +96,7 @@ PARTS: dict[str, Callable[[], str]] = {
         for whose, remedies in REMEDIES.items()
     ),
     "findings": findings,
+    "values": lambda: listed(f"`{'.'.join(path)}`: {text}" for path, text in chart.comments().items()),
     # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
@@ -133,7 +134,7 @@ def output(command: str) -> str:
 def paths() -> list[Path]:
     """Return what is made from the code, or has parts that are."""
     pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md"))]
-    return [*pages, chart.SCHEMA]
+    return [*pages, chart.CHART / "README.md", chart.SCHEMA]
 
 
 def made(path: Path) -> str:

@@ -17,7 +17,7 @@ class Carried(msgspec.Struct, frozen=True):
     configured: Mapping[str, str]
     """For an Ingress of this entrance."""
     by_kind: Mapping[str, dict[str, str]]
-    """All annotations of each kind of object, ours included."""
+    """All annotations of each kind of object, ours included; `redirect`: of an HTTPRoute that only redirects."""
     left_behind: Mapping[str, Sequence[str]]
     """The Service's controller annotations that each kind of object lacks or overrides: sorted keys."""
 
@@ -42,7 +42,7 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
     if gateway and gateway.listener_sets and basis.tls:
         kinds["ListenerSet"] = configured
     if gateway:
-        kinds["HTTPRoute"] = effective.annotations
+        kinds["HTTPRoute"] = kinds["redirect"] = effective.annotations
     by_kind: dict[str, dict[str, str]] = {}
     left_behind: dict[str, list[str]] = {}
     for kind, of_settings in kinds.items():
@@ -54,7 +54,7 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
             annotations[PROFILE] = effective.profile
         if effective.fingerprint:
             annotations[FINGERPRINT] = effective.fingerprint
-        of_httproutes = kind == "HTTPRoute"
+        of_httproutes = kind != "Ingress"
         if useless := [key for key in left_behind[kind] if not is_read_from_services(key, of_httproutes=of_httproutes)]:
             annotations[NOT_COPIED] = listed(useless)
         if copied_keys := sorted(annotations.keys() & copied.keys()):

@@ -10,6 +10,8 @@ ListenerSet v1, and the schemas of its CRDs for the limits.
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
+import msgspec
+
 from ingress_manager.core.annotations import PATH_TYPE, ROUTES, SECRET, TABLE
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
@@ -103,18 +105,16 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
         else:
             reference = {"group": GATEWAY_API, "kind": "ListenerSet", "namespace": basis.service.metadata.namespace}
             parents = [{**reference, "name": name_of(basis, [host])} for host in hosts]
-        objects.append(make_httproute(exposure, name, hosts, parents, to_service))
+        annotations = exposure.carried.by_kind["HTTPRoute"]
+        objects.append(make("HTTPRoute", basis, name, annotations, httproute_spec(hosts, parents, to_service)))
         if routing.redirect:
-            redirect = rules_of(paths, filters=[REDIRECT_FILTER])
-            objects.append(make_httproute(exposure, f"{name}.redirect", hosts, [parent(routing.redirect)], redirect))
+            spec = httproute_spec(hosts, [parent(routing.redirect)], rules_of(paths, filters=[REDIRECT_FILTER]))
+            objects.append(make("HTTPRoute", basis, f"{name}.redirect", exposure.carried.by_kind["redirect"], spec))
     return objects
 
 
-def make_httproute(
-    exposure: Exposure, name: str, hosts: list[str], parents: list[Object], rules: list[Object]
-) -> Object:
-    spec = {"parentRefs": parents, **({} if hosts == [EVERY_HOST] else {"hostnames": hosts}), "rules": rules}
-    return make("HTTPRoute", exposure.basis, name, exposure.carried.by_kind["HTTPRoute"], spec)
+def httproute_spec(hosts: list[str], parents: list[Object], rules: list[Object]) -> Object:
+    return {"parentRefs": parents, **({} if hosts == [EVERY_HOST] else {"hostnames": hosts}), "rules": rules}
 
 
 def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | None) -> None:
@@ -150,6 +150,8 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     fields: Object = {"filters": [*filters]} if filters else {}
     if basis.effective.timeouts:
         fields["timeouts"] = basis.effective.timeouts
+    if basis.effective.retry:
+        fields["retry"] = msgspec.to_builtins(basis.effective.retry)
     for row in TABLE.values():
         if row.rule and (value := getattr(basis.requested, row.field)) is not None:
             fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}

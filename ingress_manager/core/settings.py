@@ -46,7 +46,7 @@ def wrong_template(check: Check, placeholders: Sequence[str], service: str, name
 _LONGEST = "a" * LONGEST_LABEL
 _LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
 
-# The rules of HTTPRoutes' CRD. Source: its x-kubernetes-validations (1.6); GEP-2257, durations.
+# The rules of HTTPRoutes' CRD. Source: its schema and x-kubernetes-validations (1.7); GEP-2257, durations.
 
 ONCE = ("CORS", "RequestHeaderModifier", "RequestRedirect", "ResponseHeaderModifier", "URLRewrite")
 """Types of filters that can't be repeated."""
@@ -111,6 +111,9 @@ Timeouts = Annotated[
         "have a backendRequest that is no longer than request",
     ),
 ]
+StatusCode = Annotated[int, must(range(400, 600).__contains__, "be a status code, from 400 to 599")]
+Attempts = Annotated[int, must(lambda number: number >= 0, "be 0 or more")]
+EACH_ONCE = must(lambda values: len(values) == len({*values}), "list each value only once")
 PathType = Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)}), wrong_path_type]
 PathTypes = Annotated[
     tuple[PathType, ...], NOT_EMPTY, must(lambda names: "Prefix" in names, "hold Prefix, which is the default")
@@ -120,9 +123,7 @@ Output = Annotated[
     Meta(extra_json_schema={"enum": list(OUTPUT_NAMES)}),
     must(OUTPUT_NAMES.__contains__, "be ingress or httproute"),
 ]
-Outputs = Annotated[
-    tuple[Output, ...], NOT_EMPTY, must(lambda names: len(names) == len({*names}), "list each output only once")
-]
+Outputs = Annotated[tuple[Output, ...], NOT_EMPTY, EACH_ONCE]
 AnyText = str
 """The value of an annotation. One that may be copied is checked with its key."""
 
@@ -174,6 +175,17 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"Gateway {self.namespace}/{self.name}"
 
 
+class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """When a request is sent to the Service again. Source: the Gateway API reference, HTTPRouteRetry."""
+
+    attempts: Attempts
+    """How often, after the first request; 0: never."""
+    codes: Annotated[tuple[StatusCode, ...], EACH_ONCE] = ()
+    """The answers after which it is sent again. Without any: only where no connection was made."""
+    backoff: Duration | None = None
+    """The least time between two attempts; controllers may lengthen it."""
+
+
 PlainProfile = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
 """The fields that a profile leaves out come from the namespace."""
 
@@ -211,7 +223,10 @@ class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
     filters: Filters = ()
     """Filters of the Gateway API, for each rule of its HTTPRoutes. With RequestRedirect, a rule has no backend."""
     timeouts: Timeouts = {}
-    """Timeouts, likewise."""
+    """Timeouts, likewise. CRDs of the Gateway API before 1.2 drop them in silence."""
+    retry: Retry | None = None
+    """Retries, likewise, as {attempts: 2, codes: [502, 503], backoff: 100ms}. CRDs before 1.7 drop them in silence, but
+    for the experimental channel since 1.2."""
     accepted_losses: tuple[LossKey, ...] = ()
     """Takes the place of `limits.acceptedLosses`, where the profile has other means."""
 

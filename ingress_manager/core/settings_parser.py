@@ -139,7 +139,7 @@ def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
     """Raise FieldError for a mistake in the profile of these settings."""
     overrides, outputs = effective.overrides, effective.overrides.get("outputs", ())
     has_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
-    fields: dict[FieldPath, Any] = {("filters",): effective.filters, ("timeouts",): effective.timeouts}
+    fields: dict[FieldPath, Any] = {(name,): getattr(effective, name) for name in ("filters", "timeouts", "retry")}
     fields["tls", "redirect"] = has_redirect
     for field in filter(fields.get, fields):
         if HTTPROUTE not in outputs:

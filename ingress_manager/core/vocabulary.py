@@ -99,6 +99,7 @@ OF_CONTROLLERS = (
 
 READ_FROM = {
     "HTTPRoute": ("external-dns.", "konghq.com/"),
+    "redirect": ("external-dns.", "konghq.com/"),
     "ListenerSet": ("cert-manager.io/", "acme.cert-manager.io/", "external-dns."),
 }
 """Prefixes of keys that are also read from objects of other kinds than an Ingress."""
@@ -219,9 +220,12 @@ def is_for_controllers(key: str) -> bool:
 
 
 def is_read_from(kind: str, key: str) -> bool:
-    """Return whether the annotation has an effect on objects of a kind, or its reader isn't known."""
+    """Return whether the annotation has an effect on objects of a kind, or its reader isn't known.
+
+    Unknown readers, such as portals, would list a Service again for its redirect or ListenerSet.
+    """
     if kind == "Ingress" or not is_for_controllers(key):
-        return True
+        return kind in {"Ingress", "HTTPRoute"}
     return key.lower().startswith(READ_FROM[kind]) and key.lower() not in READ_FROM_GATEWAYS
 
 

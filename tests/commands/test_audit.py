@@ -4,13 +4,16 @@ import copy
 import importlib
 import os
 import re
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from pkgutil import iter_modules
 
 import click
 import pytest
+import trustme
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -336,6 +339,18 @@ def test_without_the_library_no_certificate_is_judged(
     monkeypatch.setattr(certificates, "x509", None)
     [_, unseen] = in_team_a(settings, "-o", "json").json["unseen"]
     assert "pip install '.[certificates]'" in unseen
+
+
+def test_the_days_before_the_end_of_a_certificate_can_be_chosen(settings: WriteSettings, cluster: Cluster) -> None:
+    now = datetime.now(UTC)
+    made = trustme.CA().issue_cert("a.b", not_before=now - timedelta(days=99), not_after=now + timedelta(days=20))
+    crt = b64encode(made.cert_chain_pems[0].bytes()).decode()
+    service = {"host": "a.b", "annotations": {"ingress/tls-secret": "others"}}
+    objects = dumps.objects([{"Service": service, "Ingress": {"tls": [{"others": ["a.b"]}]}, "EndpointSlice": {}}])
+    line = f"team-a others {crt} tls.crt,tls.key, kubernetes.io/tls\n"
+    cluster.says(stored(*objects) | {"secrets": line})
+    kinds = [in_team_a(settings, *days, "-o", "json").json["kinds"] for days in ([], ["--certificate-days=30"])]
+    assert [found.get("certificate-ends") for found in kinds] == [None, 1]
 
 
 # The merge, by which `audit` predicts what Metacontroller would change.

@@ -177,7 +177,11 @@ COMMON: dict[str, st.SearchStrategy[Any]] = {
 }
 FILTER = {"type": "ExtensionRef", "extensionRef": {"group": "traefik.io", "kind": "Middleware", "name": "sso"}}
 LOSSES = st.lists(PROTECTING_KEYS, max_size=7)
-ONLY_HTTPROUTES = {"filters": st.just([FILTER]) | st.just([]), "timeouts": st.just({"request": "60s"})}
+ONLY_HTTPROUTES = {
+    "filters": st.just([FILTER]) | st.just([]),
+    "timeouts": st.just({"request": "60s"}),
+    "retry": st.fixed_dictionaries({"attempts": st.integers(0, 3)}, optional={"codes": st.just([502, 503])}),
+}
 LIMITS = {
     "hosts": limit(PATTERNS),
     "classes": limit(CLASSES),

@@ -49,6 +49,7 @@ profiles:
     annotations: {}
     filters: [{type: ExtensionRef, extensionRef: {group: traefik.io, kind: Middleware, name: login}}]
     timeouts: {request: 60s, backendRequest: 30s}
+    retry: {attempts: 3, codes: [502, 503], backoff: 100ms}
 """
 """Settings whose profile states all that a profile can state of a rule of an HTTPRoute."""
 

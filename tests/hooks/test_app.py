@@ -4,7 +4,6 @@ import io
 import json
 import socket
 from datetime import UTC, datetime
-from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
@@ -17,8 +16,10 @@ from werkzeug.test import Client, TestResponse
 from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import app, sync
 from hooks.app import LARGEST_BODY, create_app
+from hooks.metrics import make_registry
 from hooks.reporting import LATER_SECONDS
 from hooks.settings_file import SettingsFile
+from ingress_manager import __version__
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 from ingress_manager.core.settings import Limits, NamespaceSettings, Settings
 
@@ -75,7 +76,7 @@ def test_sync_answers_with_the_desired_attachments_as_json_whatever_the_type_of_
 
 def test_the_log_begins_with_version_and_settings_and_tells_no_answer_of_200(capsys: Capture) -> None:
     client_of(Settings()).post("/sync", data=OPTED_IN)
-    told = {"version": version("ingress-manager"), "settings_sha256": "0" * 64}
+    told = {"version": __version__, "settings_sha256": "0" * 64}
     assert log_lines(capsys) == [told | {"event": "started", "level": "info"}]
 
 
@@ -278,6 +279,12 @@ def test_the_metrics_count_answers_and_refusals(client: FlaskClient) -> None:
         ("ingress_manager_refusals_total", "unknown-port"): 1,
     }
     assert after["ingress_manager_answer_seconds_count", ""] == 4
-    assert after["ingress_manager_build_info", version("ingress-manager")] == 1
+    assert after["ingress_manager_build_info", ""] == 1
     assert after["ingress_manager_settings_info", "0" * 64] == 1
     assert after.keys() - before.keys() == {("ingress_manager_answers_total", "405")}, "no label grows"
+
+
+def test_the_metrics_name_the_commit_of_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INGRESS_MANAGER_REVISION", "a4b73301")
+    labels = {"version": __version__, "revision": "a4b73301"}
+    assert make_registry().get_sample_value("ingress_manager_build_info", labels) == 1

@@ -5,9 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import yaml
+from packaging.metadata import Metadata
+from trove_classifiers import classifiers
 
 from devcluster.build import REPOSITORY
 from ingress_manager import __version__
@@ -21,6 +24,12 @@ def test_the_version_is_the_same_wherever_it_is_stated() -> None:
     assert {item["metadata"]["labels"]["app.kubernetes.io/version"] for item in rendered("manifests")} == {__version__}
     chart = yaml.safe_load((REPOSITORY / "charts/ingress-manager/Chart.yaml").read_text(encoding="utf-8"))
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+
+
+def test_pypi_takes_the_metadata() -> None:
+    [path] = Path(sysconfig.get_path("purelib")).glob("ingress_manager-*.dist-info/METADATA")
+    metadata = Metadata.from_email(path.read_bytes(), validate=True)
+    assert {*(metadata.classifiers or ())} <= classifiers
 
 
 START = """

@@ -12,7 +12,15 @@ from ingress_manager.commands.findings.finding import Finding, Severity, Whose
 from ingress_manager.commands.inspection import Inspection, inspect
 from ingress_manager.commands.printing import as_json, unseen_lines
 from ingress_manager.commands.reading.cluster import read_settings, scope_of
-from ingress_manager.commands.reading.options import ALL_OBJECTS, OUTPUT, PATHS, Source, settings_option, with_source
+from ingress_manager.commands.reading.options import (
+    ALL_OBJECTS,
+    CERTIFICATE_DAYS,
+    OUTPUT,
+    PATHS,
+    Source,
+    settings_option,
+    with_source,
+)
 from ingress_manager.commands.reading.settings import settings_of_file, usable_settings
 from ingress_manager.commands.snapshot.items import VERSIONS
 from ingress_manager.commands.terminal import INDENT, note, width, wrapped
@@ -29,7 +37,7 @@ NEW_SETTINGS = (
 
 
 @click.command(short_help="Find the problems of a cluster, and how to fix them.")
-@with_source(PATHS, *ALL_OBJECTS, settings_option("the cluster's", "--current-settings"))
+@with_source(PATHS, *ALL_OBJECTS, CERTIFICATE_DAYS, settings_option("the cluster's", "--current-settings"))
 @click.option("--settings", "new", metavar="FILE", help=NEW_SETTINGS)
 @OUTPUT
 @click.pass_context

@@ -13,7 +13,7 @@ from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, Re
 from ingress_manager.commands.check.provided import replicas
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.settings import configmap_of
-from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, TIME, can_be_read, first_in, wrong_with
+from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, TIME, can_be_read, end_of, wrong_with
 from ingress_manager.commands.snapshot.events import OF_SERVICES, report_of
 from ingress_manager.commands.snapshot.items import INGRESS, Message, at, mappings
 from ingress_manager.commands.snapshot.surroundings import LONG_AGO, time_of
@@ -127,5 +127,5 @@ def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Itera
         yield wrong(f"there is no certificate (tls.crt) in {secret}, or no such Secret", f"Make it: {SAY}")
     elif problem := wrong_with(crt, [host], cluster.now):
         yield wrong(f"{secret}: {problem}", f"Make another one: {SAY}")
-    elif (end := first_in(crt).not_valid_after_utc) - cluster.now < SOON:
+    elif end := end_of(crt, cluster.now, SOON):
         yield warning(f"the certificate in {secret} ends at {end:{TIME}}", f"Renew it: {SAY}")

@@ -9,10 +9,10 @@ from datetime import timedelta
 from functools import wraps
 
 from ingress_manager.commands.findings.evidence import Evidence
-from ingress_manager.commands.findings.finding import Blocks, Find, Finding, finding
+from ingress_manager.commands.findings.finding import Blocks, Find, Finding, Severity, finding
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot import items, surroundings
-from ingress_manager.commands.snapshot.certificates import can_be_read, wrong_with
+from ingress_manager.commands.snapshot.certificates import TIME, can_be_read, end_of, wrong_with
 from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, LISTENERSET, SECRET, SLICE, at
 from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, class_of, secrets_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
@@ -135,3 +135,18 @@ def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surround
             yield f"{label}, which {field} names, {lacks}is of the type {quoted(type_)}, and should be {TLS_TYPE}"
         elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
             yield f"{label}: {wrong}"
+
+
+@finding(
+    blocks=None,
+    remedy="Renew it. If cert-manager makes it, the status of its Certificate and CertificateRequest says what fails.",
+    severity=Severity.WARNING,
+)
+@per_object
+def certificate_ends(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
+    """The certificate ends within 14 days, or `--certificate-days`, and in less than a third of its time."""
+    for name, hosts in secrets_of(obj) if can_be_read() else ():
+        label = f"{obj.item.namespace}/{name}"
+        crt = at(around.items[SECRET].get(label), "data", "tls.crt")
+        if crt and not wrong_with(crt, hosts, around.now) and (end := end_of(crt, around.now, around.soon)):
+            yield f"Secret {label}: its certificate ends at {end:{TIME}}"

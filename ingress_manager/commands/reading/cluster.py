@@ -1,7 +1,7 @@
 """What a snapshot consists of, read as far as the user may: objects of a cluster or of files, and the settings."""
 
 from collections.abc import Collection, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import click
 
@@ -79,7 +79,7 @@ _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 
 def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]) -> Surroundings:
     """Return what surrounds the managed objects of a snapshot, of these kinds, as far as the user may read it."""
-    around = Surroundings(datetime.now(UTC))
+    around = Surroundings(datetime.now(UTC), soon=timedelta(days=source.certificate_days))
     managed = [obj for obj in snapshot.objects.values() if obj.is_decorated and obj.service]
     gateways = {label.partition("/")[0] for obj in managed for label in attached_to(obj, GATEWAY)}
     matters = {

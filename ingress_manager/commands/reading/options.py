@@ -32,6 +32,8 @@ class Source:
     settings: str | None = None
     """The settings file; None: those of the cluster or, with files, the defaults."""
 
+    certificate_days: int = 14
+
     def read(self, resources: str, *options: str) -> list[Item]:
         """Return all objects in the files, or the cluster's of some kinds, such as "services,ingresses".
 
@@ -123,6 +125,10 @@ PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
 FORMATS = click.Choice(["table", "json"])
 OUTPUT = click.option("-o", "--output", type=FORMATS, default="table", show_default=True, help="The format.")
 SETTINGS_OR_DEFAULTS = settings_option("the cluster's; with files, the defaults")
+
+
+_DAYS: dict[str, Any] = {"metavar": "DAYS", "type": click.IntRange(min=0), "default": 14, "show_default": True}
+CERTIFICATE_DAYS = click.option("--certificate-days", **_DAYS, help="Report a certificate that ends within these days.")
 
 
 def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:

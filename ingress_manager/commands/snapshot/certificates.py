@@ -7,7 +7,7 @@ Sources: RFC 9525, 6.3 (a wildcard stands for one label); RFC 5280, 6.1 (each ce
 
 from base64 import b64decode
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ingress_manager.core.text import listed
 
@@ -44,6 +44,16 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
     if missing:
         return f"its certificate is for {listed(covered) or 'no host'}, and not for {listed(missing)}"
     return ""
+
+
+def end_of(crt: str, now: datetime, soon: timedelta) -> datetime | None:
+    """Return when a right certificate ends if that is soon; None if it has a third of its time left.
+
+    cert-manager renews then, so one that is made for six days is no finding.
+    """
+    certificate = first_in(crt)
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    return end if end - now < min(soon, (end - begin) / 3) else None
 
 
 def first_in(crt: str) -> "x509.Certificate":

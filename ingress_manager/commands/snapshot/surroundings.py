@@ -6,7 +6,7 @@ API reference (Gateway v1, RouteParentStatus, GatewayStatus, ListenerSetStatus).
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import NamedTuple
 
@@ -34,6 +34,9 @@ class Surroundings:
     now: datetime = LONG_AGO
     unseen: list[str] = field(default_factory=list)
     """A sentence for each kind that matters and could not be read."""
+
+    soon: timedelta = timedelta(days=14)
+    """The time before the end of a certificate from which that is a finding."""
 
     read: set[str] = field(default_factory=set)
     """The kinds of which all objects were read: others don't exist."""

@@ -35,7 +35,7 @@ MOST_EVENTS = 5
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
 @click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False, shell_complete=SERVICES)
-@options.with_source(*options.OF_CLUSTER, options.settings_option("the cluster's"))
+@options.with_source(*options.OF_CLUSTER, options.CERTIFICATE_DAYS, options.settings_option("the cluster's"))
 @options.OUTPUT
 @click.option("--wait", "wanted", type=WAITED_FOR, help="Wait until all that is listed has this state.")
 @options.timeout_option(60, "How long --wait waits.")
