@@ -67,11 +67,10 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Problems(msgspec.Struct):
-    """Problems, the most important first: each sentence once, MOST_KEPT of them; the rest is counted."""
+    """Problems, the most important first: each sentence once, MOST_KEPT of them; `more` counts the rest."""
 
     kept: list[Problem] = []
     more: int = 0
-    """Counted, not kept."""
 
     def add(self, sentence: str, reason: Reason = Reason.INVALID_VALUE, annotation: str = "") -> None:
         self.extend([Problem(sentence, reason, annotation)])
@@ -102,7 +101,7 @@ def joined(shown: list[str], count: int) -> str:
 
 
 class SettingsError(Exception):
-    """The settings can't be used. Names the first thing that is wrong with them."""
+    """The settings can't be used. Names the first thing that is wrong, its line (0: none), and the file (`origin`)."""
 
     def __init__(self, sentence: str, path: tuple[str | int, ...] = (), line: int = 0, origin: str = "") -> None:
         super().__init__(sentence)
@@ -111,9 +110,7 @@ class SettingsError(Exception):
         self.path = path
         """The field's path; () if the text as a whole is wrong."""
         self.line = line
-        """From 1; 0: none."""
         self.origin = origin
-        """The source of the settings, such as a file, for people."""
 
     def __str__(self) -> str:
         return ": ".join(filter(None, [self.origin, f"line {self.line}" if self.line else "", self.sentence]))

@@ -147,20 +147,16 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     for path in paths:
         by_port.setdefault(path.port, []).append(path)
     filters = basis.effective.filters
-    fields: Object = {"filters": [*filters]} if filters else {}
-    if basis.effective.timeouts:
-        fields["timeouts"] = basis.effective.timeouts
-    if basis.effective.retry:
-        fields["retry"] = msgspec.to_builtins(basis.effective.retry)
+    profile = {"filters": filters, "timeouts": basis.effective.timeouts, "retry": basis.effective.retry}
+    fields: Object = {name: msgspec.to_builtins(value) for name, value in profile.items() if value}
     for row in TABLE.values():
         if row.rule and (value := getattr(basis.requested, row.field)) is not None:
             fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}
     # A filter that replaces a prefix needs a rule with a single PathPrefix.
     most = 1 if "ReplacePrefixMatch" in str(filters) else MOST_MATCHES
-    for path in paths if most == 1 else ():
-        if path.path_type == "Exact":
-            sentence = f"the filters of the profile {basis.effective.profile} replace a prefix, and {path} has none"
-            basis.problems.add(f"{sentence}: make it Prefix", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
+    for path in [path for path in paths if most == 1 and path.path_type == "Exact"]:
+        sentence = f"the filters of the profile {basis.effective.profile} replace a prefix, and {path} has none"
+        basis.problems.add(f"{sentence}: make it Prefix", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
     backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name, "weight": 1}
     is_redirect = any(filter_["type"] == "RequestRedirect" for filter_ in filters)
     rules: list[Object] = []

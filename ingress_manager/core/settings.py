@@ -48,8 +48,8 @@ _LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
 
 # The rules of HTTPRoutes' CRD. Source: its schema and x-kubernetes-validations (1.7); GEP-2257, durations.
 
-ONCE = ("CORS", "RequestHeaderModifier", "RequestRedirect", "ResponseHeaderModifier", "URLRewrite")
-"""Types of filters that can't be repeated."""
+ONCE = (("CORS",), ("RequestHeaderModifier",), ("ResponseHeaderModifier",), ("RequestRedirect", "URLRewrite"))
+"""Types of filters of which a rule may have one."""
 
 _DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
 _SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
@@ -64,10 +64,8 @@ def wrong_filter(filter_: Object) -> str:
 
 def wrong_filters(filters: Sequence[Object]) -> str:
     types = [filter_.get("type") for filter_ in filters]
-    if repeated := [type_ for type_ in ONCE if types.count(type_) > 1]:
-        return f"must hold {repeated[0]} only once"
-    is_both = "RequestRedirect" in types and "URLRewrite" in types
-    return "must hold RequestRedirect or URLRewrite, not both" if is_both else ""
+    repeated = [" or ".join(group) for group in ONCE if sum(map(types.count, group)) > 1]
+    return f"must hold only one {repeated[0]}" if repeated else ""
 
 
 def seconds_of(duration: str | None) -> float:
@@ -112,7 +110,6 @@ Timeouts = Annotated[
     ),
 ]
 StatusCode = Annotated[int, must(range(400, 600).__contains__, "be a status code, from 400 to 599")]
-Attempts = Annotated[int, must(lambda number: number >= 0, "be 0 or more")]
 EACH_ONCE = must(lambda values: len(values) == len({*values}), "list each value only once")
 PathType = Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)}), wrong_path_type]
 PathTypes = Annotated[
@@ -178,7 +175,7 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """When a request is sent to the Service again. Source: the Gateway API reference, HTTPRouteRetry."""
 
-    attempts: Attempts
+    attempts: Annotated[int, must(lambda number: number >= 0, "be 0 or more")]
     """How often, after the first request; 0: never."""
     codes: Annotated[tuple[StatusCode, ...], EACH_ONCE] = ()
     """The answers after which it is sent again. Without any: only where no connection was made."""

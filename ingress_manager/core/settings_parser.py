@@ -81,10 +81,9 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
     """Raise FieldError for a mistake in a namespace's entry; "" has the general settings."""
     effective = resolve(settings, namespace, None)
     defaults, limits = settings.entry_of(namespace).defaults, effective.limits
-    has_star = "*" in namespace
     for number, host in enumerate(limits.hosts):
-        _check_star((*at, "limits", "hosts", number), "" if has_star else host)
-    _check_given((*at, "defaults"), defaults, has_star=has_star)
+        _check_star((*at, "limits", "hosts", number), namespace, host)
+    _check_given((*at, "defaults"), defaults, namespace)
     for key, limit in limits.copy_annotations.items():
         for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
             if end := wrong_value(key, value):
@@ -106,17 +105,16 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
         raise FieldError((*at, "defaults", "class"), end)
 
 
-def _check_star(at: FieldPath, text: str | None) -> None:
+def _check_star(at: FieldPath, namespace: str, text: str | None) -> None:
     """Raise FieldError for a template with {*} where no pattern gives that a meaning."""
-    if text and STAR_FIELD in text:
+    if text and STAR_FIELD in text and "*" not in namespace:
         raise FieldError(at, f': {quoted(text)} may hold {STAR_FIELD} only in a pattern\'s entry, such as "*-prod"')
 
 
-def _check_given(at: FieldPath, given: Defaults | Profile, *, has_star: bool = False) -> None:
+def _check_given(at: FieldPath, given: Defaults | Profile, namespace: str = "") -> None:
     """Raise FieldError for fields that contradict each other."""
-    if not has_star:
-        _check_star((*at, "host"), given.host)
-        _check_star((*at, "tls", "secret"), given.tls.secret)
+    _check_star((*at, "host"), namespace, given.host)
+    _check_star((*at, "tls", "secret"), namespace, given.tls.secret)
     if given.ingress_class is not None and OLD_CLASS in given.annotations:
         end = (
             f": {quoted(given.ingress_class)} can't stand beside the annotation that names the class "

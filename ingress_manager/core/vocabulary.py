@@ -220,12 +220,9 @@ def is_for_controllers(key: str) -> bool:
 
 
 def is_read_from(kind: str, key: str) -> bool:
-    """Return whether the annotation has an effect on objects of a kind, or its reader isn't known.
-
-    Unknown readers, such as portals, would list a Service again for its redirect or ListenerSet.
-    """
+    """Return whether the annotation has an effect on objects of a kind, or its reader isn't known."""
     if kind == "Ingress" or not is_for_controllers(key):
-        return kind in {"Ingress", "HTTPRoute"}
+        return kind in {"Ingress", "HTTPRoute"}  # for a redirect, a portal would list the Service again
     return key.lower().startswith(READ_FROM[kind]) and key.lower() not in READ_FROM_GATEWAYS
 
 
