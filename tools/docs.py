@@ -96,7 +96,6 @@ PARTS: dict[str, Callable[[], str]] = {
         for whose, remedies in REMEDIES.items()
     ),
     "findings": findings,
-    # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
@@ -132,8 +131,7 @@ def output(command: str) -> str:
 
 def paths() -> list[Path]:
     """Return what is made from the code, or has parts that are."""
-    pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md"))]
-    return [*pages, chart.SCHEMA]
+    return [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md")), chart.SCHEMA]
 
 
 def made(path: Path) -> str:
