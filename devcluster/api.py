@@ -48,10 +48,7 @@ CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomR
 
 
 class ApiError(DevClusterError):
-    """The API server refused a request; or it could not be reached, and then the status is 0.
-
-    As text it is the API server's message alone.
-    """
+    """A refusal of the API server, as text its message alone; the status is 0 if it could not be reached."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(message or f"{status} {reason}")

@@ -26,7 +26,7 @@ class Source(NamedTuple):
     """The Go package: a `tool` line of go.mod, or a folder of the module."""
     module: str = ""
     """NAME@VERSION of a module that is built by its own go.mod and go.sum, as its authors build it. Without one, the
-    versions are those of devcluster/controlplane/go.mod."""
+    versions are in devcluster/controlplane/go.mod."""
     tags: str = ""
     """Build tags."""
 

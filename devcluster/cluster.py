@@ -31,7 +31,7 @@ class DevCluster(Processes):
     """A control plane, the manifests of this repository applied to it, the hook under gunicorn, and an engine.
 
     Use it as a context manager; inside, the engine has taken up the DecoratorController, and the API server enforces
-    the admission policies. `settings` replaces those of the manifests; `resync` sets the DecoratorController's
+    the admission policies. `settings` replaces the manifests' settings; `resync` sets the DecoratorController's
     resyncPeriodSeconds.
 
     With `gateway`, Traefik serves its Ingresses, and the class of the settings is the gateway's unless `settings` are
@@ -179,7 +179,7 @@ class DevCluster(Processes):
         return ("Started", CONTROLLER) in ((event["reason"], event["involvedObject"].get("name")) for event in events)
 
     def follow(self) -> None:
-        """Do what Deployments ask for that have changed: the hook goes by its settings, the engine starts anew.
+        """Do what Deployments ask for that have changed: the hook goes by its settings, the engine restarts.
 
         It is to be called again and again. Raises ApiError, and ProcessDied.
         """

@@ -111,10 +111,7 @@ class ControlPlane:
         write_private(path, yaml.safe_dump(content, sort_keys=False))
 
     def kubectl(self, *arguments: str, input: str = "") -> str:  # noqa: A002 - as subprocess.run calls it
-        """Run kubectl as admin, without a person's preferences, and return what it prints.
-
-        Raises CommandFailed with its error message.
-        """
+        """Run kubectl as admin, without user preferences; return its output. Raises CommandFailed with its error."""
         environment = self.processes.environment({"KUBECONFIG": str(self.kubeconfig)})
         return run(self.programs.kubectl, *arguments, input=input, env=environment)
 

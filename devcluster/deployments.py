@@ -13,10 +13,7 @@ def changed(api: Api) -> list[Object]:
 
 
 def report(api: Api, deployment: Object, problem: str = "") -> None:
-    """Write a Deployment's status: all its Pods are ready. With a problem, they are by an earlier template.
-
-    Raises ApiError.
-    """
+    """Report all Pods of a Deployment as ready; with a problem, as made by an earlier template. Raises ApiError."""
     metadata, wanted = deployment["metadata"], deployment["spec"]["replicas"]
     # By the first of these reasons `kubectl rollout status` knows that it would wait in vain.
     reason = "ProgressDeadlineExceeded" if problem else "NewReplicaSetAvailable"

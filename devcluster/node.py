@@ -47,7 +47,7 @@ PAUSE = "localhost/pause:1"
 FIRST = """\
 set -e
 mount --make-rshared /
-# Programs write here whatever they are told. With a file system of their own, nothing is left of it.
+# Programs write here, whatever their options. On a file system of its own, nothing of that remains.
 for folder in /run /var/log /opt; do mount -t tmpfs tmpfs "$folder"; done
 # The kubelet sets these for the whole machine. It is given files in their place.
 for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys \\
@@ -184,8 +184,7 @@ class Node(Processes):
         enter = ["nsenter", f"--net={proc}/net", f"--mount={proc}/mnt", f"--pid={proc}/pid_for_children"]
         folders = [*(str(build.folder(program)) for program in PROGRAMS), search_path()]
         environment = self.environment({"PATH": os.pathsep.join(folders)})
-        command = [*enter, str(build.folder(name) / name), *arguments]
-        return self.add(name, command, env=environment)
+        return self.add(name, [*enter, str(build.folder(name) / name), *arguments], env=environment)
 
     def _containerd(self) -> Process:
         config = self.folder / "containerd.toml"

@@ -60,10 +60,7 @@ class Process:
         return True
 
     def start(self) -> None:
-        """Start it; the log is continued. Does nothing when it runs.
-
-        Raises ProcessDied when the program can't be executed.
-        """
+        """Start it unless it runs; the log is continued. Raises ProcessDied when the program can't be executed."""
         if self.running:
             return
         self.before_start()

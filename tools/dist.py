@@ -39,7 +39,7 @@ SUMS = "SHA256SUMS"
 
 
 def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
-    """Write the files of a release into `to`, in the place of those of an earlier one. Returns them, the sums last.
+    """Write the files of a release into `to`, in the place of an earlier one. Returns them, the sums last.
 
     `image` is what the hook's containers run, instead of what the manifests name. Raises DevClusterError, also when
     there is something else in `to`.
@@ -58,8 +58,7 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
         options = ("--no-deps", "--no-build-isolation", "--no-cache-dir", "--quiet", "--disable-pip-version-check")
         make(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source)
         report("packaging the chart")
-        chart = copy([CHART], Path(temporary) / "charts") / CHART
-        make(get("helm", report), "package", chart, "--destination", folder)
+        make(get("helm", report), "package", copy([CHART], Path(temporary) / "charts") / CHART, "--destination", folder)
         made = sorted(folder.iterdir())
         # As `sha256sum` prints it.
         sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made)

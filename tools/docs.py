@@ -97,7 +97,6 @@ PARTS: dict[str, Callable[[], str]] = {
     ),
     "findings": findings,
     "values": lambda: listed(f"`{path[0]}`: {text}" for path, text in chart.comments().items() if not path[1:]),
-    # Those of `status` are in those of `audit`; the pages of the others leave them to --help.
 }
 """The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 

@@ -75,33 +75,29 @@ INJECTED = "cert-manager.io/inject-ca-from"
 def replacement(reference: str) -> dict[str, str]:
     """Return the entry of a kustomization's `images` that puts an image in the place of the one in the manifests.
 
-    Raises DevClusterError where it has no tag and no digest: then `latest` would be meant, of which nobody knows what
-    it is.
+    Raises DevClusterError if it has no tag or digest: `latest` would be meant, which may be any version.
     """
     rest, _, digest = reference.partition("@")
     folder, slash, last = rest.rpartition("/")
     name, _, tag = last.partition(":")
     if not name or not (tag or digest):
-        example = "registry.example.com/ingress-manager:0.1.0"
-        raise DevClusterError(
-            f"IMAGE must be an image with a tag or a digest, such as IMAGE={example}; not {reference!r}"
-        )
+        such = f"IMAGE={PUBLISHED}:0.1.0"
+        raise DevClusterError(f"IMAGE must be an image with a tag or a digest, such as {such}; not {reference!r}")
     fields = {"newName": folder + slash + name, "newTag": tag, "digest": digest}
     return {"name": PUBLISHED} | {key: value for key, value in fields.items() if value}
 
 
 def with_domain(text: str, domain: str) -> str:
-    """Return the text of settings in which each namespace has hosts of its own below a domain.
+    """Return the text of settings that give each namespace hosts of its own below a domain.
 
-    Raises DevClusterError where they state other hosts already, or where that is no domain.
+    Raises DevClusterError if the text has other hosts already, or if that is no domain.
     """
     for line in BY_DOMAIN:
         wanted, example = line.format(domain), line.format(EXAMPLE)
         if f"#{example}" not in text and wanted not in text:
-            field = wanted.partition(":")[0]
             raise DevClusterError(
                 f"DOMAIN={domain}: manifests/settings.yaml has no line #{example} any more, which would become "
-                f"{wanted}; state the {field} there yourself, and leave DOMAIN out"
+                f"{wanted}; state the {wanted.partition(':')[0]} there yourself, and leave DOMAIN out"
             )
         text = text.replace(f"#{example}", wanted)
     try:
@@ -128,10 +124,7 @@ class Shell:
         return self.context or self.read("kubectl", "config", "current-context").strip()
 
     def run(self, why: str, *command: str, fails: tuple[int, ...] = ()) -> int:
-        """Say why, print the command, and run it; return its exit status.
-
-        Raises CommandFailed where that is neither 0 nor one of `fails`.
-        """
+        """Print why and a command, and run it; return its status. Raises CommandFailed unless it is 0 or in `fails`."""
         shown = [*command, *self.options]
         click.echo(f"\n# {why}\n{shlex.join(shown)}")
         status = subprocess.run(shown, cwd=REPOSITORY, check=False).returncode
@@ -180,8 +173,7 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
         (manifests / SETTINGS_FILE.name).write_text(settings, encoding="utf-8")
         overlay = Overlay([str(manifests)], images=[replacement(image)])
         bring_webhook(shell, overlay)
-        written = overlay.write(folder).rstrip()
-        click.echo(f"\n# {folder}/kustomization.yaml, the manifests with your image:\n{written}")
+        click.echo(f"\n# {folder}/kustomization.yaml, the manifests with your image:\n{overlay.write(folder).rstrip()}")
         hooks = json.loads(shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json"))
         for deployment in hooks["items"]:
             if release := deployment["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"):
@@ -203,8 +195,7 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
             SETTINGS_FILE.write_text(settings, encoding="utf-8")
         if policies:
             shell.run("The limits for hand-written routes, before the hook serves others.", "kubectl", *policies)
-        why = "The hook. It has no rights, and nobody asks it yet."
-        shell.run(why, "kubectl", "apply", f"--kustomize={folder}")
+        shell.run("The hook. It has no rights, and nobody asks it yet.", "kubectl", "apply", f"--kustomize={folder}")
     why = "Wait until it answers: before, Metacontroller would report an error for every Service of the cluster."
     shell.rollout(why, "ingress-manager")
 
@@ -230,8 +221,7 @@ def show_losses(shell: Shell, settings: Settings) -> bool:
     losses = [finding for finding in inspection.findings if finding.kind.severity is Severity.ERROR]
     held = {str(loss.service) for loss in losses if settings.entry_of(loss.item.namespace).paused}
     losses = [loss for loss in losses if str(loss.service) not in held]
-    services = {str(loss.service) for loss in losses}
-    click.echo(f"\n# {counted(len(services), 'Service')} would lose an object or a URL.")
+    click.echo(f"\n# {counted(len({str(loss.service) for loss in losses}), 'Service')} would lose an object or a URL.")
     if held:
         click.echo(f"# {len(held):,} more would, once `paused` is false.")
     for loss in sorted(losses, key=lambda loss: loss.item.full_name)[:MOST_NAMED]:
@@ -244,13 +234,10 @@ def show_losses(shell: Shell, settings: Settings) -> bool:
 
 
 def show_policies(shell: Shell, settings: Settings, file: Path) -> list[str]:
-    """Show how the policies of the limits would change; return kubectl's arguments that do it, [] if they don't.
-
-    Policies that only warn still do so. Raises KubectlFailed.
-    """
+    """Show how the limits' policies would change; return kubectl's arguments for it, or []. Raises KubectlFailed."""
     present = [KINDS, "--selector=app.kubernetes.io/name=ingress-manager,app.kubernetes.io/component=limits"]
     actions = shell.read("kubectl", "get", *present, "--output=jsonpath={.items[*].spec.validationActions}")
-    items = policies_of(settings, "warn" if "Warn" in actions else "deny")
+    items = policies_of(settings, "warn" if "Warn" in actions else "deny")  # a policy that only warns still does
     if not items:
         return ["delete", *present] if actions else []
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), encoding="utf-8")
@@ -274,8 +261,7 @@ def bring_webhook(shell: Shell, overlay: Overlay) -> None:
     if INJECTED in configuration["metadata"].get("annotations", {}):
         overlay.components.append("manifests/admission/cert-manager")
     elif bundle := configuration["webhooks"][0]["clientConfig"].get("caBundle"):
-        added = ("add", "/webhooks/0/clientConfig/caBundle", bundle)
-        overlay.patch(configuration["kind"], CONTROLLER, added)
+        overlay.patch(configuration["kind"], CONTROLLER, ("add", "/webhooks/0/clientConfig/caBundle", bundle))
 
 
 def apply_metacontroller(shell: Shell, crds: str) -> None:
@@ -345,10 +331,8 @@ def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> N
 
 def folder_of(shell: Shell) -> str:
     """Return the folder of metacontroller/ that the cluster's DecoratorController is from. Raises CommandFailed."""
-    made = shell.read(
-        *("kubectl", "get", "--ignore-not-found", "--output=jsonpath={.spec.attachments[*].resource}"),
-        *("decoratorcontroller", "ingress-manager"),
-    ).split()
+    output = "--output=jsonpath={.spec.attachments[*].resource}"
+    made = shell.read("kubectl", "get", "--ignore-not-found", output, "decoratorcontroller", "ingress-manager").split()
     return next((name.removesuffix("s") for name in OVERLAYS if name in made), "controller")
 
 

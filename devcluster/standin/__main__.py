@@ -235,7 +235,7 @@ def record(api: Api, about: Object, kind: str, reason: str, message: str) -> Non
 
 
 def follow(api: Api) -> None:
-    """Work by the DecoratorController that there is; when it changes or goes, begin anew."""
+    """Work by the DecoratorController that there is; when it changes or goes, begin again."""
     at_work: list[Object] = []
     ready = threading.Event()
 

@@ -27,7 +27,6 @@ TIMEOUT = 10.0
 """Seconds that an address may be silent."""
 
 COMPARED = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Security")
-
 STATUS = "status"
 
 ANY_NAME = "any-name"
@@ -90,9 +89,8 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
       ingress-manager compare --old 203.0.113.10 --new 127.0.0.1:8080,8443 -n team-a
       ingress-manager compare --old 203.0.113.10 --new 203.0.113.20 -f ingresses.yaml --class internal
     """  # noqa: D301 - \b keeps click from joining lines
-    items = source.read(MANAGED_RESOURCES[INGRESS])
     requests: dict[Request, str] = {}
-    for item in of_kind(items, INGRESS):
+    for item in of_kind(source.read(MANAGED_RESOURCES[INGRESS]), INGRESS):
         spec = as_spec(item)
         if class_of(item, spec) == ingress_class:
             for request in requests_of(spec):
@@ -133,9 +131,8 @@ def plain_part(path: str) -> str:
 
 def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
     """Return how the controller at an address answers, and whether a browser would trust its certificate."""
-    port = getattr(address, request.scheme)
     try:
-        with closing(HTTPConnection(address.name, port, timeout=TIMEOUT)) as connection:
+        with closing(HTTPConnection(address.name, getattr(address, request.scheme), timeout=TIMEOUT)) as connection:
             connection.connect()
             if request.scheme == "https":
                 connection.sock = tls(verified=verified).wrap_socket(connection.sock, server_hostname=request.host)

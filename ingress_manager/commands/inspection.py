@@ -25,8 +25,6 @@ from ingress_manager.core.settings import Settings
 
 
 class Inspection(NamedTuple):
-    """The result of an inspection."""
-
     snapshot: Snapshot
     around: Surroundings
     findings: list[Finding]

@@ -25,10 +25,9 @@ from ingress_manager.commands.uninstall import uninstall
 
 
 class Program(click.Group):
-    """The group of the commands: prints the messages of what can't be read."""
+    """The group of the commands: prints why an object that a command needs can't be read, and exits with 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Exit with 1 if an object that it needs can't be read."""
         try:
             return super().invoke(ctx)
         except Unreadable as unreadable:
@@ -72,6 +71,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="plain")  # type: ignore[union-attr]
     # kubectl finds a plugin by its file, which has _ for - in the plugin's name.
-    is_plugin = Path(sys.argv[0]).name == "kubectl-ingress_manager"
-    name = "kubectl ingress-manager" if is_plugin else "ingress-manager"
+    name = "kubectl ingress-manager" if Path(sys.argv[0]).name == "kubectl-ingress_manager" else "ingress-manager"
     commands(prog_name=name, complete_var="_INGRESS_MANAGER_COMPLETE")

@@ -19,18 +19,14 @@ no longer expression, and CEL may not spend enough to compare an Ingress of 100 
 
 
 def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
-    """Return the policies, and bindings that deny or warn; none without limits.
-
-    Raises click.UsageError if the limits are too long.
-    """
+    """Return policies and their bindings, none without limits. Raises click.UsageError if the limits are too long."""
     limits = {key: limits_of(entry) for key, entry in {"": settings, **settings.namespaces}.items()}
     if all(limit == {"exact": [ANY], "endings": [], "classes": [ANY]} for limit in limits.values()):
         return []
     patterns = [pattern.split("*") for pattern in settings.namespace_patterns]
     literals = {"limits": json.dumps(limits), "patterns": json.dumps(patterns)}
-    sizes = {key: len(json.dumps(limit)) for key, limit in limits.items()}
-    key = max(sizes, key=lambda key: sizes[key])
-    if len(literals["limits"]) > LONGEST or sizes[key] > LONGEST_ENTRY:
+    key = max(limits, key=lambda key: len(json.dumps(limits[key])))
+    if len(literals["limits"]) > LONGEST or len(json.dumps(limits[key])) > LONGEST_ENTRY:
         where = f"namespaces.{key}.limits" if key else "limits"
         most = f"{LONGEST:,} characters of limits, {LONGEST_ENTRY:,} in one entry"
         raise click.UsageError(f"{where}: the policies would be too long; they hold {most}")
@@ -46,8 +42,7 @@ def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
             "validations": [*parts["validations"], *part.get("validations", ())],
         }
         name = f"ingress-manager-limits-{part['resources'][0]}"
-        binding = {"policyName": name, "validationActions": ACTIONS[action]}
-        for kind, spec in (("", policy), ("Binding", binding)):
+        for kind, spec in (("", policy), ("Binding", {"policyName": name, "validationActions": ACTIONS[action]})):
             head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": f"ValidatingAdmissionPolicy{kind}"}
             objects.append({**head, "metadata": {"name": name, "labels": LABELS}, "spec": spec})
     return objects

@@ -15,8 +15,7 @@ from ingress_manager.commands.text import is_seen
 from ingress_manager.core.text import one_line
 
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z/][A-Za-z0-9._/-]*", re.IGNORECASE)
-"""Text that stays text without quotes to every YAML parser. PyYAML alone would leave out those of y and 1e3, which are
-true and 1000 to kubectl."""
+"""Text that every YAML parser reads as text, unquoted. PyYAML wouldn't quote y and 1e3: true and 1000 to kubectl."""
 
 
 class _Dumper(yaml.CSafeDumper):

@@ -63,8 +63,7 @@ def release(
 def release_of(service: Item, items: Iterable[Item], entrance: str | None = None, *, events: bool = True) -> Plan:
     """Return the plan for a Service, or for one entrance of it."""
     entrances = [*by_entrance(service.annotations)] if entrance is None else [entrance]
-    requested = read_entrances(service.annotations)
-    on = [name for name in entrances if name in requested]
+    on = [name for name in entrances if name in read_entrances(service.annotations)]
     names = {f"{service.namespace}/{ingress_of(name, service.name)}" for name in on}
     kept, waited_for = list[Item](), list[Item]()
     for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET):

@@ -57,10 +57,7 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
 
 
 def rendered(items: Iterable[Item], settings: Settings) -> tuple[list[Object], list[Message]]:
-    """Return the objects that the Services among the items become, and why others become none.
-
-    No object exists yet, so a paused `settings` refuses every Service that wants an Ingress.
-    """
+    """Return the objects that Services become, or why they become none. A pause refuses all: no object exists yet."""
     objects, messages = list[Object](), list[Message]()
     for item in of_kind(items, SERVICE):
         try:

@@ -10,16 +10,12 @@ from ingress_manager.commands.terminal import note
 from ingress_manager.commands.text import counted
 from ingress_manager.core.copying import ANY
 
+PRINT = "Print admission policies that hold everybody's routes to the limits in one FILE. With =warn, they only warn."
+
 
 @click.command(short_help="Check settings files.")
 @click.argument("files", metavar="FILE...", nargs=-1)
-@click.option(
-    "--policies",
-    is_flag=False,
-    flag_value="deny",
-    metavar="[=warn]",
-    help="Print admission policies that hold everybody's routes to the limits in one FILE. With =warn, they only warn.",
-)
+@click.option("--policies", is_flag=False, flag_value="deny", metavar="[=warn]", help=PRINT)
 @click.pass_context
 def settings(context: click.Context, files: tuple[str, ...], policies: str | None) -> None:
     """Check settings files as the hook reads them, for CI and before a commit.

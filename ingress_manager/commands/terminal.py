@@ -17,7 +17,6 @@ import click
 from ingress_manager.core.text import one_line
 
 PLAIN = {"→": "->", "✓": "ok", "✗": "x", "…": "..."}
-
 INDENT = "    "
 
 SILENCE = 2.0
@@ -31,10 +30,7 @@ def plain(error: Any) -> tuple[str, int]:
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
-    """Return the lines of a text, which is one line; all but the first also have the `hanging` indentation.
-
-    No word is broken, so that an address or a name can be copied, wherever it ends.
-    """
+    """Return a text as lines, `hanging` after the first. Words stay whole: addresses and names can be copied."""
     if not width:
         return [f"{indent}{text}"]
     options = {"break_long_words": False, "break_on_hyphens": False}

@@ -118,5 +118,5 @@ def taking_off(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]
 
 
 def delete(kind: str, *names: str, options: Sequence[str] = ()) -> Step:
-    """Return the step that deletes those of some objects that exist."""
+    """Return the step that deletes objects, if they exist."""
     return Step(("kubectl", "delete", *options, "--ignore-not-found", "--", kind, *names))

@@ -32,10 +32,10 @@ class Adoption(Plan):
     """The plan for one Ingress: its messages say why it can't be adopted."""
 
     parts: Sequence[Part] = ()
-    """What Services ask for in its place; empty if it can't be adopted."""
+    """The requests of Services in its place; empty if it can't be adopted."""
 
     needs: Sequence[Need] = ()
-    """What the limits would have to allow, if nothing else prevents it."""
+    """The limits that would have to change, if nothing else prevents it."""
 
     @property
     def becomes(self) -> list[str]:
@@ -102,10 +102,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
 
 
 def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Iterator[Step]:
-    """Yield the steps after which `others` replace an Ingress, or all of it but the part `kept`.
-
-    If no cluster has given the objects their uids, there are only annotations.
-    """
+    """Yield the steps by which `others` replace an Ingress but for `kept`; for objects from files, only annotations."""
     parts = [*others, *([kept] if kept else [])]
     if not (item.metadata.get("resourceVersion") and all(part.service.metadata.get("uid") for part in parts)):
         yield from (annotating(part.service, part.annotations) for part in parts if part.annotations)
@@ -158,14 +155,13 @@ def deleting(item: Item) -> Step:
 
 
 def exists_as_planned(part: Part) -> Condition:
-    annotations = part.ingress["metadata"].get("annotations", {})
     return Condition(
         f"Ingress {part.full_name} stands as planned",
         kubectl("get", Item(part.ingress)),
         lambda item: (
             is_made_for(item, part.service)
             and item.object.get("spec") == part.ingress["spec"]
-            and annotations.items() <= item.annotations.items()
+            and part.ingress["metadata"].get("annotations", {}).items() <= item.annotations.items()
         ),
         f"`ingress-manager status {part.service.full_name}` may say why",
     )

@@ -13,7 +13,7 @@ from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 CERT_MANAGER_KEYS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
-"""How the keys begin by which cert-manager makes a Certificate that an Ingress owns. Source: its documentation,
+"""Keys, by prefix, that make cert-manager create a Certificate owned by the Ingress. Source: its documentation,
 "Annotated Ingress resource"."""
 
 CLASS_FIELD = "spec.ingressClassName"
@@ -35,10 +35,7 @@ class Change:
 
 
 def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
-    """Yield how the Ingress that ingress-manager makes, `desired`, differs from the `observed` spec of an item.
-
-    Annotations and labels of the item that `desired` lacks stay as they are.
-    """
+    """Yield how `desired` differs from an item with the `observed` spec, whose other annotations and labels stay."""
     spec = as_spec(Item(desired))
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
@@ -91,8 +88,7 @@ def _text(value: str | None) -> str:
 
 
 def _tls(spec: IngressSpec) -> str:
-    shown = (f"{', '.join(entry.hosts or ['*'])} with {entry}" for entry in spec.tls or ())
-    return " and ".join(shown) or "nothing"
+    return " and ".join(f"{', '.join(entry.hosts or ['*'])} with {entry}" for entry in spec.tls or ()) or "nothing"
 
 
 def _shape(spec: IngressSpec) -> list[Any]:

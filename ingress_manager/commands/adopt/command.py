@@ -26,7 +26,6 @@ NEEDED = (
 )
 
 ACCEPT = "Accept that this field of the Ingress changes. The refusal names the field. Can be repeated."
-
 CODE = "The values of {} are code, which the ingress controller runs with its own rights: read them first."
 
 
@@ -76,16 +75,15 @@ def adopt(  # noqa: PLR0913 - each is an option
         return list(adoptions_of(items, ingresses, settings, fields))
 
     adoptions = plan(settings)
-    if any(adoption.replaces for adoption in adoptions):
+    if any(adoption.replaces for adoption in adoptions) and not (source.files or source.all_namespaces):
         # Ingresses of other namespaces may take requests of one that is replaced.
         known = {item.full_name for item in of_kind(items, INGRESS)}
         try:
-            if not (source.files or source.all_namespaces):
-                others = source.kubectl.get(MANAGED_RESOURCES[INGRESS], "--all-namespaces")
-                items += [item for item in others if item.full_name not in known]
+            others = source.kubectl.get(MANAGED_RESOURCES[INGRESS], "--all-namespaces")
+            items += [item for item in others if item.full_name not in known]
+            adoptions = plan(settings)
         except KubectlFailed as failed:
             note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
-        adoptions = plan(settings)
     find_needs(adoptions, settings, plan, fields)
     if whole:
         click.echo("\n".join(table(adoptions)))
@@ -97,7 +95,7 @@ def adopt(  # noqa: PLR0913 - each is an option
 
 
 def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
-    """Yield a comment for each Ingress that says what becomes of it, and below it why it can't be adopted."""
+    """Yield a comment for each Ingress that says whether it stays, and below it why it can't be adopted."""
     width = max((len(adoption.item.full_name) for adoption in adoptions), default=0)
     for adoption in adoptions:
         what = f"becomes {', '.join(adoption.becomes)}" if adoption.replaces else "stays, and is adopted"

@@ -86,12 +86,11 @@ def why_not_beside(part: Part, around: Around) -> Iterator[Obstacle]:
     own_class = class_of(item, spec)
     for place in dict.fromkeys(places_of(spec)):
         for other, its_class in around.claims.get(place, ()):
-            # Of two with the same path, the older one answers. A new one is the youngest.
+            # The older of two with the same path answers. A new one is the youngest.
             is_between = other.full_name not in {item.full_name, part.full_name} and item.born <= other.born
             if is_between and its_class in {"", own_class or its_class}:
-                claim = f"{place[0] or '*'}{place[1]}"
-                problem = f"Ingress {other.full_name} has {claim}, too, and would be older than {part.full_name}"
-                yield problem, "take it out of one of the two first"
+                has = f"Ingress {other.full_name} has {place[0] or '*'}{place[1]}, too"
+                yield f"{has}, and would be older than {part.full_name}", "take it out of one of the two first"
 
 
 def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
@@ -99,7 +98,6 @@ def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
     issuers = [key for key in item.annotations if key.startswith(CERT_MANAGER_KEYS)]
     secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
     if issuers and secrets:
-        certificate = f"the Certificate of Secret {', '.join(secrets)}"
-        lost = f"{certificate} belongs to this Ingress, and would go with it"
+        lost = f"the Certificate of Secret {', '.join(secrets)} belongs to this Ingress, and would go with it"
         remedy = "make a Certificate of your own for that Secret, take the annotation off, and run adopt again"
         yield f"metadata.annotations: {', '.join(issuers)}: {lost}", remedy

@@ -1,7 +1,4 @@
-"""What Services have to request in the place of an Ingress, beside what exists, and what they get.
-
-A part of an Ingress is what leads to one Service; most Ingresses have one.
-"""
+"""The annotations with which Services request the parts of an Ingress. A part is all that leads to one Service."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,18 +11,8 @@ from ingress_manager.commands.snapshot import objects
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_kind
 from ingress_manager.commands.snapshot.managed import BOOKKEEPING, is_managed
 from ingress_manager.commands.snapshot.objects import IngressSpec, as_object, as_spec, backends_of, class_of, places_of
-from ingress_manager.core.annotations import (
-    HTTP,
-    LONGEST_ENTRANCE,
-    PATH_TYPES,
-    PROFILE,
-    TABLE,
-    begin_of,
-    by_entrance,
-    ingress_of,
-    is_entrance_name,
-    read_entrances,
-)
+from ingress_manager.core import annotations
+from ingress_manager.core.annotations import HTTP, PATH_TYPES, PROFILE, begin_of, is_entrance_name, read_entrances
 from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide
 from ingress_manager.core.effective import EffectiveSettings, effective_settings
@@ -78,7 +65,7 @@ class Part:
     @property
     def full_name(self) -> str:
         """Return the Ingress of the entrance, as namespace/name."""
-        return f"{self.service.namespace}/{ingress_of(self.entrance, self.service.name)}"
+        return f"{self.service.namespace}/{annotations.ingress_of(self.entrance, self.service.name)}"
 
     @property
     def stays(self) -> bool:
@@ -87,7 +74,7 @@ class Part:
 
     @property
     def ingresses(self) -> list[Object]:
-        """Return the Ingresses desired for the Service, those of its other entrances included."""
+        """Return the Ingresses desired for the Service, also for its other entrances."""
         desired = self.decision.objects if isinstance(self.decision, Desired) else {}
         return [obj for (kind, _), obj in desired.items() if kind == INGRESS]
 
@@ -123,25 +110,24 @@ def requested_for(part: Part) -> Part:
     What the Service requests already stays if the result is the same. Raises Unreadable.
     """
     item, effective, begin = part.item, part.effective, begin_of(part.entrance)
-    present = by_entrance(part.service.annotations).get(part.entrance, {})
+    present = annotations.by_entrance(part.service.annotations).get(part.entrance, {})
     # A command can't show a person what isn't printable.
     shown = [(key, value) for key, value in item.annotations.items() if value.isprintable()]
     allowed = {key: value for key, value in shown if not not_allowed(key, value, effective.limits.copy_annotations)}
     copied = {key: value for key, value in allowed.items() if key not in effective.added_with_tls}
-    # What is copied from the Service, each of its entrances is given. On the Service, the hook guards what protects.
+    # All entrances of a Service get its copied annotations. On the Service, the hook guards what protects.
     on = read_entrances(part.service.annotations)
     is_shared = part.entrance or {*on} - {part.entrance}
     also = {} if is_shared else copied | protecting(item, effective, tls=bool(objects.certificates_of(part.spec)))
-    off = {f"{begin}{key}": None for key in present if key not in TABLE or TABLE[key].adopted}
+    off = {f"{begin}{key}": None for key in present if key not in annotations.TABLE or annotations.TABLE[key].adopted}
     new = {f"{begin}{key}": value for key, value in words_of(part.spec, class_of(item, part.spec), effective).items()}
     full = replace(part, requested=off | new | also)
     for key in reversed(new):
-        # What the settings and the ports imply isn't requested.
+        # The settings and the ports may imply a word: then it isn't requested.
         without = replace(part, requested={**full.requested, key: None})
         full = without if full.ingress and without.ingress == full.ingress else full
-    unchanged = replace(part, requested=also) if part.entrance in on else full
-    fits = unchanged.ingress and not (full.ingress and len(full.changes) < len(unchanged.changes))
-    return unchanged if fits else full
+    kept = replace(part, requested=also) if part.entrance in on else full
+    return kept if kept.ingress and not (full.ingress and len(full.changes) < len(kept.changes)) else full
 
 
 def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
@@ -230,8 +216,8 @@ def requested_beside(part: Part, around: Around) -> Part:
             return present
     if "" not in entrances and service.full_name not in around.ingresses:
         return requested_for(part)
-    # What remains of the Ingress's name without that of the Service.
+    # The Ingress's name without the Service's.
     rest = f"-{item.name}-".replace(".", "-").replace(f"-{name}-", "-", 1).strip("-")
-    words = (rest[:LONGEST_ENTRANCE].strip("-"), "also", *(f"also-{number}" for number in range(2, 99)))
+    words = (rest[: annotations.LONGEST_ENTRANCE].strip("-"), "also", *(f"also-{number}" for number in range(2, 99)))
     new = (replace(part, entrance=word) for word in words if is_entrance_name(word) and word not in entrances)
     return requested_for(next(part for part in new if part.full_name not in around.ingresses))

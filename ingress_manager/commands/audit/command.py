@@ -128,7 +128,6 @@ def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> I
 
 def _as_json(finding: Finding, options: Sequence[str]) -> dict[str, Any]:
     item = finding.item
-    place = {"file": item.file, "line": finding.line} if item.file else {}
     return {
         "kind": finding.kind.name,
         "severity": finding.kind.severity,
@@ -137,5 +136,5 @@ def _as_json(finding: Finding, options: Sequence[str]) -> dict[str, Any]:
         "reasons": finding.reasons,
         "whose": finding.whose,
         "command": shown(finding.command, options) or None,
-        **place,
+        **({"file": item.file, "line": finding.line} if item.file else {}),
     }

@@ -56,8 +56,7 @@ def _effects(snapshot: Snapshot) -> Iterator[Finding]:
 
 def _identity(change: Finding) -> tuple[str, ...]:
     """Return what two equal changes have in common. An object is removed, or a Service refused, for any reason."""
-    sentence = "" if change.kind in (REMOVED, REFUSED) else change.sentence
-    return (change.kind.name, *change.key, sentence)
+    return (change.kind.name, *change.key, "" if change.kind in (REMOVED, REFUSED) else change.sentence)
 
 
 def _missing_class(evidence: Evidence, change: Finding) -> str:

@@ -1,4 +1,4 @@
-"""What `check` reads of a cluster, on demand and once; and the results of its checks."""
+"""The cluster as `check` reads it, on demand and once; and the results of its checks."""
 
 import contextlib
 import re
@@ -8,16 +8,9 @@ from enum import StrEnum
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+from ingress_manager.commands.reading import settings as hook_settings
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, Kubectl, KubectlFailed
-from ingress_manager.commands.reading.settings import (
-    DECORATORS,
-    DEFAULT_INSTALLATION,
-    Installation,
-    SettingsText,
-    configmap_of,
-    named_by,
-    text_of,
-)
+from ingress_manager.commands.reading.settings import DECORATORS, DEFAULT_INSTALLATION, Installation, SettingsText
 from ingress_manager.commands.snapshot.items import Item, at, mappings
 from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.settings import Settings
@@ -44,7 +37,7 @@ class Result(NamedTuple):
     outcome: Outcome
     sentence: str
     remedy: str = ""
-    """What to do; empty if there is nothing to do, or if the table of checks says it."""
+    """The remedy; empty if there is nothing to do, or if the table of checks has it."""
 
 
 wrong, warning, unknown, ok = (partial(Result, outcome) for outcome in Outcome)
@@ -74,8 +67,7 @@ class Cluster:
 
     def makes(self, resource: str) -> bool:
         """Return whether the DecoratorController manages a kind, such as "httproutes"."""
-        attachments = mappings(at(self.controller, "spec", "attachments"))
-        return any(attachment.get("resource") == resource for attachment in attachments)
+        return any(one.get("resource") == resource for one in mappings(at(self.controller, "spec", "attachments")))
 
     @property
     def engines(self) -> list[Item]:
@@ -85,7 +77,7 @@ class Cluster:
     @property
     def installation(self) -> Installation:
         """Return the hook's Deployment: the one that the DecoratorController calls, or that of manifests/."""
-        return named_by(self.all(DECORATORS)) or DEFAULT_INSTALLATION
+        return hook_settings.named_by(self.all(DECORATORS)) or DEFAULT_INSTALLATION
 
     @property
     def hook(self) -> Item | None:
@@ -93,9 +85,9 @@ class Cluster:
 
     @property
     def settings_text(self) -> SettingsText | None:
-        namespace, name = self.installation.namespace, configmap_of(self.hook) if self.hook else None
-        configmaps = self.all(f"configmaps/{name}", f"--namespace={namespace}", IGNORE_NOT_FOUND) if name else ()
-        return text_of(configmaps[0]) if configmaps else None
+        name, scope = self.hook and hook_settings.configmap_of(self.hook), f"--namespace={self.installation.namespace}"
+        configmaps = self.all(f"configmaps/{name}", scope, IGNORE_NOT_FOUND) if name else ()
+        return hook_settings.text_of(configmaps[0]) if configmaps else None
 
     @property
     def settings(self) -> Settings:

@@ -28,13 +28,13 @@ REACH = "See whether it runs, and whether a NetworkPolicy is in the way."
 class Check(NamedTuple):
     part: str
     what: str
-    """What should be, reported if it is so and if that isn't known."""
+    """The right state, reported if it is so and if that isn't known."""
 
     look: Callable[[Cluster], Iterable[Result]]
     """Yields the deviations. Raises KubectlFailed if they can't be read."""
 
     remedy: str = ""
-    """What to do, unless a result says it itself."""
+    """The remedy, unless a result has its own."""
 
 
 CHECKS = (

@@ -16,7 +16,7 @@ from ingress_manager.commands.reading.settings import configmap_of
 from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, TIME, can_be_read, end_of, wrong_with
 from ingress_manager.commands.snapshot.events import OF_SERVICES, report_of
 from ingress_manager.commands.snapshot.items import INGRESS, Message, at, mappings
-from ingress_manager.commands.snapshot.surroundings import LONG_AGO, time_of
+from ingress_manager.commands.snapshot.surroundings import time_of
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 
 LONGEST_PAUSE = timedelta(seconds=1000)
@@ -30,7 +30,7 @@ SOON = timedelta(days=7)
 SAY = "docs/admission.md says how."
 
 _ANSWERED = re.compile(r"unsupported status code: 4\d\d")
-"""What Metacontroller reports if the hook refused something: it was reached."""
+"""Metacontroller's report of a refusal: it reached the hook."""
 
 
 def runs(cluster: Cluster) -> Iterator[Result]:
@@ -81,16 +81,14 @@ def reached(cluster: Cluster) -> Iterator[Result]:
     if newest and not _ANSWERED.search(newest.sentence):
         conditions = mappings(at(cluster.hook, "status", "conditions"))
         times = (time_of(one.get("lastUpdateTime")) for one in conditions if one.get("status") == "True")
-        worked = max(times, default=LONG_AGO)
         failed = time_of(newest.time)
-        if failed < max(worked, cluster.now - LONGEST_PAUSE):
+        if failed < max([*times, cluster.now - LONGEST_PAUSE]):
             return
         ours = f"--selector={MANAGED_BY_LABEL}={MANAGED_BY}"
         output = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
         created = cluster.kubectl.run("get", ALL, ours, output, "--", MANAGED_RESOURCES[INGRESS]).split()
         if failed >= time_of(max(created, default="")):
-            failure = f"at {newest.time}, {newest.sentence}"
-            yield wrong(f"the hook didn't answer Metacontroller as it should: {failure}")
+            yield wrong(f"the hook didn't answer Metacontroller as it should: at {newest.time}, {newest.sentence}")
 
 
 def webhook(cluster: Cluster) -> Iterator[Result]:

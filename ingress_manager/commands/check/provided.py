@@ -147,8 +147,7 @@ def rights(cluster: Cluster) -> Iterator[Result]:
 
 def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
     """Return which rights a ServiceAccount has. The API server answers, and stores nothing."""
-    namespace = account.partition(":")[0]
-    groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{account.partition(':')[0]}", "system:authenticated"]
     who = {"user": f"system:serviceaccount:{account}", "groups": groups}
     kind = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
     reviews = [{**kind, "spec": {**who, "resourceAttributes": right._asdict()}} for right in wanted]
@@ -200,8 +199,7 @@ ADDED |= {"namespaceSelector": {}, "objectSelector": {}}
 def expected(folder: str) -> dict[tuple[str, str], Object]:
     """Return the objects that a folder in installed/ installs, by kind and name.
 
-    installed/ is a link to metacontroller/, whose folders kustomize builds, as is done here. Each patch of an overlay
-    adds entries to lists of one object.
+    installed/ is a link to metacontroller/. As kustomize does, each patch of an overlay extends lists of one object.
     """
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     documents = [obj for file in files for obj in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
@@ -222,8 +220,7 @@ def folder_of(cluster: Cluster) -> str:
 
 
 def spec_differences(ours: Object, observed: Any) -> list[str]:
-    sentences = field_differences(plain(at(observed, "spec")), plain(ours["spec"]), "spec")
-    return [cut(sentence, LONGEST) for sentence in sentences]
+    return [cut(text, LONGEST) for text in field_differences(plain(at(observed, "spec")), plain(ours["spec"]), "spec")]
 
 
 def plain(value: Any) -> Any:
@@ -236,10 +233,7 @@ def plain(value: Any) -> Any:
 
 
 def policies(cluster: Cluster) -> Iterator[Result]:
-    """Yield which admission policies and bindings are missing, or differ from this version's.
-
-    Policies for more kinds than are managed are fine, too.
-    """
+    """Yield which policies and bindings are missing, or aren't this version's for the managed kinds, or for more."""
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
     for kind, name in expected(folders[0]):
         if resource := POLICIES.get(kind):

@@ -76,10 +76,8 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
 
 def _unconditional_paths(spec: Object) -> list[tuple[str, str]]:
     """Return each path of an HTTPRoute and its type. Matches with further conditions may share their path."""
-    rules = mappings(spec.get("rules")) or [{}]
-    matches = [match for rule in rules for match in mappings(rule.get("matches")) or [{}]]
-    alone = [match for match in matches if not any(match.get(key) for key in ("headers", "queryParams", "method"))]
-    paths = [match.get("path") or {} for match in alone]
+    matches = [one for rule in mappings(spec.get("rules")) or [{}] for one in mappings(rule.get("matches")) or [{}]]
+    paths = [one.get("path") or {} for one in matches if not any(map(one.get, ("headers", "queryParams", "method")))]
     return [(path.get("value") or "/", path.get("type") or "PathPrefix") for path in paths]
 
 

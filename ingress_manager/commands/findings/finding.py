@@ -35,7 +35,7 @@ class Severity(StrEnum):
 
 
 class Whose(StrEnum):
-    """Who can do something about a reason."""
+    """Whose task it is to do something about a reason."""
 
     OWNER = "owner"
     ADMINISTRATOR = "administrator"
@@ -43,11 +43,11 @@ class Whose(StrEnum):
 
 _TEXT = Path(__file__).with_name("reasons.yaml").read_bytes()
 REMEDIES = msgspec.yaml.decode(_TEXT, type=dict[Whose, dict[Reason, str]])
-"""What to do about each reason, in some sentences, by whose it is."""
+"""The remedy for each reason, in some sentences, by whose it is."""
 
 
 class Blocks(Enum):
-    """What a finding keeps its object from; `status` derives the object's state from it."""
+    """The step that a finding keeps its object from; `status` derives the object's state from it."""
 
     SYNC = auto()
     """Being as its Service requests: it is waiting."""
@@ -63,7 +63,7 @@ class Kind(NamedTuple):
     severity: Severity
     meaning: str = ""
     remedy: str = ""
-    """What to do; empty if that depends on the reasons of each finding."""
+    """Empty if it depends on the reasons of each finding."""
 
     blocks: Blocks | None = None
     find: "Find" = lambda _: iter(())
@@ -77,8 +77,6 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding(Message):
-    """Something that needs a person."""
-
     command: Command = ()
     """Fixes it; empty if no command does."""
 

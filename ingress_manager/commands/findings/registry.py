@@ -13,7 +13,7 @@ KINDS = sorted(
 )
 
 REASONS = {reason: remedy for remedies in REMEDIES.values() for reason, remedy in remedies.items()}
-"""What to do about each reason of a refusal, in some sentences."""
+"""The remedy for each reason of a refusal, in some sentences."""
 
 
 def findings_of(evidence: Evidence, kinds: Iterable[Kind] = KINDS) -> list[Finding]:

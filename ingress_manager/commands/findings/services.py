@@ -40,7 +40,7 @@ DISOWNED = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DEC
 """The patch after which an object no longer claims to be ours."""
 
 
-@finding(blocks=None, remedy="")  # its state is that of the Service, its remedies are those of its reasons
+@finding(blocks=None, remedy="")  # the Service has the state, its reasons have the remedies
 def refused(evidence: Evidence) -> Iterator[Finding]:
     """The hook refuses the Service."""
     for service in evidence.exposed:

@@ -26,7 +26,7 @@ TLS_TYPE = "kubernetes.io/tls"
 
 _SENTENCES = ("can't resolve what it refers to", "doesn't accept it", "doesn't serve it")
 FAULTS = dict(zip(surroundings.BY_CAUSE, _SENTENCES, strict=True))
-"""What a controller says by a false condition of a route or a ListenerSet, the causes first."""
+"""The meaning of each false condition of a route or a ListenerSet, the causes first."""
 
 
 def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]) -> Find:

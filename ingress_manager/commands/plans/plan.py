@@ -234,7 +234,7 @@ def _wait(kubectl: Kubectl, condition: Condition, before: Collection[object], in
 
 
 def _look(kubectl: Kubectl, condition: Condition, before: Collection[object] = ()) -> list[Item]:
-    """Return the objects of a condition. If they have to be new, those of the versions `before` don't count."""
+    """Return the objects of a condition. If they have to be new, the versions in `before` don't count."""
     end = condition.command.index("--")
     items = kubectl.get(" ".join(condition.command[end + 1 :]), *condition.command[2:end], IGNORE_NOT_FOUND)
     return [item for item in items if not (condition.is_new and item.metadata.get("resourceVersion") in before)]

@@ -28,8 +28,7 @@ Annotations = Mapping[str, str | None]
 def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Iterable[str] = ()) -> Command:
     """Return the command for objects of one kind in one namespace."""
     kind, namespace = items[0].kind.lower(), items[0].namespace
-    names = (item.name for item in items)
-    return ("kubectl", verb, f"--namespace={namespace}", *options, "--", kind, *names, *changes)
+    return ("kubectl", verb, f"--namespace={namespace}", *options, "--", kind, *(item.name for item in items), *changes)
 
 
 def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
@@ -37,9 +36,8 @@ def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), chang
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
-        {"apiVersion": VERSIONS[item.kind], "kind": item.kind}
-        | {"metadata": {"namespace": item.namespace, "name": item.name}}
-        for item in items
+        {"apiVersion": VERSIONS[one.kind], "kind": one.kind, "metadata": {"namespace": one.namespace, "name": one.name}}
+        for one in items
     ]
     command = ("kubectl", verb, "--filename=-", *options, *(["--", *changes] if changes else []))
     return Step(command, stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": named}))
@@ -113,8 +111,7 @@ def remains(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
     """Yield a message for each annotation whose new value, or old one (to go back), no command can show."""
-    before = {key: item.annotations.get(key) for key in annotations}
-    for key, value in (*annotations.items(), *before.items()):
+    for key, value in (*annotations.items(), *((key, item.annotations.get(key)) for key in annotations)):
         if value is not None and not is_seen(value):
             sentence = f"{key}: {quoted(value)} holds characters that a person would not see in a command: none is made"
             field = ("metadata", "annotations", key)

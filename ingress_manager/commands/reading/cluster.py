@@ -1,4 +1,4 @@
-"""What a snapshot consists of, read as far as the user may: objects of a cluster or of files, and the settings."""
+"""Reads the parts of a snapshot, as far as the user may: objects of a cluster or of files, and the settings."""
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
@@ -23,8 +23,7 @@ def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
     known, items = Known(), list[Item]()
     if source.files:
         items = source.read("")
-        present = {item.kind for item in items}
-        for kind in (kind for kind in VERSIONS if kind not in present):
+        for kind in (kind for kind in VERSIONS if kind not in {item.kind for item in items}):
             prints = f"`kubectl get {plural(kind).lower()}` prints them"
             known.unread[kind] = f"{plural(kind)} could not be looked at: there is none in what was read; {prints}"
         if SERVICE in known.unread:
@@ -71,7 +70,7 @@ _SECRETS = (
     '{{range .items}}{{.metadata.namespace}} {{.metadata.name}} {{with .data}}{{with index . "tls.crt"}}{{.}}{{end}}'
     "{{end}} {{range $key, $_ := .data}}{{$key}},{{end}} {{.type}}{{println}}{{end}}"
 )
-"""What kubectl prints of Secrets: their keys, and the values of the certificates alone."""
+"""Makes kubectl print of Secrets only their keys, and the values of the certificates."""
 
 _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 """Helm's Secrets hold whole charts, and never a certificate."""

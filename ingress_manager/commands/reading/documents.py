@@ -1,9 +1,8 @@
 """The documents in a text of YAML or JSON: a value and the lines of its fields, or why it can't be read.
 
-A text that begins with a brace is JSON, or several values of it, if it can be parsed so, as for kubectl. Of JSON, which
-programs write, only the line is known on which it begins.
-
-Documents of YAML are separated by lines that begin with `---`. One that can't be read keeps no other from being read.
+As for kubectl, a text that begins with a brace is JSON, one value or several, if it parses as JSON. Only the first line
+of each value is known: programs write JSON. Lines that begin with `---` separate documents of YAML. An unreadable one
+doesn't keep the others from being read.
 """
 
 import json

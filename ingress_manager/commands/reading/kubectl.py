@@ -37,7 +37,7 @@ _FORBIDDEN = re.compile(
     r'\(Forbidden\): .*? cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
     r'(?: in the namespace "(?P<namespace>[^"]+)")?'
 )
-"""What the API server answers if a right is missing."""
+"""The API server's answer if a right is missing."""
 
 _LACKING = "you lack the right to "
 """How the message begins if the user lacks a right."""
@@ -53,12 +53,10 @@ class KubectlFailed(click.ClickException):
 
     @property
     def is_unknown_kind(self) -> bool:
-        """Return whether the cluster doesn't know the requested kind."""
         return "the server doesn't have a resource type" in self.message
 
     @property
     def is_forbidden(self) -> bool:
-        """Return whether the user lacks a right."""
         return self.message.startswith(_LACKING)
 
 

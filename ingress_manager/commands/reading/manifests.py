@@ -23,8 +23,6 @@ _ID = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*")
 
 
 class Read(NamedTuple):
-    """What a text holds, in its order."""
-
     items: list[Item]
     unreadable: list[Message]
     """Why a document or an object can't be read: a command ends with these."""
@@ -42,9 +40,8 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
                 continue
             item = Item(value, file, namespace, document, path)
             version = str(value.get("apiVersion", ""))
-            known = VERSIONS.get(item.kind, version)
             # A kind of VERSIONS in another API group, as a Service of Knative's, is none of ours.
-            if version.rpartition("/")[0] in {known.rpartition("/")[0], "extensions"}:
+            if version.rpartition("/")[0] in {VERSIONS.get(item.kind, version).rpartition("/")[0], "extensions"}:
                 problems = [*_problems(item, version)] if item.kind in VERSIONS else []
                 unreadable += problems
                 items += [] if problems else [item]
@@ -68,8 +65,7 @@ def _problems(item: Item, version: str) -> Iterator[Message]:
     annotations = metadata.get("annotations")
     for key in annotations if isinstance(annotations, dict) else ():
         if end := wrong_annotation_key(key.lower()):
-            field = ("metadata", "annotations", key)
-            yield Message(item, f"{begin}.annotations: {quoted(key)} {end}", field=field)
+            yield Message(item, f"{begin}.annotations: {quoted(key)} {end}", field=("metadata", "annotations", key))
 
 
 def _wrong_id(text: str) -> str:
@@ -86,7 +82,7 @@ def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Any, FieldPath]]
     if not (isinstance(kind, str) and kind.endswith("List") and isinstance(members, list)):
         yield value, path
         return
-    # The members of a ServiceList, unlike those of a List, need not state their kind.
+    # Unlike in a List, the members of a ServiceList need not state their kind.
     implied = {} if kind == "List" else {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
     for number, member in enumerate(members):
         yield from _opened({**implied, **member} if isinstance(member, dict) else member, (*path, "items", number))
@@ -100,10 +96,9 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
     items, unreadable = Read([], [])
     for file in (file for path in paths for file in _files(path)):
         try:
-            text, name = text_of_file(file, utf_16=True)
-            read_items, messages = read(text, name, namespace)
-            items += read_items
-            unreadable += messages
+            more = read(*text_of_file(file, utf_16=True), namespace)
+            items += more.items
+            unreadable += more.unreadable
         except Unreadable as error:
             unreadable += error.messages
     if unreadable:
@@ -123,8 +118,7 @@ def text_of_file(path: str, *, utf_16: bool = False) -> tuple[str, str]:
     except OSError as error:
         raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        line = 1 + content.count(b"\n", 0, error.start)
-        raise Unreadable([about_line(name, line, "is not UTF-8 text")]) from error
+        raise Unreadable([about_line(name, 1 + content.count(b"\n", 0, error.start), "is not UTF-8 text")]) from error
     except ValueError as error:
         raise click.UsageError("- stands twice, and standard input can be read once") from error
 

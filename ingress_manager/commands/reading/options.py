@@ -30,7 +30,7 @@ class Source:
     context: str | None = None
     kubeconfig: str | None = None
     settings: str | None = None
-    """The settings file; None: those of the cluster or, with files, the defaults."""
+    """The settings file; None: the cluster's settings or, with files, the defaults."""
 
     certificate_days: int = 14
 
@@ -64,7 +64,7 @@ class Source:
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]
 
     def read_settings(self, option: str = "--settings") -> Settings:
-        """Return the settings that `option` names, else the defaults for files, else those of the cluster's hook.
+        """Return the settings that `option` names; without it, the defaults for files, or the settings of the hook.
 
         Prints on standard error which they are, unless the option names them. Raises KubectlFailed if the cluster's
         can't be read, and click.UsageError if they can't be used.

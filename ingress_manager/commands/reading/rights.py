@@ -9,8 +9,6 @@ import msgspec
 
 
 class Right(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A right that the users of some commands need."""
-
     right: str
     """Verbs, and a resource as kubectl names it, with its group."""
 

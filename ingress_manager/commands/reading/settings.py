@@ -39,7 +39,7 @@ class SettingsText(NamedTuple):
 
     text: str
     file: str
-    """What a person calls the file or the object."""
+    """The name of the file or the object, for people."""
 
     line: int = 0
     """In the manifest of a ConfigMap: the line of the file on which the text begins; else 0."""

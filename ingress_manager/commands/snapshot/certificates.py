@@ -17,7 +17,6 @@ except ImportError:
     x509 = None  # type: ignore[assignment]
 
 NOT_INSTALLED = "cryptography isn't installed; `pip install '.[certificates]'` in a clone of ingress-manager brings it"
-
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -41,9 +40,7 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
         return "its certificate names no host that can be read (subjectAltName)"
     covered = [name.lower() for name in names.get_values_for_type(x509.DNSName)]
     missing = [host for host in hosts if not {host.lower(), f"*.{host.lower().partition('.')[2]}"} & {*covered}]
-    if missing:
-        return f"its certificate is for {listed(covered) or 'no host'}, and not for {listed(missing)}"
-    return ""
+    return f"its certificate is for {listed(covered) or 'no host'}, and not for {listed(missing)}" if missing else ""
 
 
 def end_of(crt: str, now: datetime, soon: timedelta) -> datetime | None:

@@ -58,8 +58,7 @@ def merged(item: Item, desired: Object) -> Object:
     """Return these parts as Metacontroller would write them. Raises ValueError if it can't read its record."""
     signed = managed_parts(desired)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
-    applied: Object = merge(managed_parts(item.object), managed_parts(last_applied(item.object)), signed)
-    return applied
+    return _merge_objects(managed_parts(item.object), managed_parts(last_applied(item.object)), signed)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -97,8 +96,7 @@ def _merge_objects(observed: Object, last: Object, desired: Object) -> Object:
 def _merge_lists(observed: list[Any], last: list[Any] | None, desired: list[Any] | None) -> list[Any] | None:
     lists = [observed, last or [], desired or []]
     items = [item for entries in lists for item in entries]
-    are_objects = all(isinstance(item, dict) for item in items)
-    key = next((key for key in MERGE_KEYS if are_objects and all(key in item for item in items)), None)
+    key = next((key for key in MERGE_KEYS if all(isinstance(item, dict) and key in item for item in items)), None)
     if not items or key is None:
         return desired
     by_key = [{str(item[key]): item for item in entries} for entries in lists]

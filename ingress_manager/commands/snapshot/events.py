@@ -1,7 +1,4 @@
-"""Events: what Metacontroller and others have reported of a Service.
-
-Source: the Kubernetes API reference, Event v1 core.
-"""
+"""Events: reports of Metacontroller and others on a Service. Source: the Kubernetes API reference, Event v1 core."""
 
 import re
 from collections.abc import Iterable
@@ -22,19 +19,19 @@ _ENDED = "context canceled"
 """How Metacontroller's Event ends for a request that it gave up because it was stopped (Go, `context`)."""
 
 _DENIED = "can't reconcile children"
-"""What Metacontroller's Event says if a write was denied."""
+"""Part of Metacontroller's Event if a write was denied."""
 
 _KEY = re.compile(rf"\b({'|'.join(API_VERSIONS)}) ([a-z0-9-]+/[a-z0-9.-]*[a-z0-9])")
 """A key as the hook writes it: Ingress team-a/shop."""
 
 _REFUSAL = "status code: 422 body: "
-"""What stands before the hook's sentences in Metacontroller's report of a refusal."""
+"""The text before the hook's sentences in Metacontroller's report of a refusal."""
 
 _TAG = re.compile(r" \[([a-z-]+)\](?= · |$)")
 
 
 class Report(NamedTuple):
-    """What an Event reports of a Service."""
+    """An Event's report on a Service."""
 
     time: str
     sentence: str

@@ -17,8 +17,6 @@ VERSIONS = {SERVICE: "v1", **API_VERSIONS}
 
 
 class Document(NamedTuple):
-    """A document of a file that could be read."""
-
     value: Any
     first: int
     """The line, from 1, on which it begins."""
@@ -29,9 +27,8 @@ class Document(NamedTuple):
     def line(self, path: FieldPath) -> int:
         """Return the line of a field, or of the nearest field around it that exists."""
         paths = (tuple(path[:length]) for length in range(len(path), -1, -1))
-        line = next((self.places[path] for path in paths if path in self.places), 1)
         # libyaml counts some more characters as line ends than editors do.
-        return min(self.first + line - 1, self.last)
+        return min(self.first + next((self.places[path] for path in paths if path in self.places), 1) - 1, self.last)
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,6 @@ class Item:
 
     @cached_property
     def namespace(self) -> str:
-        """Return the namespace that it states, or the default."""
         return str(self.metadata.get("namespace") or self.default)
 
     @cached_property
@@ -93,7 +89,7 @@ class Item:
 
     @property
     def born(self) -> tuple[str, str]:
-        """Return a key that sorts objects by age, the oldest first, and those of one second by name."""
+        """Return a key that sorts objects by age, the oldest first, and by name within a second."""
         return str(self.metadata.get("creationTimestamp") or ""), self.full_name
 
     @property
@@ -115,7 +111,7 @@ class Message:
     _: KW_ONLY
     field: FieldPath = ()
     remedy: str = ""
-    """What to do, if the sentence doesn't say it."""
+    """Empty if the sentence includes it."""
 
     @property
     def line(self) -> int:

@@ -1,4 +1,4 @@
-"""What makes an object ingress-manager's: Metacontroller's annotations, the Service as its controller, and our label.
+"""The marks of a managed object: Metacontroller's annotations, the Service as its controller, and our label.
 
 Source: Metacontroller's decorator controller, which owns an attachment if the annotation names its DecoratorController
 and the object's controller is the parent. The label is for people.
@@ -62,9 +62,8 @@ def is_made_for(item: Item, service: Item) -> bool:
 
 def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
     """Return the annotations that were copied from a Service, without those that a controller also reads there."""
-    source = service.annotations
-    same = {key for item in objects for key, value in item.annotations.items() if source.get(key) == value}
-    return [key for key in sorted(same) if is_for_controllers(key) and not is_read_from_services(key)]
+    same = {pair for item in objects for pair in item.annotations.items()} & service.annotations.items()
+    return [key for key, _ in sorted(same) if is_for_controllers(key) and not is_read_from_services(key)]
 
 
 def patch_to_own(item: Item, service: Item) -> dict[str, Any]:

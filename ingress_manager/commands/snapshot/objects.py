@@ -160,8 +160,7 @@ def backends_of(obj: ObjectSnapshot) -> list[tuple[str, str]]:
         backends = [path.backend for _, path in spec.paths()] + ([spec.default_backend] if spec.default_backend else [])
         refs = [{"name": backend.service.name} if backend.service else backend.resource or {} for backend in backends]
     else:
-        rules = mappings(at(obj.item, "spec", "rules"))
-        refs = [ref for rule in rules for ref in mappings(at(rule, "backendRefs"))]
+        refs = [ref for rule in mappings(at(obj.item, "spec", "rules")) for ref in mappings(at(rule, "backendRefs"))]
     return list(dict.fromkeys((str(ref.get("kind", SERVICE)), str(ref.get("name"))) for ref in refs))
 
 
@@ -180,7 +179,7 @@ Place = tuple[str, str, bool]
 
 
 def places_of(spec: IngressSpec) -> Iterator[Place]:
-    """Yield what an Ingress answers: its paths, and those of its default backend."""
+    """Yield the places that an Ingress answers: its paths, and everything if it has a default backend."""
     for host, path in spec.paths():
         yield location(host, path.path or "/", path.path_type)
     if spec.default_backend:
@@ -206,8 +205,7 @@ def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
 
 def certificates_of(spec: IngressSpec) -> list[IngressTls]:
     """Return the entries, without hosts, that give the hosts of the rules their certificates, each once."""
-    entries = (certificate_of(rule.host, spec) for rule in spec.rules or ())
-    return list(dict.fromkeys(filter(None, entries)))
+    return list(dict.fromkeys(filter(None, (certificate_of(rule.host, spec) for rule in spec.rules or ()))))
 
 
 def covers(host: str, hosts: Collection[str]) -> bool:
@@ -220,8 +218,7 @@ def spec_for(spec: IngressSpec, service: str) -> IngressSpec:
     rules = []
     for rule in spec.rules or ():
         paths = rule.http.paths if rule.http else ()
-        kept = tuple(path for path in paths if path.backend.service and path.backend.service.name == service)
-        if kept:
+        if kept := tuple(path for path in paths if path.backend.service and path.backend.service.name == service):
             rules.append(IngressRule(host=rule.host, http=IngressPaths(kept)))
     hosts, all_hosts = {rule.host for rule in rules}, {rule.host for rule in spec.rules or ()}
     tls = []

@@ -21,10 +21,7 @@ UNREAD_SETTINGS = "settings"
 
 @dataclass(slots=True)
 class Known:
-    """What could be read.
-
-    A dump in files may have been made without a kind, so a kind of which it holds no object is unread, too.
-    """
+    """The extent of a snapshot. A kind without an object in files is unread: their dump may have left it out."""
 
     unread: dict[str, str] = field(default_factory=dict)
     """The kinds, or UNREAD_SETTINGS, that could not be read, each with the sentence why."""
@@ -75,7 +72,7 @@ class ServiceSnapshot:
 
 @dataclass(slots=True)
 class Snapshot:
-    """All Services and their objects. Of an object that was read twice, the last counts."""
+    """All Services and their objects. If an object was read twice, the last one counts."""
 
     settings: Settings | None
     """None if the settings could not be read."""

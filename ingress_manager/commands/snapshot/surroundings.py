@@ -23,14 +23,11 @@ SURROUNDING_RESOURCES = {
 }
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-
 IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 
 
 @dataclass(slots=True)
 class Surroundings:
-    """The surroundings that could be read."""
-
     now: datetime = LONG_AGO
     unseen: list[str] = field(default_factory=list)
     """A sentence for each kind that matters and could not be read."""
@@ -39,7 +36,7 @@ class Surroundings:
     """The time before the end of a certificate from which that is a finding."""
 
     read: set[str] = field(default_factory=set)
-    """The kinds of which all objects were read: others don't exist."""
+    """The kinds that were read completely: other objects don't exist."""
 
     items: dict[str, dict[str, Item]] = field(default_factory=lambda: {kind: {} for kind in SURROUNDING_RESOURCES})
     """The objects of each kind, by namespace/name; IngressClasses by their names."""
@@ -72,8 +69,7 @@ def time_of(text: object) -> datetime:
 
 def changed_at(item: Item) -> datetime:
     """Return when an object was created or last changed, apart from its status; LONG_AGO if that isn't known."""
-    entries = mappings(item.metadata.get("managedFields"))
-    times = [entry.get("time") for entry in entries if not entry.get("subresource")]
+    times = [one.get("time") for one in mappings(item.metadata.get("managedFields")) if not one.get("subresource")]
     return max(map(time_of, [item.metadata.get("creationTimestamp"), *times]))
 
 
@@ -85,8 +81,6 @@ BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
 
 
 class StatusCondition(NamedTuple):
-    """A condition that a controller has reported of an object."""
-
     controller: str
     type: str
     status: str
@@ -145,7 +139,7 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
 def urls_of(obj: ObjectSnapshot, addresses: Sequence[str], around: Surroundings) -> list[str]:
     """Return the URLs that an object answers; if it answers every host, with its first address, or with `*`.
 
-    URLs of an HTTPRoute begin with // if the scheme isn't known; those of a ListenerSet have no path.
+    URLs of an HTTPRoute begin with // if the scheme isn't known; a ListenerSet's have no path.
     """
     typed, urls = obj.typed, list[tuple[str, str, str]]()
     if isinstance(typed, Ingress):

@@ -101,8 +101,7 @@ def wait_for(
         if wanted and not rows:
             raise click.UsageError('there is nothing to wait for: no annotation ingress/http: "true"')
         late = [row for row in rows if wanted and row.state not in {State.SERVING, wanted}]
-        is_pointless = any(row.state is State.REFUSED or row.unsure for row in late)
-        if not late or is_pointless or monotonic() >= end:
+        if not late or any(row.state is State.REFUSED or row.unsure for row in late) or monotonic() >= end:
             return inspection, services, rows, late
         sleep(min(SECONDS_BETWEEN_LOOKS, max(end - monotonic(), 0)))
 
@@ -144,7 +143,7 @@ def line_of(row: Row) -> str:
 def details(
     service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection, options: Sequence[str] = (), width: int = 0
 ) -> str:
-    """Return all that is known of a Service, for a terminal: `rows` are its own, and `options` those of kubectl."""
+    """Return all that is known of a Service, for a terminal, with its rows and kubectl's options."""
     rows = list(rows)
     findings = [finding for finding in inspection.findings if finding.service is service.item]
     remedies = [line for finding in findings for line in _remedy(finding, options, width)]
@@ -184,8 +183,7 @@ def _events(service: ServiceSnapshot, events: Iterable[Item]) -> Iterator[str]:
     reports = [(report_of(event), event) for event in events]
     own = [pair for pair in reports if pair[0].uid == service.service.metadata.uid != ""]
     for report, event in sorted(own, key=lambda pair: pair[0], reverse=True)[:MOST_EVENTS]:
-        count = event.object.get("count", 1)
-        times = f" ({count} times)" if count != 1 else ""
+        times = f" ({count} times)" if (count := event.object.get("count", 1)) != 1 else ""
         yield f"{report.time} {event.object.get('reason')}{times}: {report.sentence}"
 
 

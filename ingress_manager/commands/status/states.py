@@ -44,8 +44,6 @@ class State(StrEnum):
 
 
 class Verdict(NamedTuple):
-    """A state and its explanation."""
-
     state: State
     sentence: str | None = None
     """Why it has come no further."""
