@@ -20,14 +20,12 @@ AUTHORITY = trustme.CA()
 
 
 def connect(server: Server) -> ssl.SSLSocket:
-    """Return a new connection, whose handshake is done, of a client that trusts the authority."""
     trust = ssl.create_default_context()
     AUTHORITY.configure_trust(trust)
     return trust.wrap_socket(server.connect(), server_hostname="127.0.0.1")
 
 
 def served(server: Server) -> bytes | None:
-    """Return the certificate that a new connection gets, as DER."""
     with connect(server) as connection:
         return connection.getpeercert(binary_form=True)
 
@@ -55,9 +53,7 @@ def webhook(tmp_path: Path) -> Iterator[Server]:
         yield running
 
 
-def test_another_certificate_is_served_from_the_next_handshake_on_if_its_key_belongs_to_it(
-    webhook: Server, tmp_path: Path
-) -> None:
+def test_a_new_certificate_is_served_from_the_next_handshake(webhook: Server, tmp_path: Path) -> None:
     """And a connection that is kept goes on. A handshake that meets half of a change fails."""
     with connect(webhook) as kept:
         second, third = (AUTHORITY.issue_cert("127.0.0.1") for _ in range(2))

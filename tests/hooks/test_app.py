@@ -27,7 +27,6 @@ OPTED_IN = body(sync_request(ASKING))
 INGRESS = as_created(json.loads(sync.answer(OPTED_IN, Settings()).body)["attachments"][0], ASKING)
 OOPS = {"ingress/oops": "a mistake"}
 ONE_HOST = Settings(limits=Limits(hosts=("shop.example.org",)))
-"""Settings that forbid the host of that Ingress."""
 
 
 Capture = pytest.CaptureFixture[str]
@@ -43,7 +42,6 @@ def client() -> FlaskClient:
 
 
 def log_lines(capsys: Capture) -> list[dict[str, Any]]:
-    """Return what was logged, without the times."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert all(line.pop("timestamp") for line in lines)
     return lines
@@ -64,9 +62,7 @@ def shown(response: TestResponse) -> tuple[int, str, str]:
     return response.status_code, response.content_type, response.text
 
 
-def test_sync_answers_with_the_desired_attachments_as_json_whatever_the_type_of_the_request_is(
-    client: FlaskClient,
-) -> None:
+def test_sync_answers_json_whatever_the_content_type(client: FlaskClient) -> None:
     for content_type in ("application/json", "multipart/form-data"):
         response = client.post("/sync", data=OPTED_IN, content_type=content_type)
         assert (response.status_code, response.content_type) == (200, "application/json")
@@ -93,9 +89,7 @@ SHOP, NOBODY = {"namespace": "team-a", "service": "shop"}, {"namespace": None, "
     ],
     ids=["a Service that is refused", "a Service that can't be read", "a body that is no request", "a pause"],
 )
-def test_a_refusal_is_logged_with_who_is_refused_and_why(
-    settings: Settings, sent: bytes, status: int, logged: Any, capsys: Capture
-) -> None:
+def test_refusals_are_logged(settings: Settings, sent: bytes, status: int, logged: Any, capsys: Capture) -> None:
     answered = client_of(settings).post("/sync", data=sent)
     told = {"event": "refused", "level": "warning", "status": status, "sentence": answered.text.removesuffix("\n")}
     assert log_lines(capsys)[-1] == told | logged
@@ -116,9 +110,7 @@ A_BUG = (500, "text/plain; charset=utf-8", f"500 Internal Server Error: {app.A_B
 
 
 @pytest.mark.parametrize("broken", ["sync.answer", "Buckets.report", "Metrics.count", "log_answer", "generate_latest"])
-def test_a_bug_anywhere_is_answered_500_without_details_logged_with_its_traceback_and_counted_as_an_answer_to_sync(
-    broken: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_a_bug_is_answered_500_and_logged(broken: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     client = client_of(Settings())
     monkeypatch.setattr(f"hooks.app.{broken}", MagicMock(side_effect=ZeroDivisionError("the secret of the bug")))
     is_sync = broken != "generate_latest"
@@ -132,9 +124,7 @@ def test_a_bug_anywhere_is_answered_500_without_details_logged_with_its_tracebac
     assert counted == ({"500": 1} if is_sync else {})
 
 
-def test_a_request_is_answered_where_nothing_can_be_logged_or_counted(
-    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_request_is_answered_even_if_logging_fails(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard error may be closed, and the disk behind it full."""
     for broken in ("structlog.PrintLogger.error", "hooks.app.Metrics.count", "hooks.app.Metrics.count_error"):
         monkeypatch.setattr(broken, MagicMock(side_effect=OSError("No space left on device")))
@@ -192,9 +182,7 @@ def test_what_is_missing_is_reported_and_requested_again(client: FlaskClient, mo
     )
 
 
-def test_what_is_no_request_fails_some_times_and_is_held_back_then(
-    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repeated_invalid_requests_are_held_back(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Metacontroller repeats all failed attempts in one queue."""
     monkeypatch.setattr("time.time", lambda: 1_800_000_000.0)
     found = [client.post("/sync", data=b"{}") for _ in range(100)]
@@ -229,7 +217,6 @@ def test_probes_are_answered_and_no_other_path_and_no_other_method(client: Flask
 
 
 def chunked(sent: Any) -> dict[str, Any]:
-    """Return the environment of a request whose body comes in chunks."""
     return {"wsgi.input": sent, "wsgi.input_terminated": True}
 
 
@@ -241,7 +228,6 @@ def test_a_body_may_have_16_mib_and_no_more_with_a_length_or_in_chunks(client: F
 
 
 BROKEN_OFF = SimpleNamespace(read=MagicMock(side_effect=OSError("chunk without an end")))
-"""The input of a client that is gone."""
 
 
 @pytest.mark.parametrize(
