@@ -22,9 +22,7 @@ PAUSED, RUNNING, SILENT = {"paused": True}, {"paused": False}, dict[str, Any]()
         (False, {"*": PAUSED, "b": RUNNING, "c": SILENT}, "*", "ad"),
     ],
 )
-def test_a_pause_is_that_of_the_namespace_or_the_general_one(
-    paused: bool, namespaces: dict[str, Any], shown: str, where: str
-) -> None:
+def test_a_namespace_may_override_the_pause(paused: bool, namespaces: dict[str, Any], shown: str, where: str) -> None:
     settings = read({"paused": paused, "namespaces": namespaces})
     assert settings.pauses == shown
     assert [name for name in "abcd" if settings.entry_of(name).paused] == list(where)

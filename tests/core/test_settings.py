@@ -102,9 +102,7 @@ def test_settings_that_are_made_up_have_values_of_every_default_and_limit() -> N
     ("host", "paused", "line", "path"),
     [("A", "maybe", 3, ("paused",)), ("A", "true", 2, ("defaults", "host")), ("a", "true", 2, ("defaults", "class"))],
 )
-def test_a_wrong_type_is_told_first_then_a_wrong_text_then_a_contradiction(
-    host: str, paused: str, line: int, path: tuple[str, ...]
-) -> None:
+def test_types_are_checked_before_texts(host: str, paused: str, line: int, path: tuple[str, ...]) -> None:
     with pytest.raises(SettingsError) as error:
         parse(f"limits: {{classes: [b]}}\ndefaults: {{host: {host}}}\npaused: {paused}\n")
     assert (error.value.line, error.value.path) == (line, path)
