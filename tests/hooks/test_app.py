@@ -16,11 +16,14 @@ from werkzeug.test import Client, TestResponse
 
 from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import app, sync
-from hooks.app import LARGEST_BODY, create_app
+from hooks.admission import ANSWERS
+from hooks.app import LARGEST_BODY, create_app, create_webhook
 from hooks.reporting import LATER_SECONDS
 from hooks.settings_file import SettingsFile
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 from ingress_manager.core.settings import Limits, NamespaceSettings, Settings
+from tests.hooks.test_admission import DENYING, SENTENCES, review
+from tests.hooks.test_admission import WRONG as REFUSED
 
 ASKING = service({"ingress/http": "true"})
 OPTED_IN = body(sync_request(ASKING))
@@ -267,3 +270,44 @@ def test_the_metrics_count_answers_and_refusals(client: FlaskClient) -> None:
     assert after["ingress_manager_build_info", version("ingress-manager")] == 1
     assert after["ingress_manager_settings_info", "0" * 64] == 1
     assert after.keys() - before.keys() == {("ingress_manager_answers_total", "405")}, "no label grows"
+
+
+# The webhook.
+
+TOTAL = "ingress_manager_admissions_total"
+
+
+def webhook_of(settings: Settings) -> FlaskClient:
+    return create_webhook(SettingsFile(settings, "0" * 64)).test_client()
+
+
+def test_each_answer_is_json_counted_and_logged(capsys: Capture) -> None:
+    client = webhook_of(DENYING)
+    before = samples(client)
+    assert {word: before[TOTAL, word] for word in ANSWERS} == dict.fromkeys(ANSWERS, 0)
+    for new, old in ((service({"ingress/http": "true"}), None), (REFUSED, REFUSED), (REFUSED, None)):
+        answered = client.post("/admit?timeout=1s", data=review(new, old))
+        assert (answered.status_code, answered.content_type) == (200, "application/json")
+    assert client.post("/admit?timeout=1s", data=review(REFUSED | {"spec": 1})).status_code == 400
+    after = samples(client)
+    assert {word: after[TOTAL, word] for word in ANSWERS} == dict.fromkeys(ANSWERS, 1)
+    assert after["ingress_manager_admission_seconds_count", ""] == 4
+    assert after["ingress_manager_build_info", version("ingress-manager")] == 1
+    assert after["ingress_manager_admission_settings_info", "0" * 64] == 1
+    assert after.keys() == before.keys(), "no label grows"
+    assert "ingress_manager_settings_info" not in {name for name, _ in after}, "it would look like a hook that answers"
+    started, *logged = log_lines(capsys)
+    assert (started["event"], started["version"]) == ("started", version("ingress-manager"))
+    line = SHOP | {"status": 200, "reasons": ["invalid-value"], "sentence": " · ".join(SENTENCES)}
+    assert logged[:-1] == [{"event": "warned", "level": "info"} | line, {"event": "denied", "level": "warning"} | line]
+    assert (logged[-1]["event"], logged[-1]["service"], logged[-1]["status"]) == ("unread", "shop", 400)
+
+
+def test_a_body_that_is_no_review_is_refused_in_text_and_what_is_no_request_is_counted_too() -> None:
+    client = webhook_of(Settings())
+    answered = client.post("/admit", data=b"{}")
+    assert (answered.status_code, answered.content_type) == (400, "text/plain; charset=utf-8")
+    assert answered.text.startswith("not an AdmissionReview (admission.k8s.io/v1): ")
+    assert client.post("/sync").status_code == 404
+    assert [client.open("/admit", method=method).status_code for method in ("GET", "PUT")] == [405, 405]
+    assert samples(client)[TOTAL, "unread"] == 3
