@@ -49,7 +49,6 @@ PORTS = [{"name": "http", "port": 80, "protocol": "TCP"}]
 
 
 def manifests(case: Case) -> list[Item]:
-    """Return the objects of a case, as a command reads them."""
     return read(json.dumps({"kind": "List", "items": objects(case.fields["objects"])})).items
 
 
@@ -70,7 +69,6 @@ def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = fro
 
 
 def objects(items: list[Object]) -> list[Object]:
-    """Return the objects, whole."""
     parts = [part for item in items for part in apart(item)]
     services = {
         number: since(service(short, number), short)
@@ -101,7 +99,6 @@ def made(kind: str, short: Object, services: list[Object]) -> Object:
 
 
 def since(obj: Object, short: Object) -> Object:
-    """Return what an object has become since it was made."""
     held = {"metadata": {"deletionTimestamp": DELETED, "finalizers": short["held"]}} if "held" in short else {}
     whole: Object = patched(patched(obj, held), short.get("then", {}))
     return whole

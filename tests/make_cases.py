@@ -136,7 +136,6 @@ COMMANDS: dict[Path, Callable[[Case], Any]] = {
     STATUSES: status_of,
     adoptions.FOLDER: adoptions.becomes,
 }
-"""The folders with the tables of each command, and the function that returns the result of a case."""
 
 
 def update(file: Path, becomes: Callable[[Case], Any]) -> Iterator[str]:

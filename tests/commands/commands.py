@@ -21,9 +21,7 @@ from tests import dumps
 
 INGRESSES, HTTPROUTES, LISTENERSETS = MANAGED_RESOURCES.values()
 DEFAULTS = "With the default settings; --settings FILE takes others.\n"
-BY_NAME = {
-    f"--raw={path}": ("get", "--output=json", "--all-namespaces", "--", resource) for resource, path in LISTS.items()
-}
+BY_NAME = {f"--raw={path}": ("get", "--output=json", "--all-namespaces", "--", kind) for kind, path in LISTS.items()}
 UNKNOWN_KIND = "error: the server doesn't have a resource type"
 
 
@@ -68,9 +66,7 @@ def event(service: Object, message: str, **fields: Any) -> Object:
     return dumps.event(short, [service]) | fields
 
 
-def settings_on_a_cluster(
-    text: str, namespace: str = "ingress-manager", name: str = "ingress-manager"
-) -> dict[str, Object]:
+def settings_on_a_cluster(text: str, namespace: str = "ingress-manager", name: str = "ingress-manager") -> Object:
     """Return what kubectl says of an installation with these settings, by what it is asked."""
     about, configmap = {"name": name, "namespace": namespace}, f"{name}-settings-abc"
     hooks = {"sync": {"webhook": {"service": about}}}

@@ -110,9 +110,7 @@ def tightened(case: golden.Case) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", ADOPTIONS.values(), ids=lambda case: case.name)
-def test_what_only_limits_keep_out_is_adopted_by_the_settings_that_it_asks_for_and_by_none_that_allow_less(
-    case: golden.Case,
-) -> None:
+def test_the_proposed_settings_allow_just_what_an_adoption_needs(case: golden.Case) -> None:
     manifests, ingresses, _, accepted = adoptions.adoptable(case)
     fields, values = tightened(case), dict.fromkeys(ingresses[0].annotations, "any")
     copied = {key: value for key, value in values.items() if not wrong_copied_key(key)}
@@ -152,9 +150,7 @@ def objects(case: golden.Case = CASE) -> dict[str, Any]:
     return listing(*(item.object for item in adoptions.adoptable(case)[0]))
 
 
-def test_all_are_listed_with_what_is_in_the_way_and_the_settings_that_they_need(
-    settings: Callable[[str], Path],
-) -> None:
+def test_all_are_listed_with_obstacles_and_proposed_settings(settings: Callable[[str], Path]) -> None:
     names = ("annotation-that-protects-refused", "annotations-that-are-copied", "edited-in-place-refused")
     dump = json.dumps(listing(*(obj for name in names for obj in objects(ADOPTIONS[name])["items"])))
     general = "limits: {hosts: ['*.{namespace}.example.com']}\n"
@@ -304,9 +300,7 @@ def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply
 OF_ANOTHER, REFUSED = events("Ingress team-a/hosts.web [not-made]"), events("Ingress team-a/hosts [not-watched]")
 
 
-@pytest.mark.parametrize(
-    "said", [[TAKEN], [NONE, OF_ANOTHER], [NONE, REFUSED]], ids=["earlier", "another object", "another reason"]
-)
+@pytest.mark.parametrize("said", [[TAKEN], [NONE, OF_ANOTHER], [NONE, REFUSED]])
 def test_without_a_new_event_it_stops_and_says_how_to_go_back(said: Any, apply: Apply, cluster: Cluster) -> None:
     ended = apply(events=said)
     assert (ended.status, "patch ingress" in cluster.asked) == (2, False)

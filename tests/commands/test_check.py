@@ -165,9 +165,7 @@ def test_what_may_not_be_read_is_unknown_and_no_other_finding(resource: str, clu
 
 
 @pytest.mark.parametrize(("heals_after", "status"), [(3, 0), (0, 1)])
-def test_it_waits_until_nothing_is_wrong_and_no_longer_than_it_is_told(
-    heals_after: int, status: int, cluster: Installed
-) -> None:
+def test_it_waits_until_nothing_is_wrong_or_the_timeout(heals_after: int, status: int, cluster: Installed) -> None:
     cluster.heals_after = heals_after
     changed(cluster.objects, "DecoratorController ingress-manager")
     ended = run("check", "--wait", "--timeout", "5")

@@ -104,9 +104,7 @@ def test_every_difference_is_told_with_its_ingress_and_its_url(controllers: list
     )
 
 
-def test_what_is_not_answered_is_told_even_if_neither_answers(
-    controllers: list[Controller], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_answers_are_reported(controllers: list[Controller], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compare, "TIMEOUT", 0.5)
     for controller in controllers:
         controller.says["http://a.example.com/"] = (SILENT, {})

@@ -141,21 +141,14 @@ def completed(*arguments: str) -> list[str]:
     return [item.value for item in shell.get_completions([*arguments[:-1]], arguments[-1])]
 
 
-def test_namespaces_and_services_are_completed_and_nothing_is_where_kubectl_fails(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_namespaces_and_services_complete(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     cluster = Cluster(monkeypatch, {"namespaces": "namespace/team-a\nnamespace/web\n", "services": "service/shop\n"})
     assert completed("audit", "--context=prod", "-n", "te") == ["team-a"]
     assert completed("status", "-n", "team-a", "") == completed("release", "-n", "team-a", "s") == ["shop"]
     assert completed("status", "team-b/") == ["team-b/shop"]
     get = "get --output=name --request-timeout=1s"
-    of_team_a = f"{get} --namespace=team-a -- services"
-    assert cluster.calls == [
-        f"{get} --context=prod -- namespaces",
-        of_team_a,
-        of_team_a,
-        f"{get} --namespace=team-b -- services",
-    ]
+    team_a, team_b = (f"{get} --namespace={namespace} -- services" for namespace in ("team-a", "team-b"))
+    assert cluster.calls == [f"{get} --context=prod -- namespaces", team_a, team_a, team_b]
     cluster.says({})
     assert completed("status", "") == completed("audit", "-n", "") == []
     assert capfd.readouterr() == ("", "")

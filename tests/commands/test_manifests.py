@@ -95,9 +95,7 @@ def test_of_json_an_object_knows_the_line_on_which_its_document_begins() -> None
         ("the same in YAML", "a: " + "[" * DEEPEST + "]" * DEEPEST, 1, "is nested too deeply"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_told_in_a_sentence_with_its_line(
-    reason: str, text: str, line: int, sentence: str
-) -> None:
+def test_unreadable_text_is_reported_with_its_line(reason: str, text: str, line: int, sentence: str) -> None:
     assert [(wrong.line, ours(wrong.sentence)) for wrong in read(text, "f").unreadable] == [(line, sentence)], reason
 
 

@@ -33,9 +33,7 @@ def printed(numbers: Sequence[int]) -> str:
     return "".join(f"$ kubectl begin {number}\n$ kubectl end {number}\n{number} is done.\n" for number in numbers)
 
 
-def test_as_many_as_allowed_run_together_and_each_is_printed_as_a_whole_in_its_order(
-    monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plans_run_together_and_print_in_order(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
     number, together, lock = 3 * AT_ONCE, threading.Barrier(AT_ONCE, timeout=PATIENCE), threading.Lock()
     running, most = set[int](), set[int]()
 
@@ -67,9 +65,7 @@ def test_those_of_one_service_follow_each_other(monkeypatch: Patch) -> None:
         assert own == sorted(own)
 
 
-def test_after_a_failure_no_other_begins_and_those_under_way_end(
-    monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_after_a_failure_no_other_plan_begins(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
     begun, all_begun, failed = set[int](), threading.Barrier(AT_ONCE, timeout=PATIENCE), threading.Event()
 
     def does(verb: str, number: int) -> None:

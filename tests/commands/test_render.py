@@ -91,9 +91,7 @@ def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
         ("- -f -", "- stands twice, and standard input can be read once"),
     ],
 )
-def test_wrong_use_is_told_with_exit_status_2(
-    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_use_ends_with_2(arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     ended = run("render", *arguments.split())
@@ -164,9 +162,7 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
         (settings_on_a_cluster("\npaused: 1\n"), f"{WHERE}:2: paused: must be true or false, not a whole number\n"),
     ],
 )
-def test_what_is_wrong_with_the_settings_of_a_cluster_is_told(
-    answers: dict[str, Any], message: str, cluster: Cluster
-) -> None:
+def test_wrong_settings_of_a_cluster_are_reported(answers: dict[str, Any], message: str, cluster: Cluster) -> None:
     cluster.answers = {**CLUSTER, **answers}
     assert message in run("render").err
 

@@ -12,7 +12,6 @@ EVERY_HOST = "limits.hosts is any: a namespace without limits of its own may cla
 
 
 MISTAKE = '{}:{}: limits.hosts[0]: "A" must be lower case\n'
-"""What is printed about BAD."""
 
 
 def test_the_first_mistake_is_told_with_its_line_and_the_other_files_are_checked_all_the_same(tmp_path: Path) -> None:

@@ -26,10 +26,7 @@ CASES = golden.cases_in(cases.STATUSES)
 def test_the_rows_are_those_of_the_golden(case: Case) -> None:
     assert cases.status_of(case) == case.fields["becomes"]
     assert [*case.fields] == [field for field in cases.FIELDS if field in case.fields]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_no_sentence_is_longer_than_the_terminal_but_for_what_has_to_be_copied_whole(case: Case) -> None:
+    # No sentence is wider than the terminal, but for what has to be copied whole.
     for form in ("table", "service"):
         for line in click.unstyle(cases.printed_status(dumps.looked(case), form, width=80)).splitlines():
             is_sentence = line.startswith("    ") and not line.strip().startswith("$ ")
@@ -72,9 +69,7 @@ def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> Non
         (INGRESSES, "unknown", "whether Ingress team-a/shop is there: not all Ingresses could be looked at"),
     ],
 )
-def test_what_may_not_be_read_is_said_and_makes_no_state_another(
-    unread: str, state: str, sentence: str, cluster: Cluster
-) -> None:
+def test_a_missing_right_changes_no_state(unread: str, state: str, sentence: str, cluster: Cluster) -> None:
     answers = {resource: answer for resource, answer in ALL.items() if resource != unread}
     cluster.says(answers, "Error from server (Forbidden): no")
     ended = run("status", *NO_SETTINGS, "-o", "json")
@@ -142,9 +137,7 @@ def reported(first: str, last: str) -> list[Object]:
         ([OLD_SHOP, DELETED_INGRESS], "waiting", "Ingress team-a/shop is being deleted since"),
     ],
 )
-def test_without_the_settings_events_and_objects_tell_the_state(
-    objects: list[Object], state: str, sentence: str, cluster: Cluster
-) -> None:
+def test_events_and_objects_tell_the_state(objects: list[Object], state: str, sentence: str, cluster: Cluster) -> None:
     cluster.says(stored(*objects, SLICE), FORBIDDEN)
     ended = run("status", "-o", "json")
     [row], [unseen] = ended.json["exposed"], ended.json["unseen"]

@@ -52,12 +52,7 @@ PORTS = st.fixed_dictionaries(
     },
 )
 PORTS_ASKED_FOR = PORT_NAMES | PORT_NUMBERS.map(str)
-ROUTE = {
-    "host": HOSTS | EVERY_HOST,
-    "path": PATHS | PATTERNS_OF_PATHS,
-    "pathType": PATH_TYPES,
-    "port": PORTS_ASKED_FOR,
-}
+ROUTE = {"host": HOSTS | EVERY_HOST, "path": PATHS | PATTERNS_OF_PATHS, "pathType": PATH_TYPES, "port": PORTS_ASKED_FOR}
 WORDS: dict[str, Texts] = {
     "ingress/http": SWITCH,
     "ingress/host": HOST_LISTS,
@@ -71,15 +66,12 @@ WORDS: dict[str, Texts] = {
     "ingress/profile": PROFILE_NAMES,
     "ingress/routes": st.lists(st.fixed_dictionaries({}, optional=ROUTE), min_size=1, max_size=4).map(json.dumps),
 }
-"""The right values of all annotations."""
 
 NGINX, MIDDLEWARES = "nginx.ingress.kubernetes.io", "traefik.ingress.kubernetes.io/router.middlewares"
 OTHER_KEYS = [MIDDLEWARES, "haproxy.org/server-ssl", "prometheus.io/scrape", "sticky-sessions"]
 CONTROLLER_KEYS = st.sampled_from([*KNOWN, f"{NGINX}/configuration-snippet", f"{NGINX}/auth-url", *OTHER_KEYS])
 PROTECTING = ["alb.ingress.kubernetes.io/auth-type", "konghq.com/headers.x-token", "konghq.com/plugins", MIDDLEWARES]
-PROTECTING_KEYS = st.sampled_from(
-    [f"{NGINX}/auth-url", f"{NGINX}/limit-rps", f"{NGINX}/Auth-of-next-year", *PROTECTING]
-)
+PROTECTING_KEYS = st.sampled_from([f"{NGINX}/auth-url", f"{NGINX}/limit-rps", f"{NGINX}/Auth-of-tomorrow", *PROTECTING])
 RIGHT_VALUES = {
     key: st.from_regex(f"(?:{pattern})", fullmatch=True, alphabet=st.characters(codec="ascii"))
     for key, (pattern, _) in KNOWN.items()
@@ -154,7 +146,6 @@ ANY_SERVICES = st.one_of(services(), valid_services(), WITH_PROFILE, WITH_ENTRAN
 
 
 def limit(values: Texts) -> st.SearchStrategy[Any]:
-    """Return a limit: lifted, or a list of what is allowed."""
     return st.just(ANY) | st.lists(values.filter(lambda value: value != ANY), min_size=1, max_size=3)
 
 
@@ -250,9 +241,7 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-FIELDS = sorted(
-    {field for type_ in (Settings, Defaults, Limits, Profile, Tls) for field in type_.__struct_encode_fields__}
-)
+FIELDS = sorted({field for cls in (Settings, Defaults, Limits, Profile, Tls) for field in cls.__struct_encode_fields__})
 YAML = st.lists(
     st.sampled_from(["\n", "\n  ", ": ", "- ", "[", "]", "{", "}", "# ", "&a ", "*a", "!!str ", "<<", "'", "~", "0x1"])
     | st.sampled_from(FIELDS)

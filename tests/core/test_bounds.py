@@ -25,7 +25,6 @@ LIMITED = Settings(
 
 GATEWAY = Gateway(name="web", namespace="infrastructure")
 BOTH = Settings(Defaults(outputs=OUTPUT_NAMES, gateway=GATEWAY, tls=Tls(enabled=True, redirect=True)))
-"""Settings under which the most is made."""
 
 
 @pytest.mark.parametrize("settings", [Settings(), LIMITED, BOTH], ids=["defaults", "many patterns", "both outputs"])

@@ -78,6 +78,9 @@ def test_every_annotation_has_right_values_wrong_values_and_a_case(key: str, dat
     assert getattr(requested, TABLE[key].field) is not None
     assert REFUSED[key]
     assert any(key in (case.service["metadata"].get("annotations") or ()) for case in CASES)
+    refused = parse({key: ""})
+    assert [problem.annotation for problem in refused.problems.kept] == [key]
+    assert msgspec.structs.replace(refused, problems=Requested().problems) == Requested(), "a wrong one counts as none"
 
 
 def without(field: str, plain: Any) -> Any:
@@ -110,9 +113,7 @@ def test_no_annotation_is_ignored_silently(key: str, output: str) -> None:
     find(made_up.WORDS[key], lambda value: answered({key: value}) != answered({}))
 
 
-def test_an_annotation_adds_to_each_rule_what_its_row_says_over_what_the_profile_says(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_annotation_adds_its_fields_to_each_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     trial = msgspec.structs.replace(TABLE[PORT], rule=lambda port: {"timeouts": {"request": f"{port}s"}})
     monkeypatch.setitem(TABLE, PORT, trial)
     case = BY_NAME["profile-filters"]
@@ -123,13 +124,6 @@ def test_an_annotation_adds_to_each_rule_what_its_row_says_over_what_the_profile
         rules = [rule for route in routes for rule in route["spec"]["rules"]]
         timeouts = {"request": request, "backendRequest": "30s"}
         assert [(len(rule["filters"]), rule["timeouts"]) for rule in rules] == [(2, timeouts)] * 3
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_every_problem_names_its_annotation_whose_value_counts_as_none(key: str) -> None:
-    requested = parse({key: ""})
-    assert [problem.annotation for problem in requested.problems.kept] == [key]
-    assert msgspec.structs.replace(requested, problems=Requested().problems) == Requested()
 
 
 @pytest.mark.parametrize(

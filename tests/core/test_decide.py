@@ -65,9 +65,7 @@ def test_many_services_are_synced_again_in_each_second_of_some_minutes() -> None
     ("kind", "observed", "settings"),
     [("HTTPRoute", Observed({"team-a/shop": INGRESS}), BOTH), ("ListenerSet", Observed(httproutes={}), ROUTES)],
 )
-def test_a_kind_that_metacontroller_does_not_look_after_is_refused(
-    kind: str, observed: Observed, settings: Settings
-) -> None:
+def test_a_kind_that_is_not_watched_is_refused(kind: str, observed: Observed, settings: Settings) -> None:
     """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
     assert refusal(ON | {"ingress/tls-secret": "shop-tls"}, observed, settings).startswith(
         f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after {kind}s: "

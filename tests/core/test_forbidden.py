@@ -70,9 +70,7 @@ def test_every_limit_is_judged_but_what_may_be_lost_which_is_in_no_object() -> N
     ],
 )
 @pytest.mark.parametrize("case", FORBIDDEN + OUTDATED)
-def test_what_is_forbidden_goes_while_its_service_is_refused(
-    case: Object, annotations: dict[str, str], spec: Object
-) -> None:
+def test_forbidden_goes_beside_a_mistake(case: Object, annotations: dict[str, str], spec: Object) -> None:
     answer = answered(service(annotations, **spec), case.get("now", {}), standing_in(case))
     assert attachments(answer) == []
     assert answer.problems
@@ -166,9 +164,7 @@ def test_what_somebody_has_edited_is_mended_in_place_although_the_settings_forbi
     ("observed", "added", "expected"),
     [("nginx", {}, "nginx"), (None, {}, None), ("nginx", {"kubernetes.io/ingress.class": "gce"}, None)],
 )
-def test_an_ingress_keeps_its_class_when_none_is_stated_any_more_unless_an_annotation_names_one(
-    observed: str | None, added: dict[str, str], expected: str | None
-) -> None:
+def test_an_ingress_keeps_a_class_unset_now(observed: str | None, added: dict[str, str], expected: str | None) -> None:
     """The API server gives the cluster's default only to a new Ingress."""
     [ingress] = made({})
     classed = patched(ingress, {"spec": {"ingressClassName": observed}})

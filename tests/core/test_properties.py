@@ -51,9 +51,7 @@ def answered_twice(request: bytes, settings: Settings) -> Answer:
 
 
 @given(made_up.ANY_SERVICES, made_up.settings())
-def test_without_the_annotation_or_with_false_there_is_nothing_and_what_stands_goes(
-    parent: Object, settings: Settings
-) -> None:
+def test_opting_out_removes_everything(parent: Object, settings: Settings) -> None:
     standing = [as_created(item, parent) for item in desired_for(parent, settings)]
     annotations = parent["metadata"]["annotations"]
     paused = msgspec.structs.replace(settings, paused=True, namespaces={})
@@ -67,7 +65,7 @@ def test_without_the_annotation_or_with_false_there_is_nothing_and_what_stands_g
 
 
 @given(made_up.ANY_SERVICES, made_up.settings())
-def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent: Object, settings: Settings) -> None:
+def test_objects_are_small_and_lead_to_their_own_service(parent: Object, settings: Settings) -> None:
     """That the API server takes it is tried with one: tests/e2e/test_accepted.py."""
     name, ports = parent["metadata"]["name"], parent["spec"]["ports"]
     tcp = [port["port"] for port in ports if port.get("protocol", "TCP") == "TCP"]
@@ -91,12 +89,15 @@ def test_what_is_made_is_not_too_large_and_leads_to_its_own_service_alone(parent
             of_rules = [rule.get("host", "*") for rule in item["spec"]["rules"]]
             of_tls = [host for tls in item["spec"]["tls"] for host in tls.get("hosts", ["*"])]
             assert sorted(of_tls) == sorted(of_rules)
+        not_copied = item["metadata"].get("annotations", {}).get("ingress/not-copied", "").split(", ")
+        if item["kind"] != "ListenerSet" and not not_copied[-1].endswith(" more"):  # an HTTPRoute beside it tells
+            for key, value in parent["metadata"]["annotations"].items():
+                if key.startswith(("nginx.ingress.kubernetes.io/", "cert-manager.io/")):
+                    assert (item["metadata"].get("annotations", {}).get(key) == value) != (key in not_copied)
 
 
 @given(made_up.PROTECTED, made_up.settings(), *[st.sets(made_up.PROTECTING_KEYS)] * 2)
-def test_what_protects_is_on_all_that_is_made_or_its_loss_is_accepted(
-    parent: Object, settings: Settings, copied: set[str], accepted: set[str]
-) -> None:
+def test_no_protection_is_lost(parent: Object, settings: Settings, copied: set[str], accepted: set[str]) -> None:
     requested = parent["metadata"]["annotations"]
     limits = Limits(copy_annotations=dict.fromkeys(copied, "any"), accepted_losses=tuple(accepted))
     settings = msgspec.structs.replace(settings, limits=limits, namespaces={})
@@ -104,11 +105,9 @@ def test_what_protects_is_on_all_that_is_made_or_its_loss_is_accepted(
         annotations = item["metadata"].get("annotations", {})
         effective = effective_settings(settings, parent["metadata"]["namespace"], annotations.get("ingress/profile"))
         for key in filter(protects, requested):
-            is_there = annotations.get(key) == requested[key] and (
-                item["kind"] == "Ingress" or key.startswith("konghq")
-            )
+            is_on = annotations.get(key) == requested[key] and (item["kind"] == "Ingress" or key.startswith("konghq"))
             of_service = key == "konghq.com/plugins" or (key == ALB_AUTH and item["kind"] == "Ingress")
-            assert is_there or of_service or key in effective.accepted_losses, key
+            assert is_on or of_service or key in effective.accepted_losses, key
 
 
 def everywhere(settings: Settings, *outputs: str) -> Settings:
@@ -123,9 +122,7 @@ def everywhere(settings: Settings, *outputs: str) -> Settings:
 
 
 @given(made_up.ANY_SERVICES, made_up.settings())
-def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_to_the_same_ports(
-    parent: Object, settings: Settings
-) -> None:
+def test_ingresses_and_httproutes_lead_to_the_same_ports(parent: Object, settings: Settings) -> None:
     both = everywhere(settings, "ingress", "httproute")
     made = desired_for(parent, both)
     of_ingress, of_routes = (
@@ -145,9 +142,7 @@ def test_an_ingress_and_the_httproutes_beside_it_lead_the_same_hosts_and_paths_t
     st.lists(made_up.HOSTS, min_size=2, max_size=40, unique=True),
     st.lists(st.sampled_from(["/", "/a"]), min_size=40, max_size=40),
 )
-def test_no_httproute_that_stands_is_made_anew_because_a_host_is_added_behind_the_others(
-    parent: Object, settings: Settings, hosts: list[str], paths: list[str]
-) -> None:
+def test_a_new_host_recreates_no_route(parent: Object, settings: Settings, hosts: list[str], paths: list[str]) -> None:
     """That would be: deleted first. Nor do its hosts lead elsewhere."""
     only = everywhere(settings, "httproute")
     routes = [{"host": host, "path": path} for host, path in zip(hosts, paths, strict=False)]
@@ -174,9 +169,7 @@ def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
 
 
 @given(made_up.ANY_SERVICES, made_up.settings(), made_up.settings())
-def test_what_stands_is_what_the_settings_make_or_may_stand_beside_a_mistake(
-    parent: Object, earlier: Settings, settings: Settings
-) -> None:
+def test_observed_objects_stay_or_go_together(parent: Object, earlier: Settings, settings: Settings) -> None:
     """Of a refused Service all stays, or all goes; what is forbidden is a table of cases, and nothing that is made."""
     alone = answered_twice(body(sync_request(parent)), settings)
     desired = [without_class(item) for item in attachments(alone)]
@@ -194,9 +187,7 @@ def test_what_stands_is_what_the_settings_make_or_may_stand_beside_a_mistake(
             assert before is not settings
             assert all(item in desired for item in kept)
     annotations = parent["metadata"]["annotations"]
-    annotations |= {
-        key: "yes" for key, value in annotations.items() if key.endswith("ingress/http") and value != "false"
-    }
+    annotations |= {key: "yes" for key, was in annotations.items() if key.endswith("ingress/http") and was != "false"}
     assert not standing or answer(body(sync_request(parent, attached=standing)), settings).status == 422
 
 
@@ -211,24 +202,11 @@ def key_of(made: Object) -> tuple[str, str]:
 
 @given(made_up.ANY_SERVICES, made_up.settings(), st.data())
 def test_nothing_that_is_observed_becomes_an_answer(parent: Object, settings: Settings, data: st.DataObject) -> None:
-    """Whatever somebody has written into it."""
     made = [as_created(item, parent) for item in desired_for(parent, settings)]
     forged = data.draw(made_up.forged(made))
     answered = answered_twice(body(sync_request(parent) | {"attachments": forged}), settings)
     right = [without_class(item) for item in desired_for(parent, settings)]
     assert all(without_class(item) in right for item in attachments(answered))
-
-
-@given(made_up.ANY_SERVICES, made_up.settings())
-def test_no_annotation_is_lost_without_a_word(parent: Object, settings: Settings) -> None:
-    for made in desired_for(parent, settings):
-        annotations = made["metadata"].get("annotations", {})
-        not_copied = annotations.get("ingress/not-copied", "").split(", ")
-        if made["kind"] == "ListenerSet" or not_copied[-1].endswith(" more"):  # an HTTPRoute beside it tells
-            continue
-        for key, value in parent["metadata"]["annotations"].items():
-            if key.startswith(("nginx.ingress.kubernetes.io/", "cert-manager.io/")):
-                assert (annotations.get(key) == value) != (key in not_copied)
 
 
 @given(made_up.NASTY.map("/".__add__) | made_up.PATHS)
@@ -246,9 +224,7 @@ def test_a_request_with_anything_in_it_is_answered_as_the_contract_says(request:
 
 
 @given(made_up.ANY_SERVICES, made_up.settings(), made_up.settings(), st.data())
-def test_whatever_the_api_server_stores_beside_what_a_decision_needs_changes_no_answer(
-    parent: Object, earlier: Settings, settings: Settings, data: st.DataObject
-) -> None:
+def test_unused_fields_are_ignored(parent: Object, earlier: Settings, settings: Settings, data: st.DataObject) -> None:
     """A field that nobody could read would let stay what is forbidden, and keep its owner from opting out."""
     made = [as_created(each, parent) for each in desired_for(parent, earlier)]
     odd = data.draw(made_up.odd(parent))

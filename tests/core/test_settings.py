@@ -1,6 +1,7 @@
 """Settings: one YAML file, read strictly; what is wrong is named."""
 
 import hashlib
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import yaml
 from msgspec import inspect
 
 from hooks.settings_file import from_environment, load
+from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.settings import Defaults, Limits, Profile, Settings
-from ingress_manager.core.settings_parser import FILE_VARIABLE, filled_in, parse
+from ingress_manager.core.settings_parser import FILE_VARIABLE, filled_in, parse, read
 from ingress_manager.core.shape import FieldError, check_values
 from tests import golden
 from tests.core import made_up
@@ -102,9 +104,7 @@ def test_settings_that_are_made_up_have_values_of_every_default_and_limit() -> N
     ("host", "paused", "line", "path"),
     [("A", "maybe", 3, ("paused",)), ("A", "true", 2, ("defaults", "host")), ("a", "true", 2, ("defaults", "class"))],
 )
-def test_a_wrong_type_is_told_first_then_a_wrong_text_then_a_contradiction(
-    host: str, paused: str, line: int, path: tuple[str, ...]
-) -> None:
+def test_types_are_checked_before_texts(host: str, paused: str, line: int, path: tuple[str, ...]) -> None:
     with pytest.raises(SettingsError) as error:
         parse(f"limits: {{classes: [b]}}\ndefaults: {{host: {host}}}\npaused: {paused}\n")
     assert (error.value.line, error.value.path) == (line, path)
@@ -136,3 +136,39 @@ def test_the_environment_names_the_file_else_the_defaults_hold(tmp_path: Path, m
     for environment in ({}, {FILE_VARIABLE: ""}):
         monkeypatch.setattr("os.environ", environment)
         assert from_environment().settings == Settings()
+
+
+# What is paused, and what is remembered of the settings that are effective.
+
+PAUSED, RUNNING, SILENT = {"paused": True}, {"paused": False}, dict[str, Any]()
+
+
+@pytest.mark.parametrize(
+    ("paused", "namespaces", "shown", "where"),
+    [
+        (False, {}, "", ""),
+        (True, {}, "every namespace", "abcd"),
+        (False, {"a": PAUSED, "b": RUNNING, "c": SILENT, "d": PAUSED}, "a, d", "ad"),
+        (True, {"a": PAUSED, "b": RUNNING, "c": SILENT}, "every namespace but b", "acd"),
+        (False, {"*": PAUSED, "b": RUNNING, "c": SILENT}, "*", "ad"),
+    ],
+)
+def test_a_namespace_may_override_the_pause(paused: bool, namespaces: dict[str, Any], shown: str, where: str) -> None:
+    settings = read({"paused": paused, "namespaces": namespaces})
+    assert settings.pauses == shown
+    assert [name for name in "abcd" if settings.entry_of(name).paused] == list(where)
+    assert settings.without_pause() == read({"namespaces": dict.fromkeys(namespaces, SILENT)})
+
+
+def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_however_long_they_are() -> None:
+    """Whoever reaches the hook's port can send them."""
+    settings = Settings(limits=Limits(hosts=("*.{namespace}.example.com",)))
+    tracemalloc.start()
+    try:
+        for number in range(30):
+            effective_settings(settings, f"{number}{'n' * 100_000}", f"{number}{'p' * 100_000}")
+            effective_settings(settings, "team-a", f"{number}{'p' * 100_000}")
+        remembered, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert remembered < 100_000

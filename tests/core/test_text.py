@@ -24,9 +24,7 @@ from ingress_manager.core.text import listed, nearest, one_line, quoted
         ("the others are counted", listed, "abcdefghijkl", "a, b, c, d, e, f, g, h, i, j and 2 more"),
     ],
 )
-def test_what_is_shown_can_not_break_or_disguise_a_line(
-    reason: str, show: Callable[[str], str], text: str, shown: str
-) -> None:
+def test_shown_text_stays_on_one_line(reason: str, show: Callable[[str], str], text: str, shown: str) -> None:
     assert show(text) == shown, reason
 
 
@@ -44,14 +42,11 @@ def test_the_nearest_known_word_is_named(reason: str, word: str, known: list[str
     assert nearest(word, known) == said, reason
 
 
-def test_a_refusal_has_at_most_500_characters_and_says_that_it_goes_on() -> None:
+def test_a_refusal_has_at_most_500_characters_and_counts_what_does_not_fit() -> None:
     word = " [invalid-value]"
     assert Problems([Problem("x" * 485)]).line() == "x" * 483 + "…" + word
     assert Problems([Problem("x" * 484)]).line() == "x" * 484 + word
     assert Problems([Problem("\n" * 900)], more=3).line() == "\\n" * 235 + "…" + word + " · and 3 more"
-
-
-def test_a_refusal_tells_as_many_problems_as_fit_and_counts_the_others() -> None:
     problems = [Problem(f"{number} {'x' * 100}") for number in range(6)]
     lines = [f"{problem.sentence} [invalid-value]" for problem in problems]
     assert Problems(problems[:2]).line() == f"{lines[0]} · {lines[1]}"

@@ -23,11 +23,8 @@ def test_what_an_annotation_does_is_known_by_its_name(what: str) -> None:
     assert {key: effect for key, effect in does.items() if effect != what} == {}
 
 
-def test_code_is_known_by_its_name() -> None:
+def test_code_is_known_by_its_name_and_what_protects_under_any_prefix() -> None:
     assert [key for keys in KEYS.values() for key in keys if holds_code(key) != (key in KEYS["code"])] == []
-
-
-def test_what_protects_does_so_under_any_prefix() -> None:
     assert [key for key in KEYS["protects"] if not protects(f"of-our-own.example.com/{key.partition('/')[2]}")] == []
     assert protects("waf.example.com/enabled"), "so does a domain"
 

@@ -108,9 +108,7 @@ def test_the_readme_shows_a_case_and_an_answer_of_the_hook() -> None:
 
 
 @pytest.mark.parametrize("request_file", sorted(FIXTURES.glob("*.json")), ids=lambda path: path.name)
-def test_the_hook_answers_a_request_as_the_file_beside_it_says(
-    request_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_hook_answers_as_the_file_says(request_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", lambda: SECONDS)
     monkeypatch.delenv("INGRESS_MANAGER_SETTINGS", raising=False)
     response = create_app().test_client().post("/sync", data=request_file.read_bytes())

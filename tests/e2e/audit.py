@@ -33,7 +33,6 @@ def write_requests(cluster: DevCluster, namespace: str, resource: str = "ingress
 
 
 def writes(cluster: DevCluster, namespace: str, resource: str = "ingresses") -> list[tuple[str, str]]:
-    """Return (verb, name) of those that the API server carried out."""
     return [(verb, name) for verb, name, status in write_requests(cluster, namespace, resource) if status < 400]
 
 

@@ -30,11 +30,10 @@ from devcluster.processes import Processes
 from devcluster.programs import find_programs, find_traefik, gateway_api_crds
 from devcluster.story import Stage
 from tests.e2e.objects import create
-from tests.e2e.traffic import meanwhile
+from tests.e2e.people import meanwhile
 
 HERE = Path(__file__).parent
 SHARED = ("serving", "cluster", "empty_cluster")
-"""The fixtures that start a cluster for the tests of several files."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -76,7 +75,6 @@ def require() -> None:
 
 
 def require_gateway() -> None:
-    """Skip the test, saying why, when there is no gateway on this machine."""
     if reason := lacking():
         pytest.skip(reason)
 
@@ -103,7 +101,6 @@ def cluster(engine: str) -> Iterator[DevCluster]:
 
 
 SERVING_SETTINGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("serving.yaml").read_text(encoding="utf-8"))
-"""The settings of the cluster `serving`."""
 
 
 @pytest.fixture(scope="session")
@@ -134,7 +131,6 @@ def nodes(api: Api) -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def bare_plane() -> Iterator[ControlPlane]:
-    """Yield an API server with nothing installed; skip the test where it can't be had."""
     require()
     with Processes() as processes:
         plane = ControlPlane(find_programs(print), processes)
@@ -177,7 +173,6 @@ _numbers = itertools.count(1)
 
 @contextlib.contextmanager
 def fresh_stage(cluster: DevCluster) -> Iterator[Stage]:
-    """Yield a new namespace, which is deleted at the end."""
     name = f"test-{next(_numbers)}"
     create(cluster.api, NAMESPACES, name)
     try:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from devcluster import deployments
-from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES, Api, Object, Resource
+from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES, Api, Object, Resource, path_of
 from devcluster.story import Stage
 from devcluster.sync_requests import as_created
 
@@ -12,6 +12,7 @@ CLUSTER_BINDINGS = Resource(_RBAC, "clusterrolebindings", "ClusterRoleBinding", 
 CLUSTER_ROLES = Resource(_RBAC, "clusterroles", "ClusterRole", namespaced=False)
 CONFIG_MAPS = deployments.CONFIG_MAPS
 DEPLOYMENTS = deployments.DEPLOYMENTS
+ENDPOINT_SLICES = Resource("discovery.k8s.io/v1", "endpointslices", "EndpointSlice")
 GATEWAYS = Resource(HTTPROUTES.api_version, "gateways", "Gateway")
 POLICIES = Resource(_ADMISSION, "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False)
 POLICY_BINDINGS = Resource(
@@ -68,6 +69,26 @@ def made_for(api: Api, parent: Object, desired: Object) -> None:
     made = as_created(desired, parent)
     del made["metadata"]["resourceVersion"], made["metadata"]["uid"], made["status"]
     api.create(RESOURCES[made["kind"]], made)
+
+
+def give_address(stage: Stage, name: str) -> None:
+    """Do what an ingress controller does once an Ingress is there."""
+    stage.until_ingress(name, f"the Ingress {name}", lambda _: True)
+    status = {"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}}
+    stage.api.request("PATCH", f"{path_of(INGRESSES, stage.namespace, name)}/status", body={"status": status})
+
+
+def ready_endpoint(namespace: str, service: str) -> Object:
+    """Return what Kubernetes writes when a Pod of a Service is ready. No Pod runs on these clusters."""
+    return new(
+        ENDPOINT_SLICES,
+        service,
+        namespace,
+        {"labels": {"kubernetes.io/service-name": service}},
+        addressType="IPv4",
+        endpoints=[{"addresses": ["192.0.2.2"], "conditions": {"ready": True}}],
+        ports=[{"port": 8080}],
+    )
 
 
 def published(stage: Stage, name: str = "shop", annotations: dict[str, str] | None = None) -> Object:

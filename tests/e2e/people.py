@@ -1,17 +1,23 @@
-"""Somebody with some rights and no others, such as a tenant.
+"""Somebody with some rights and no others, such as a tenant; and visitors who ask all the time.
 
 Commands are run as by a person who has this kubectl and `ingress-manager` on the PATH.
 """
 
+import contextlib
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
 from pathlib import Path
 
-from devcluster.api import SERVICE_ACCOUNTS, SERVICES, Api, ApiError, Object, Resource, wait_for
+import yaml
+
+from devcluster.api import SERVICE_ACCOUNTS, SERVICES, Api, ApiError, Object, Resource, T, wait_for
 from devcluster.build import REPOSITORY
 from devcluster.control_plane import ControlPlane
 from tests.docs.test_docs import blocks
@@ -31,6 +37,21 @@ def kubeconfig_of(plane: ControlPlane, namespace: str, name: str, folder: Path) 
     kubeconfig = folder / f"{name}.kubeconfig"
     plane.write_kubeconfig(kubeconfig, name, plane.api.service_account_token(namespace, name))
     return kubeconfig
+
+
+def editor_of(plane: ControlPlane, namespace: str, folder: Path) -> Path:
+    """Return the kubeconfig of somebody who is in the group of a namespace, and has the ClusterRole `edit` in it."""
+    plane.kubectl("create", "rolebinding", "edit", "--clusterrole=edit", f"--group={namespace}", f"-n={namespace}")
+    path, config = folder / "editor.kubeconfig", yaml.safe_load(plane.kubeconfig.read_text())
+    config["users"][0]["user"] |= {"as": "developer", "as-groups": [namespace]}
+    config["contexts"][0]["context"]["namespace"] = namespace
+    path.write_text(yaml.safe_dump(config))
+    wait_for(lambda: can(plane, path, "create secrets"), 30, what="the rights of `edit`")
+    return path
+
+
+def can(plane: ControlPlane, kubeconfig: Path, right: str) -> bool:
+    return sh(plane, f"kubectl auth can-i {right}", kubeconfig=kubeconfig, check=False).returncode == 0
 
 
 def tenant_of(plane: ControlPlane, namespace: str, *, rights: Sequence[Resource] = (SERVICES,)) -> Api:
@@ -108,3 +129,36 @@ def checkout(folder: Path) -> Path:
 def commands_of(page: str) -> list[str]:
     """Return the commands that a page shows, by its path in the repository."""
     return [line for block in blocks(f"../{page}", "sh") for line in block.splitlines()]
+
+
+@contextlib.contextmanager
+def meanwhile(act: Callable[[], object]) -> Iterator[None]:
+    """Do something again and again, beside what is done in this context."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.is_set():
+            act()
+
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(run)
+        try:
+            yield
+        finally:
+            ended.set()
+    running.result()
+
+
+@contextlib.contextmanager
+def asking(ask: Callable[[], T]) -> Iterator[list[T | Exception]]:
+    """Yield the answers of somebody who asks again and again, each on a connection of its own, until the end."""
+    answers: list[T | Exception] = []
+
+    def once() -> None:
+        try:
+            answers.append(ask())
+        except (OSError, HTTPException, ValueError) as error:
+            answers.append(error)
+
+    with meanwhile(once):
+        yield answers

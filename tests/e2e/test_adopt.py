@@ -1,6 +1,7 @@
 """`adopt` and `release` on a real cluster, by somebody with no more rights than that takes: no Ingress is ever gone."""
 
 import contextlib
+import re
 import subprocess
 from functools import partial
 from pathlib import Path
@@ -17,8 +18,7 @@ from devcluster.story import Stage, served_by
 from ingress_manager.core.kubernetes import DECORATOR
 from tests.e2e.audit import deleted, written
 from tests.e2e.objects import backend, by_hand, create
-from tests.e2e.people import commands_of, environment_of, kubeconfig_of, run, sh
-from tests.e2e.traffic import asking
+from tests.e2e.people import asking, commands_of, environment_of, kubeconfig_of, run, sh
 
 PORT = 8086
 MOVER = "docs/commands/examples/mover.yaml"
@@ -59,9 +59,7 @@ def commands(namespace: str, word: str) -> list[str]:
     return [each.replace("team-a", namespace) for each in commands_of("docs/commands/adopt.md") if word in each]
 
 
-def test_by_the_pages_commands_nothing_is_given_away_before_metacontroller_has_seen_the_service(
-    cluster: DevCluster, stage: Stage
-) -> None:
+def test_adopt_waits_until_metacontroller_has_seen_the_service(cluster: DevCluster, stage: Stage) -> None:
     """Metacontroller sees Services and Ingresses by two watches. It would delete the Ingress of an older Service."""
     plane = cluster.control_plane
     *plans, adopt, owner = commands(stage.namespace, " adopt ") + commands(stage.namespace, "get ingress")
@@ -109,12 +107,8 @@ HELD = {"annotations": {"kubernetes.io/ingress.class": GATEWAY_CLASS}, "finalize
 """The metadata of an Ingress whose class moves into the spec, and which can't go before somebody lets it."""
 
 
-@pytest.mark.usefixtures("gateway")
-def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and_released(
-    cluster: DevCluster, stage: Stage, tmp_path: Path
-) -> None:
-    """`shop` has the name of a Service, and keeps what leads to that; `www` goes, as each Service asks already."""
-    kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
+def split_and_alone(stage: Stage, alone: list[str]) -> dict[tuple[str, str], str]:
+    """Create Ingresses of two Services, and of one each; return which Service answers for each host and path."""
     places: dict[tuple[str, str], str] = {}
     for name, metadata, spec in (("shop", HELD, {}), ("www", {}, {"ingressClassName": GATEWAY_CLASS})):
         host = f"{name}.{stage.namespace}.example.com"
@@ -123,36 +117,57 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
         ingress["spec"]["rules"][0]["http"]["paths"].append(path)
         stage.api.create(INGRESSES, ingress)
         places |= {(host, "/"): "shop", (host, "/cart"): "cart"}
-    before = stage.ingress("shop")
-    assert before
+    for name in alone:
+        host = f"{name}.{stage.namespace}.example.com"
+        stage.api.create(INGRESSES, by_hand(stage.namespace, name, host, name, PORT, ingressClassName=GATEWAY_CLASS))
+        places[host, "/"] = name
 
-    ask = partial(not_served, stage, places)
+    return places
 
-    def command(*arguments: str) -> None:
+
+@pytest.mark.usefixtures("gateway")
+def test_no_request_fails_while_ingresses_are_split(cluster: DevCluster, stage: Stage, tmp_path: Path) -> None:
+    """`shop` has the name of a Service, and keeps what leads to that; `www` goes, as each Service asks already.
+
+    Fifty others, each of one Service, are adopted and released together.
+    """
+    kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
+    many = sorted(f"shop-{number}" for number in range(50))
+    places = split_and_alone(stage, many)
+    by_hands = [each["metadata"] for each in stage.api.list(INGRESSES, stage.namespace)]
+    before, ask = {each["name"]: each["uid"] for each in by_hands}, partial(not_served, stage, places)
+
+    def command(*arguments: str) -> list[str]:
+        """Return the names of those that were carried out, in the order in which that is printed."""
         ended = run(cluster.control_plane, *arguments, "--apply", "-n", stage.namespace, kubeconfig=kubeconfig)
         assert ended.returncode == 0, ended.stderr
+        return re.findall(rf"^{stage.namespace}/(\S+) ", ended.stdout, re.MULTILINE)
 
     settings = f"--settings={cluster.settings_file}"
-    with Backend(stage.create_service("shop", {}, PORT)), Backend(stage.create_service("cart", {}, PORT)):
+    with contextlib.ExitStack() as exits:
+        for name in ("shop", "cart", *many):
+            exits.enter_context(Backend(stage.create_service(name, {}, PORT)))
         stage.until("an answer of each", lambda: not ask())
         with asking(ask) as answers:
             with written(cluster, stage.namespace) as adopting:
                 command("adopt", settings, "--accept-changes=spec.ingressClassName", "shop")
                 command("adopt", settings, "www")
+                assert command("adopt", settings, "--all") == many, "in their order"
             with written(cluster, stage.namespace) as settling:
                 settle(stage)
             ours = {each["metadata"]["name"]: each for each in stage.api.list(INGRESSES, stage.namespace)}
             with written(cluster, stage.namespace) as releasing:
                 command("release", "shop", "cart")
+                assert command("release", *many) == many
                 settle(stage)
     assert [answer for answer in answers if answer != []] == []
-    assert len(answers) > 100
+    assert len(answers) > 10
     assert deleted(adopting) == {"www"}
     assert {name for _, name in settling} == deleted(releasing) == {"canary"}, "nothing is written again"
     assert all(map(is_ours, ours.values()))
-    assert {*ours} == {"shop", "cart", "shop.www", "cart.www"}
+    assert {*ours} == {"shop", "cart", "shop.www", "cart.www", *many}
     assert {each["spec"]["ingressClassName"] for each in ours.values()} == {GATEWAY_CLASS}
-    assert ours["shop"]["metadata"]["uid"] == before["metadata"]["uid"]
+    assert {name: ours[name]["metadata"]["uid"] for name in ("shop", *many)}.items() <= before.items()
     now = {each["metadata"]["name"]: each for each in stage.api.list(INGRESSES, stage.namespace)}
     assert not any(map(is_ours, now.values()))
     for attribute in ("uid", "finalizers"):
@@ -163,36 +178,3 @@ def test_no_request_fails_while_ingresses_of_two_services_are_split_replaced_and
     for service in stage.api.list(SERVICES, stage.namespace):
         annotations = service["metadata"].get("annotations", {})
         assert [key for key in annotations if key.startswith(("ingress/", "ingress-manager/"))] == []
-
-
-@pytest.mark.usefixtures("gateway")
-def test_no_request_fails_while_fifty_ingresses_are_adopted_and_released_together(
-    cluster: DevCluster, stage: Stage
-) -> None:
-    places = {(f"shop-{number}.{stage.namespace}.example.com", "/"): f"shop-{number}" for number in range(50)}
-    ask, names = partial(not_served, stage, places), sorted(places.values())
-
-    def command(*arguments: str) -> None:
-        ended = run(cluster.control_plane, *arguments, "--apply", "-n", stage.namespace)
-        assert ended.returncode == 0, ended.stderr
-        done = [line.partition(" ")[0] for line in ended.stdout.splitlines() if line.startswith(f"{stage.namespace}/")]
-        assert done == [f"{stage.namespace}/{name}" for name in names], "in their order"
-
-    with contextlib.ExitStack() as exits:
-        for (host, _), name in places.items():
-            exits.enter_context(Backend(stage.create_service(name, {}, PORT)))
-            ingress = by_hand(stage.namespace, name, host, name, PORT, ingressClassName=GATEWAY_CLASS)
-            stage.api.create(INGRESSES, ingress)
-        before = {each["metadata"]["uid"] for each in stage.api.list(INGRESSES, stage.namespace)}
-        stage.until("an answer of each", lambda: not ask())
-        with asking(ask) as answers:
-            command("adopt", f"--settings={cluster.settings_file}", "--all")
-            ours = stage.api.list(INGRESSES, stage.namespace)
-            command("release", *names)
-            settle(stage)
-    assert [answer for answer in answers if answer != []] == []
-    assert len(answers) > 10
-    assert all(map(is_ours, ours))
-    now = stage.api.list(INGRESSES, stage.namespace)
-    assert not any(map(is_ours, now))
-    assert {each["metadata"]["uid"] for each in ours} == {each["metadata"]["uid"] for each in now} == before

@@ -22,7 +22,6 @@ from tests.e2e.objects import backend, by_hand, create, published
 from tests.e2e.people import said, tenant_of
 
 PORT = 8085
-"""The port of a Service that is asked for something."""
 
 
 @pytest.fixture
@@ -43,9 +42,7 @@ def victim(stage: Stage, gateway: Gateway, host: str) -> Iterator[Stage]:
     stage.api.delete(NAMESPACES, victim.namespace)
 
 
-def test_a_service_whose_name_runs_together_with_another_namespaces_gets_no_ingress_and_an_event_says_why(
-    cluster: DevCluster, stage: Stage, victim: Stage, host: str
-) -> None:
+def test_an_ambiguous_service_name_is_refused(cluster: DevCluster, stage: Stage, victim: Stage, host: str) -> None:
     """Traefik keeps one of two with one name, and takes repeated `-` for one. The name of a route has the host, too."""
     api = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, stage.namespace)))
     tenant = Stage(api, stage.namespace)
@@ -64,9 +61,7 @@ BY_CLASS: Object = {"ingressClassName": GATEWAY_CLASS}
 ANNOTATED = {"annotations": {"kubernetes.io/ingress.class": GATEWAY_CLASS}}
 
 
-def test_somebody_who_may_write_ingresses_takes_none_of_anothers_requests_either(
-    cluster: DevCluster, stage: Stage, victim: Stage, host: str
-) -> None:
+def test_ambiguous_ingresses_are_denied(cluster: DevCluster, stage: Stage, victim: Stage, host: str) -> None:
     rights = [SERVICES, INGRESSES]
     tenant = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, stage.namespace, rights=rights)))
 
@@ -89,9 +84,7 @@ def test_somebody_who_may_write_ingresses_takes_none_of_anothers_requests_either
         assert said(partial(tenant.patch, INGRESSES, "other-class", change, stage.namespace)) is not None
 
 
-def test_an_ingress_from_before_the_namespace_can_lose_its_finalizers_and_ask_for_nothing_new(
-    stage: Stage, host: str
-) -> None:
+def test_an_ingress_that_became_ambiguous_can_be_deleted(stage: Stage, host: str) -> None:
     published(stage, "a-b-shop", {"ingress/host": host})
     later = f"{stage.namespace}-a-b"
     stage.api.patch(INGRESSES, "a-b-shop", {"metadata": {"finalizers": ["example.com/held"]}}, stage.namespace)
@@ -107,7 +100,6 @@ def test_an_ingress_from_before_the_namespace_can_lose_its_finalizers_and_ask_fo
 
 ITS_OWN = {"X-Forwarded-For": LOOPBACK, "X-Real-Ip": LOOPBACK, "X-Forwarded-Proto": "http"}
 OF_EACH = {*ITS_OWN, "Accept-Encoding", "Host", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Server"}
-"""The headers that arrive with each request."""
 
 
 @pytest.mark.gate
@@ -129,9 +121,7 @@ def test_a_request_becomes_what_the_table_says(stage: Stage, gateway: Gateway, h
         assert {key: arrived["headers"][key] for key in ITS_OWN} == ITS_OWN, row
 
 
-def test_with_the_component_https_redirect_http_is_sent_to_https(
-    cluster: DevCluster, stage: Stage, gateway: Gateway, host: str
-) -> None:
+def test_https_redirect_sends_http_to_https(cluster: DevCluster, stage: Stage, gateway: Gateway, host: str) -> None:
     shop = stage.create_service("shop", {"ingress/http": "true", "ingress/host": host}, PORT)
     stage.exits.enter_context(Backend(shop))
     stage.until_answer(host, "an answer of the Service", lambda found: served_by(stage, "shop", found))

@@ -41,9 +41,7 @@ CERTIFIED = {**ON, "ingress/host": "shop.example.com", "ingress/tls-secret": "sh
     ids=["httproute", "listenerset"],
     indirect=["stage"],
 )
-def test_what_a_service_is_given_is_restored_repaired_guarded_and_removed(
-    stage: Stage, resource: Resource, annotations: dict[str, str], edit: Object
-) -> None:
+def test_objects_follow_a_service(stage: Stage, resource: Resource, annotations: dict[str, str], edit: Object) -> None:
     stage.create_service("shop", annotations)
     made = stage.until_one(resource, "shop", f"the {resource.kind}", lambda _: True)
     assert stage.ingress("shop") is None

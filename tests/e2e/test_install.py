@@ -57,7 +57,6 @@ def until_only(plane: ControlPlane, before: set[tuple[str, ...]]) -> None:
 
 
 BUNDLE = "bm8gUEVN"
-"""What is stated as the authority that has signed the webhook's certificate."""
 
 
 def install_webhook(plane: ControlPlane) -> None:

@@ -30,9 +30,7 @@ def installed(empty_cluster: ControlPlane) -> ControlPlane:
     return empty_cluster
 
 
-def test_with_all_components_it_is_taken_and_no_pod_would_be_denied_where_restricted_is_enforced(
-    installed: ControlPlane,
-) -> None:
+def test_all_components_pass_pod_security_restricted(installed: ControlPlane) -> None:
     # No Pods are made here. Of Deployments the API server says at least what would be denied.
     installed.kubectl("label", "namespaces", "--all", "--overwrite", "pod-security.kubernetes.io/warn=restricted")
     text = Overlay([*FOLDERS], COMPONENTS).render().text
@@ -49,26 +47,20 @@ def test_what_was_applied_shows_no_difference(installed: ControlPlane) -> None:
 # What pages tell people to run.
 
 
-def test_the_commands_of_the_readme_and_of_an_upgrade_can_be_run_in_their_order(
-    installed: ControlPlane, tmp_path: Path
-) -> None:
+def test_the_commands_of_the_readme_and_of_an_upgrade_run(installed: ControlPlane, tmp_path: Path) -> None:
     """The file of a release installs the hook alone first, and then the rest."""
     file = tmp_path / "install.yaml"
     file.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], []))
-    commands = [
-        line for line in commands_of("README.md") + commands_of("docs/upgrade.md") if line.startswith("kubectl ")
-    ]
+    lines = [line for line in commands_of("README.md") + commands_of("docs/upgrade.md") if line.startswith("kubectl ")]
     with nodes(installed.api):
-        printed = [sh(installed, each.replace("dist/install.yaml", str(file))).stdout for each in commands]
+        printed = [sh(installed, each.replace("dist/install.yaml", str(file))).stdout for each in lines]
     hook, _, everything = ([line.split()[0] for line in text.splitlines()] for text in printed[-3:])
     assert len(hook) == len(rendered("manifests"))
     assert everything[: len(hook)] == hook
     assert len(everything) == len(hook) + len(rendered("metacontroller/controller"))
 
 
-def test_the_commands_of_the_page_on_admission_install_renew_and_remove_it(
-    empty_cluster: ControlPlane, tmp_path: Path
-) -> None:
+def test_the_page_on_admission_installs_renews_and_removes_it(empty_cluster: ControlPlane, tmp_path: Path) -> None:
     def run(*commands: str) -> str:
         return sh(empty_cluster, "\n".join(commands), folder=tmp_path).stdout
 

@@ -59,9 +59,7 @@ def is_served(stage: Stage) -> bool:
     [(part, False) for part in ("hook", "engine", "API server", "etcd", "controller manager")]
     + [(part, True) for part in ("hook", "engine")],
 )
-def test_after_an_outage_every_ingress_follows_its_service_and_visitors_have_seen_nothing(
-    site: tuple[DevCluster, Stage], part: str, hangs: bool
-) -> None:
+def test_after_an_outage_ingresses_follow_services(site: tuple[DevCluster, Stage], part: str, hangs: bool) -> None:
     cluster, stage = site
     visited, down = stage.ingress(VISITED), cluster.parts[part]
     names = {event: f"{part.lower().replace(' ', '-')}-{'hangs' if hangs else 'killed'}-{event}" for event in EVENTS}

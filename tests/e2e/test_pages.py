@@ -20,6 +20,7 @@ from devcluster import gateway
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.errors import DevClusterError
+from tests.e2e.objects import ready_endpoint
 from tests.e2e.people import commands_of
 from tools import markdown
 
@@ -28,13 +29,11 @@ PAGES = {"tutorial.md": None, "admission.md": None, "troubleshooting.md": EXAMPL
 """The pages, and the objects that are there when the commands of one are run."""
 
 CONSOLE = "console cluster"
-"""The kind of the blocks whose commands are run on a cluster."""
 
 READS = re.compile(r"kubectl (get|describe|events)|curl|ingress-manager (audit|status)")
 """Commands that only look. What they see may take a moment to be there, and they can be repeated."""
 
 PATIENCE = 20.0
-"""Seconds in which a command that looks has to see what is on the page."""
 
 VARIES = (
     # The API server tells of the address of a Service that it hasn't yet noted, and not each time.
@@ -50,7 +49,6 @@ VARIES = (
 
 
 def masked(text: str) -> str:
-    """Return the text without what is different each time."""
     for pattern, placeholder in VARIES:
         text = pattern.sub(placeholder, text)
     return text
@@ -119,7 +117,6 @@ def shell(metacontroller: None) -> Iterator[Program]:  # noqa: ARG001 - pages sh
 
 @contextlib.contextmanager
 def applied(shell: Program, objects: Path | None) -> Iterator[None]:
-    """Have the objects of a file, if there is one."""
     if objects:
         shell.run(f"kubectl apply --filename {objects}")
     try:
@@ -145,7 +142,6 @@ def test_every_command_prints_what_the_page_shows(shell: Program, name: str) -> 
 
 
 def works(shell: Program, command: str) -> None:
-    """Run a command; it has to succeed."""
     printed = shell.run(f"{command}; echo exit status $?")
     # `audit` ends with 1 when something is found, and `adopt` when an Ingress can't be adopted.
     may_find = " audit " in command or " adopt " in command
@@ -165,15 +161,7 @@ def test_the_commands_of_a_page_work(shell: Program, name: str) -> None:
 
 def test_the_pipeline_of_the_page_waits_until_the_sample_is_served(shell: Program) -> None:
     apply, *pipeline = commands_of("docs/commands/status.md")[:3]
-    # What Kubernetes writes when a Pod is ready. No Pod runs on this cluster.
-    endpoints = {
-        "apiVersion": "discovery.k8s.io/v1",
-        "kind": "EndpointSlice",
-        "metadata": {"name": "hello", "namespace": "sample", "labels": {"kubernetes.io/service-name": "hello"}},
-        "addressType": "IPv4",
-        "endpoints": [{"addresses": ["192.0.2.2"], "conditions": {"ready": True}}],
-        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
-    }
+    endpoints = ready_endpoint("sample", "hello")
     try:
         works(shell, apply)
         service = json.loads(shell.run("kubectl get service hello --namespace sample --output json"))

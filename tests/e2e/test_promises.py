@@ -31,9 +31,7 @@ def test_the_story(stage: Stage) -> None:
 
 
 @pytest.mark.gate
-def test_whatever_is_wrong_with_a_service_its_ingress_stays_opting_out_works_and_it_is_never_written_to(
-    cluster: DevCluster, stage: Stage
-) -> None:
+def test_a_mistake_keeps_the_ingress_and_the_service_is_not_written(cluster: DevCluster, stage: Stage) -> None:
     before = published(stage)
     wrong = {"ingress/host": "A", "ingress/path": "x", "ingress/routes": "[", "ingress/hots": "x"}
     stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": wrong}}, stage.namespace)
@@ -84,9 +82,7 @@ def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Sta
     assert ("create", "shop", 409) in write_requests(cluster, stage.namespace)
 
 
-def test_traefik_tries_nothing_else_than_it_may_do_watches_all_of_it_and_writes_nothing_but_status(
-    serving: DevCluster,
-) -> None:
+def test_traefik_uses_just_its_rights_and_writes_only_status(serving: DevCluster) -> None:
     role, *_ = yaml.safe_load_all((REPOSITORY / "gateway/gateway-api/rbac.yaml").read_text(encoding="utf-8"))
     granted = {kind for rule in role["rules"] if "watch" in rule["verbs"] for kind in rule["resources"]}
     watched = {"endpointslices", "ingressclasses", "ingresses", "nodes", "secrets", "services"}
@@ -99,9 +95,7 @@ def test_traefik_tries_nothing_else_than_it_may_do_watches_all_of_it_and_writes_
 
 
 @pytest.mark.gate
-def test_a_service_made_again_while_the_garbage_collector_lags_has_its_ingress_soon_after(
-    cluster: DevCluster, stage: Stage
-) -> None:
+def test_a_recreated_service_has_its_ingress_soon(cluster: DevCluster, stage: Stage) -> None:
     old = published(stage)
     with cluster.control_plane.controller_manager.paused():
         stage.api.delete(SERVICES, "shop", stage.namespace)
@@ -170,47 +164,36 @@ def test_the_largest_ingress_that_we_accept_can_be_stored(stage: Stage, path: st
     assert len(published(stage, annotations=large)["spec"]["rules"]) == hosts
 
 
-@pytest.mark.gate
-def test_updates_that_are_denied_again_and_again_are_held_back_and_delay_no_other_service(
-    cluster: DevCluster, stage: Stage
-) -> None:
-    for number in range(10):
-        published(stage, f"shop-{number}")
-    Attack(cluster, stage, stage.api).others_deny("denied.example.com")
-
-    def patch(number: int) -> None:
-        annotations = {"ingress/host": "denied.example.com", "example.com/number": f"{number}"}
-        change = {"metadata": {"annotations": annotations}}
-        stage.api.patch(SERVICES, f"shop-{number % 10}", change, stage.namespace)
-
-    before = answers_of(cluster, 429)
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(patch, range(200)))
-    stage.until("answers that hold back", lambda: answers_of(cluster, 429) > before + 10)
-    published(stage, "other")
+DENIED = pytest.param("denied", 200, marks=pytest.mark.gate)
 
 
-PATCHES = 1000
-"""If each failed, and made an Event, what fails next would wait for a minute and a half."""
+@pytest.mark.parametrize(("way", "patches"), [("yes", 1000), ("true", 1000), DENIED])
+def test_failing_services_delay_nobody(way: str, patches: int, cluster: DevCluster, stage: Stage) -> None:
+    """What failed waits in one queue of Metacontroller's, for all tenants: a refusal, a taken name, a denied update.
 
-
-@pytest.mark.parametrize("value", ["yes", "true"])
-def test_who_patches_all_the_time_services_that_are_refused_or_whose_name_is_taken_delays_nobody(
-    value: str, cluster: DevCluster, stage: Stage
-) -> None:
-    """What failed waits in one queue of Metacontroller's, for all tenants. One of them can't fill it."""
+    If each of 1,000 failed, and made an Event, what fails next would wait for a minute and a half.
+    """
     with fresh_stage(cluster) as attacker:
         for number in range(12):
+            if way == "denied":
+                published(attacker, f"wrong-{number}")
+                continue
             made = by_hand(attacker.namespace, f"wrong-{number}", f"{number}.example.com", f"wrong-{number}")
             attacker.api.create(INGRESSES, made)
-            attacker.create_service(f"wrong-{number}", {"ingress/http": value})
+            attacker.create_service(f"wrong-{number}", {"ingress/http": way})
+        denied = {"ingress/host": "denied.example.com"} if way == "denied" else {}
+        if denied:
+            Attack(cluster, attacker, attacker.api).others_deny(denied["ingress/host"])
 
         def patch(number: int) -> None:
-            change = {"metadata": {"labels": {"patched": f"{number}"}}}
+            change = {"metadata": {"annotations": denied | {"example.com/number": f"{number}"}}}
             attacker.api.patch(SERVICES, f"wrong-{number % 12}", change, attacker.namespace)
 
+        before = answers_of(cluster, 429)
         with ThreadPoolExecutor(4) as threads:
-            list(threads.map(patch, range(PATCHES)))
+            list(threads.map(patch, range(patches)))
+        if denied:
+            stage.until("answers that hold back", lambda: answers_of(cluster, 429) > before + 10)
         stage.create_service("mistaken", {"ingress/http": "yes"})
         stage.until_event("mistaken", "must be")
         stage.annotate("mistaken", "true")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICE_ACCOUNTS, Object, wait_for
+from devcluster.api import EVENTS, INGRESSES, NAMESPACES, SERVICE_ACCOUNTS, Object
 from devcluster.build import REPOSITORY
 from devcluster.cluster import CRD_FILE, DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
@@ -18,8 +18,8 @@ from devcluster.programs import gateway_api_crds
 from devcluster.story import Stage
 from ingress_manager.commands.reading.rights import RIGHTS, rights_of
 from tests.e2e.conftest import bare_plane
-from tests.e2e.objects import CONFIG_MAPS, ON, by_hand, create, made_for
-from tests.e2e.people import commands_of, grant, kubeconfig_of, run, sh
+from tests.e2e.objects import CONFIG_MAPS, ON, by_hand, create, give_address, made_for, ready_endpoint
+from tests.e2e.people import can, commands_of, editor_of, grant, kubeconfig_of, run, sh
 from tests.manifests.objects import find
 
 TEAM, HOOK = "team-a", "ingress-manager"
@@ -106,9 +106,7 @@ def used(plane: ControlPlane, user: str) -> set[One]:
 
 
 @pytest.mark.parametrize("command", ARGUMENTS)
-def test_a_command_runs_whole_with_the_rights_of_the_table_uses_all_of_them_and_without_them_says_so(
-    command: str, plane: ControlPlane, tmp_path: Path
-) -> None:
+def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: ControlPlane, tmp_path: Path) -> None:
     name = f"{command}-{time.monotonic_ns()}"  # of its own, if the test is tried once more
     create(plane.api, SERVICE_ACCOUNTS, name, READERS)
     kubeconfig = kubeconfig_of(plane, READERS, name, tmp_path)
@@ -145,24 +143,13 @@ def test_the_commands_of_the_page_bind_people_to_roles_that_are_there(plane: Con
 
 @pytest.fixture
 def developer(cluster: DevCluster, tmp_path: Path) -> Iterator[Path]:
-    """Yield the kubeconfig of somebody who has the ClusterRole `edit` in the namespace of the team, and no more."""
-    plane, path = cluster.control_plane, tmp_path / "developer.kubeconfig"
     create(cluster.api, NAMESPACES, TEAM)
-    plane.kubectl("create", "rolebinding", TEAM, "--clusterrole=edit", f"--group={TEAM}", f"--namespace={TEAM}")
-    config = yaml.safe_load(plane.kubeconfig.read_text())
-    config["users"][0]["user"] |= {"as": "developer", "as-groups": [TEAM]}
-    config["contexts"][0]["context"]["namespace"] = TEAM
-    path.write_text(yaml.safe_dump(config))
     try:
-        wait_for(lambda: can(plane, path, "create secrets"), 30, what="the rights of `edit`")
-        yield path
+        yield editor_of(cluster.control_plane, TEAM, tmp_path)
     finally:
-        plane.kubectl("delete", "namespace", TEAM)
-        plane.kubectl("delete", "rolebinding", f"{HOOK}-{TEAM}", f"--namespace={HOOK}", "--ignore-not-found")
-
-
-def can(plane: ControlPlane, kubeconfig: Path, right: str) -> bool:
-    return sh(plane, f"kubectl auth can-i {right}", kubeconfig=kubeconfig, check=False).returncode == 0
+        cluster.control_plane.kubectl("delete", "namespace", TEAM)
+        role_binding = ("rolebinding", f"{HOOK}-{TEAM}", f"--namespace={HOOK}")
+        cluster.control_plane.kubectl("delete", *role_binding, "--ignore-not-found")
 
 
 def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster, developer: Path) -> None:
@@ -183,9 +170,9 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     assert not can(plane, developer, f"get deployments.apps --namespace={HOOK}")
     for name in ("shop", "other"):
         assert by_team(f"kubectl create service clusterip {name} --tcp=80:8080")[0] == 0
-        plane.kubectl("create", "--filename=-", input=json.dumps(ready_endpoint(name)))
+        plane.kubectl("create", "--filename=-", input=json.dumps(ready_endpoint(TEAM, name)))
     assert by_team(publish)[0] == 0
-    give_address(cluster, "shop")
+    give_address(Stage(cluster.api, TEAM), "shop")
     until(wait, 0, "serving", "The settings could not be looked at: you lack the right to get deployments.apps")
     until(everything, 0, "serving  team-a", "http://shop.example.com/")
     # A mistake: the Ingress stays, and the Event says why. Corrected, the Service is served again.
@@ -205,32 +192,12 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     assert by_team("kubectl create secret tls shop-tls --cert=crt.pem --key=key.pem")[0] == 0
     until(wait, 0, "https://shop.example.com/")
     by_team(publish.replace(" shop ", " other "))
-    give_address(cluster, "other")
+    give_address(Stage(cluster.api, TEAM), "other")
     until(once.replace(" shop ", " other "), 1, "Ingress team-a/shop is older, and claims shop.example.com/")
     # The Role beside the hook.
     sh(plane, bind)
     until(everything, 0, f"With the settings of the ConfigMap {HOOK}/")
     assert "The settings could not" not in by_team(everything)[1]
-
-
-def give_address(cluster: DevCluster, name: str) -> None:
-    """Do what an ingress controller does once an Ingress is there."""
-    Stage(cluster.api, TEAM).until_ingress(name, f"the Ingress {name}", lambda _: True)
-    address = json.dumps({"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}}})
-    patch = ("--subresource=status", "--type=merge", f"--patch={address}", f"--namespace={TEAM}")
-    cluster.control_plane.kubectl("patch", "ingress", name, *patch)
-
-
-def ready_endpoint(service: str) -> Object:
-    """Return what Kubernetes writes when a Pod of a Service is ready. No Pod runs on this cluster."""
-    return {
-        "apiVersion": "discovery.k8s.io/v1",
-        "kind": "EndpointSlice",
-        "metadata": {"name": service, "namespace": TEAM, "labels": {"kubernetes.io/service-name": service}},
-        "addressType": "IPv4",
-        "endpoints": [{"addresses": ["192.0.2.2"], "conditions": {"ready": True}}],
-        "ports": [{"name": "80-8080", "port": 8080, "protocol": "TCP"}],
-    }
 
 
 def test_no_command_that_reads_a_cluster_is_left_out() -> None:

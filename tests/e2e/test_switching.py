@@ -22,8 +22,7 @@ from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage
 from tests.e2e.conftest import SERVING_SETTINGS, nodes
 from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, ON, SECRETS, create
-from tests.e2e.people import sh
-from tests.e2e.traffic import asking
+from tests.e2e.people import asking, sh
 from tools import markdown
 
 INGRESS_CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
@@ -33,9 +32,7 @@ OLD = "127.0.0.11"
 PATIENCE = 30
 
 PLAIN, SECURE, STAFF = (f"{name}.switching.example.com" for name in ("shop", "pay", "staff"))
-ALLOW_LIST, TIMEOUT = (
-    f"nginx.ingress.kubernetes.io/{name}" for name in ("whitelist-source-range", "proxy-read-timeout")
-)
+ALLOW_LIST, TIMEOUT = (f"nginx.ingress.kubernetes.io/{key}" for key in ("whitelist-source-range", "proxy-read-timeout"))
 SHOPS = {
     ("team-a", "shop"): {"ingress/host": PLAIN, TIMEOUT: "60"},
     ("team-b", "pay"): {"ingress/host": SECURE, "ingress/tls": "true"},

@@ -31,9 +31,7 @@ def installed(engine: str) -> Iterator[DevCluster]:
 
 
 @pytest.mark.parametrize("keep", [True, False], ids=["keep", "remove"])
-def test_all_is_well_and_then_every_ingress_is_left_or_none_and_nothing_of_itself(
-    installed: DevCluster, keep: bool
-) -> None:
+def test_uninstall_leaves_all_ingresses_or_none(installed: DevCluster, keep: bool) -> None:
     installed.follow()
     ended = run(installed.control_plane, "check")
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -2,15 +2,18 @@
 
 import contextlib
 import select
+import signal
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 import trustme
 
 from devcluster.api import wait_for
-from hooks.admission_conf import HANDSHAKE_SECONDS
+from hooks import admission_conf
 from tests.hooks.test_admission import WRONG, review
 from tests.hooks.test_server import Server, serving
 
@@ -20,14 +23,12 @@ AUTHORITY = trustme.CA()
 
 
 def connect(server: Server) -> ssl.SSLSocket:
-    """Return a new connection, whose handshake is done, of a client that trusts the authority."""
     trust = ssl.create_default_context()
     AUTHORITY.configure_trust(trust)
     return trust.wrap_socket(server.connect(), server_hostname="127.0.0.1")
 
 
 def served(server: Server) -> bytes | None:
-    """Return the certificate that a new connection gets, as DER."""
     with connect(server) as connection:
         return connection.getpeercert(binary_form=True)
 
@@ -55,9 +56,7 @@ def webhook(tmp_path: Path) -> Iterator[Server]:
         yield running
 
 
-def test_another_certificate_is_served_from_the_next_handshake_on_if_its_key_belongs_to_it(
-    webhook: Server, tmp_path: Path
-) -> None:
+def test_a_new_certificate_is_served_from_the_next_handshake(webhook: Server, tmp_path: Path) -> None:
     """And a connection that is kept goes on. A handshake that meets half of a change fails."""
     with connect(webhook) as kept:
         second, third = (AUTHORITY.issue_cert("127.0.0.1") for _ in range(2))
@@ -79,7 +78,7 @@ def test_clients_that_never_end_their_handshake_hold_up_nobody_and_are_cut_off(w
         assert served(webhook)
         assert select.select(hanging[-1:], [], [], 0) == ([], [], []), "the last one still hangs"
         for connection in hanging:
-            connection.settimeout(HANDSHAKE_SECONDS + 20)
+            connection.settimeout(admission_conf.HANDSHAKE_SECONDS + 20)
             assert connection.recv(1) == b""
 
 
@@ -93,3 +92,25 @@ def test_a_request_under_way_is_answered_before_it_stops(webhook: Server) -> Non
         connection.sendall(REVIEW[10:])
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
     webhook.check_ended()
+
+
+# What the worker does for that, without one.
+
+
+def test_each_handshake_gets_the_certificate_that_there_is_then() -> None:
+    contexts = [ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) for _ in range(3)]
+    serving, connection = admission_conf.ssl_context(None, iter(contexts).__next__), MagicMock()
+    assert serving.sni_callback
+    for context in contexts[1:]:
+        serving.sni_callback(connection, "hook", serving)
+        assert connection.context is context
+
+
+def test_a_step_of_a_handshake_has_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit, ignore = MagicMock(), MagicMock()
+    monkeypatch.setattr("socket.setdefaulttimeout", limit)
+    monkeypatch.setattr("signal.signal", ignore)
+    monkeypatch.setattr("gevent.get_hub", lambda: SimpleNamespace(NOT_ERROR=()))
+    admission_conf.post_worker_init(MagicMock())
+    limit.assert_called_once_with(admission_conf.HANDSHAKE_SECONDS)
+    ignore.assert_called_once_with(signal.SIGINT, signal.SIG_IGN)

@@ -15,20 +15,22 @@ from werkzeug.test import Client, TestResponse
 
 from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import app, sync
-from hooks.app import LARGEST_BODY, create_app
+from hooks.admission import ANSWERS
+from hooks.app import LARGEST_BODY, create_app, create_webhook
 from hooks.metrics import make_registry
 from hooks.reporting import LATER_SECONDS
 from hooks.settings_file import SettingsFile
 from ingress_manager import __version__
 from ingress_manager.core.decide import RECHECK_SECONDS, RESYNC_SECONDS
 from ingress_manager.core.settings import Limits, NamespaceSettings, Settings
+from tests.hooks.test_admission import DENYING, SENTENCES, review
+from tests.hooks.test_admission import WRONG as REFUSED
 
 ASKING = service({"ingress/http": "true"})
 OPTED_IN = body(sync_request(ASKING))
 INGRESS = as_created(json.loads(sync.answer(OPTED_IN, Settings()).body)["attachments"][0], ASKING)
 OOPS = {"ingress/oops": "a mistake"}
 ONE_HOST = Settings(limits=Limits(hosts=("shop.example.org",)))
-"""Settings that forbid the host of that Ingress."""
 
 
 Capture = pytest.CaptureFixture[str]
@@ -44,7 +46,6 @@ def client() -> FlaskClient:
 
 
 def log_lines(capsys: Capture) -> list[dict[str, Any]]:
-    """Return what was logged, without the times."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert all(line.pop("timestamp") for line in lines)
     return lines
@@ -65,9 +66,7 @@ def shown(response: TestResponse) -> tuple[int, str, str]:
     return response.status_code, response.content_type, response.text
 
 
-def test_sync_answers_with_the_desired_attachments_as_json_whatever_the_type_of_the_request_is(
-    client: FlaskClient,
-) -> None:
+def test_sync_answers_json_whatever_the_content_type(client: FlaskClient) -> None:
     for content_type in ("application/json", "multipart/form-data"):
         response = client.post("/sync", data=OPTED_IN, content_type=content_type)
         assert (response.status_code, response.content_type) == (200, "application/json")
@@ -94,9 +93,7 @@ SHOP, NOBODY = {"namespace": "team-a", "service": "shop"}, {"namespace": None, "
     ],
     ids=["a Service that is refused", "a Service that can't be read", "a body that is no request", "a pause"],
 )
-def test_a_refusal_is_logged_with_who_is_refused_and_why(
-    settings: Settings, sent: bytes, status: int, logged: Any, capsys: Capture
-) -> None:
+def test_refusals_are_logged(settings: Settings, sent: bytes, status: int, logged: Any, capsys: Capture) -> None:
     answered = client_of(settings).post("/sync", data=sent)
     told = {"event": "refused", "level": "warning", "status": status, "sentence": answered.text.removesuffix("\n")}
     assert log_lines(capsys)[-1] == told | logged
@@ -117,9 +114,7 @@ A_BUG = (500, "text/plain; charset=utf-8", f"500 Internal Server Error: {app.A_B
 
 
 @pytest.mark.parametrize("broken", ["sync.answer", "Buckets.report", "Metrics.count", "log_answer", "generate_latest"])
-def test_a_bug_anywhere_is_answered_500_without_details_logged_with_its_traceback_and_counted_as_an_answer_to_sync(
-    broken: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_a_bug_is_answered_500_and_logged(broken: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     client = client_of(Settings())
     monkeypatch.setattr(f"hooks.app.{broken}", MagicMock(side_effect=ZeroDivisionError("the secret of the bug")))
     is_sync = broken != "generate_latest"
@@ -133,9 +128,7 @@ def test_a_bug_anywhere_is_answered_500_without_details_logged_with_its_tracebac
     assert counted == ({"500": 1} if is_sync else {})
 
 
-def test_a_request_is_answered_where_nothing_can_be_logged_or_counted(
-    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_request_is_answered_even_if_logging_fails(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard error may be closed, and the disk behind it full."""
     for broken in ("structlog.PrintLogger.error", "hooks.app.Metrics.count", "hooks.app.Metrics.count_error"):
         monkeypatch.setattr(broken, MagicMock(side_effect=OSError("No space left on device")))
@@ -193,9 +186,7 @@ def test_what_is_missing_is_reported_and_requested_again(client: FlaskClient, mo
     )
 
 
-def test_what_is_no_request_fails_some_times_and_is_held_back_then(
-    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repeated_invalid_requests_are_held_back(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Metacontroller repeats all failed attempts in one queue."""
     monkeypatch.setattr("time.time", lambda: 1_800_000_000.0)
     found = [client.post("/sync", data=b"{}") for _ in range(100)]
@@ -230,7 +221,6 @@ def test_probes_are_answered_and_no_other_path_and_no_other_method(client: Flask
 
 
 def chunked(sent: Any) -> dict[str, Any]:
-    """Return the environment of a request whose body comes in chunks."""
     return {"wsgi.input": sent, "wsgi.input_terminated": True}
 
 
@@ -242,7 +232,6 @@ def test_a_body_may_have_16_mib_and_no_more_with_a_length_or_in_chunks(client: F
 
 
 BROKEN_OFF = SimpleNamespace(read=MagicMock(side_effect=OSError("chunk without an end")))
-"""The input of a client that is gone."""
 
 
 @pytest.mark.parametrize(
@@ -288,3 +277,44 @@ def test_the_metrics_name_the_commit_of_the_image(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("INGRESS_MANAGER_REVISION", "a4b73301")
     labels = {"version": __version__, "revision": "a4b73301"}
     assert make_registry().get_sample_value("ingress_manager_build_info", labels) == 1
+
+
+# The webhook.
+
+TOTAL = "ingress_manager_admissions_total"
+
+
+def webhook_of(settings: Settings) -> FlaskClient:
+    return create_webhook(SettingsFile(settings, "0" * 64)).test_client()
+
+
+def test_each_answer_is_json_counted_and_logged(capsys: Capture) -> None:
+    client = webhook_of(DENYING)
+    before = samples(client)
+    assert {word: before[TOTAL, word] for word in ANSWERS} == dict.fromkeys(ANSWERS, 0)
+    for new, old in ((service({"ingress/http": "true"}), None), (REFUSED, REFUSED), (REFUSED, None)):
+        answered = client.post("/admit?timeout=1s", data=review(new, old))
+        assert (answered.status_code, answered.content_type) == (200, "application/json")
+    assert client.post("/admit?timeout=1s", data=review(REFUSED | {"spec": 1})).status_code == 400
+    after = samples(client)
+    assert {word: after[TOTAL, word] for word in ANSWERS} == dict.fromkeys(ANSWERS, 1)
+    assert after["ingress_manager_admission_seconds_count", ""] == 4
+    assert after["ingress_manager_build_info", ""] == 1
+    assert after["ingress_manager_admission_settings_info", "0" * 64] == 1
+    assert after.keys() == before.keys(), "no label grows"
+    assert "ingress_manager_settings_info" not in {name for name, _ in after}, "it would look like a hook that answers"
+    started, *logged = log_lines(capsys)
+    assert (started["event"], started["version"]) == ("started", __version__)
+    line = SHOP | {"status": 200, "reasons": ["invalid-value"], "sentence": " · ".join(SENTENCES)}
+    assert logged[:-1] == [{"event": "warned", "level": "info"} | line, {"event": "denied", "level": "warning"} | line]
+    assert (logged[-1]["event"], logged[-1]["service"], logged[-1]["status"]) == ("unread", "shop", 400)
+
+
+def test_a_body_that_is_no_review_is_refused_in_text_and_what_is_no_request_is_counted_too() -> None:
+    client = webhook_of(Settings())
+    answered = client.post("/admit", data=b"{}")
+    assert (answered.status_code, answered.content_type) == (400, "text/plain; charset=utf-8")
+    assert answered.text.startswith("not an AdmissionReview (admission.k8s.io/v1): ")
+    assert client.post("/sync").status_code == 404
+    assert [client.open("/admit", method=method).status_code for method in ("GET", "PUT")] == [405, 405]
+    assert samples(client)[TOTAL, "unread"] == 3

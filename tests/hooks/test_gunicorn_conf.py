@@ -23,9 +23,7 @@ def test_it_listens_on_ipv6_and_ipv4_as_the_machine_has_them(monkeypatch: pytest
         assert runpy.run_path(gunicorn_conf.__file__)["bind"] == [address]
 
 
-def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_settings_are_checked_first(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(logs, "log_everything", lambda: None)
     monkeypatch.delenv(FILE_VARIABLE, raising=False)
     gunicorn_conf.on_starting(None)
@@ -38,15 +36,12 @@ def test_gunicorn_checks_the_settings_before_it_starts_a_worker(
 
 
 def test_after_each_request_others_have_their_turn() -> None:
-    """test_server.py shows what that is for."""
     other = gevent.spawn(lambda: None)
     gunicorn_conf.post_request(None, None, None, None)
     assert other.dead
 
 
-def test_what_python_and_gunicorn_print_is_json_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_everything_printed_is_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for name in (None, "gunicorn.error", "gunicorn.access"):
         monkeypatch.setattr(logging.getLogger(name), "handlers", [])
     for hook in ("excepthook", "unraisablehook"):

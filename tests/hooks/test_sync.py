@@ -74,13 +74,8 @@ def test_of_a_key_that_is_stated_twice_the_last_counts() -> None:
 NAMED = {"namespace": "team-a", "name": "shop", "uid": "u"}
 
 
-@pytest.mark.parametrize(
-    ("metadata", "name"),
-    [(NAMED, "shop"), (NAMED | {"name": 1}, None), (None, None)],
-)
-def test_of_a_body_that_is_no_request_the_name_of_the_service_is_read_if_there_is_one(
-    metadata: Object, name: str | None
-) -> None:
+@pytest.mark.parametrize(("metadata", "name"), [(NAMED, "shop"), (NAMED | {"name": 1}, None), (None, None)])
+def test_an_invalid_request_may_name_its_service(metadata: Object, name: str | None) -> None:
     answered = answer(body({"object": {"metadata": metadata}}), Settings())
     assert (answered.status, answered.service and answered.service.metadata.name) == (400, name)
 
@@ -102,9 +97,7 @@ CREATED, LATER = (datetime(2026, 11, 21, hour, tzinfo=UTC).timestamp() for hour 
         (LATER, [{"time": "10000-01-01T11:59:59Z"}, {"time": None}, {"time": "2016-12-31T23:59:60Z"}], 240, 360),
     ],
 )
-def test_the_next_look_waits_the_longer_the_longer_ago_the_service_was_changed(
-    now: float, managed: list[Object] | None, least: int, most: int
-) -> None:
+def test_older_services_are_synced_later(now: float, managed: list[Object] | None, least: int, most: int) -> None:
     """The older it is, the longer the next look waits: a create may fail for long, and many must not hold up others.
 
     One of which no time is known is an old one.

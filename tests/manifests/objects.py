@@ -16,7 +16,6 @@ from tools import markdown
 from tools.install import METACONTROLLER_CRDS
 
 FOLDERS = ("manifests", "manifests/sample", "metacontroller", "gateway")
-"""The folders that are applied."""
 
 
 @cache
@@ -42,7 +41,6 @@ def build(kustomization: Object) -> list[Object]:
 
 
 def find(folder: str, kind: str, name: str | None = None) -> Object:
-    """Return the only object of a kind, and of a name if one is given, in a folder."""
     return one(rendered(folder), kind, name)
 
 

@@ -22,7 +22,6 @@ from tools.chart import CHART, LABELS, comments
 
 CASES = REPOSITORY / "tests/chart.yaml"
 STATED = {case.name: case for case in golden.read(CASES)}
-"""The cases by their names."""
 
 
 def lacking() -> str | None:
@@ -97,30 +96,24 @@ def comparable(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     }
 
 
-MONITORING = {"podMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
+MONITORING = {key: {"enabled": True} for key in ("podMonitor", "prometheusRule", "dashboard")}
 ADMISSION = {"admission": {"enabled": True}}
-WEBHOOK = ["manifests/admission", "manifests/admission/cert-manager"]
+CONTROLLER, WEBHOOK = "metacontroller/controller", ["manifests/admission", "manifests/admission/cert-manager"]
 
 
 @pytest.mark.parametrize(
     ("values", "folders", "components"),
     [
-        ({}, ["metacontroller/controller"], []),
+        ({}, [CONTROLLER], []),
         ({"httproute": {"enabled": True}}, ["metacontroller/httproute"], []),
         ({"httproute": {"enabled": True, "listenerSets": True}}, ["metacontroller/listenerset"], []),
-        (MONITORING | ADMISSION, ["metacontroller/controller", "monitoring"], WEBHOOK),
+        (MONITORING | ADMISSION, [CONTROLLER, "monitoring"], WEBHOOK),
         # Helm hands on `enabled`, by which another chart chooses this one.
-        (
-            ADMISSION | {"openshift": True, "enabled": True},
-            ["metacontroller/controller"],
-            [*WEBHOOK, "manifests/openshift"],
-        ),
+        (ADMISSION | {"openshift": True, "enabled": True}, [CONTROLLER], [*WEBHOOK, "manifests/openshift"]),
     ],
     ids=["controller", "httproute", "listenerset", "monitoring and admission", "openshift"],
 )
-def test_the_chart_makes_the_objects_that_kustomize_makes(
-    values: dict[str, Any], folders: list[str], components: list[str]
-) -> None:
+def test_the_chart_equals_kustomize(values: dict[str, Any], folders: list[str], components: list[str]) -> None:
     resources = ["../manifests", *(f"../{each}" for each in folders)]
     built = build({"resources": resources, "components": [f"../{each}" for each in components]})
     # The chart doesn't install the gateway.

@@ -46,7 +46,6 @@ def test_each_kustomization_of_the_gateways_page_builds() -> None:
 
 ELSEWHERE, MOVED = kustomizations("metacontroller/README.md")
 ADMISSION = ["../manifests/admission", "../manifests/admission/cert-manager"]
-"""The components of the webhook."""
 
 
 def test_the_cost_of_no_policy_depends_on_what_a_namespace_has() -> None:
@@ -173,9 +172,7 @@ def test_the_settings_file_states_every_setting_or_says_beside_it_what_is_built_
     [(SETTINGS, uncommented(SETTINGS)), (settings_of(VALUES), settings_of(uncommented(VALUES)))],
     ids=["manifests", "chart"],
 )
-def test_the_settings_are_what_is_built_in_and_without_the_comment_signs_each_namespace_has_its_own_hosts(
-    shipped: str, shared: str
-) -> None:
+def test_the_settings_shipped_are_the_defaults_or_separate_namespaces(shipped: str, shared: str) -> None:
     built_in = Settings()
     assert parse(shipped) == built_in
     defaults = replace(built_in.defaults, host="{service}.{namespace}.apps.example.com")

@@ -25,7 +25,6 @@ from tests.moving.model import Key, Model, key_of
 from tests.moving.served import Facts, facts, requests_for
 
 OF = yaml.safe_load(Path(__file__).with_name("drawn.yaml").read_bytes())
-"""What clusters are drawn of."""
 
 
 def drawn(chance: Random) -> Iterator[Object]:
@@ -170,9 +169,7 @@ class Player(Model):
         return {key_of(ingress) for ingress in self.all("Ingress") if ours is bool(controller_of(ingress))}
 
 
-def test_what_answers_answers_at_every_moment_of_moving_in_and_out_and_another_run_ends_what_was_cut_off(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_moving_loses_nothing(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, number, is_thorough = (request.config.getoption(option) for option in ("--seed", "--clusters", "--thorough"))
     for seed in range(first, first + (number if is_thorough else 20)):
         whole = Player(seed, tmp_path, monkeypatch)

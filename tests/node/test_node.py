@@ -140,9 +140,7 @@ def remove(site: Site, way: str) -> None:
 
 
 @pytest.mark.parametrize(("way", "end"), [("make", "make"), ("helm", "helm"), ("make", "helm")])
-def test_a_service_is_served_once_it_is_annotated_and_nothing_is_left_of_an_installation(
-    site: Site, way: str, end: str
-) -> None:
+def test_a_service_is_served_and_an_uninstall_leaves_nothing(site: Site, way: str, end: str) -> None:
     """Who has installed by `make` and removes by Helm lets Helm take it over, upgrade it and roll it back."""
     node, plane = site.node, site.node.control_plane
     before = everything(plane)
@@ -153,10 +151,8 @@ def test_a_service_is_served_once_it_is_annotated_and_nothing_is_left_of_an_inst
     assert site.visit("another.example.com").status_code == 404
     namespaces = {pod["metadata"]["namespace"] for pod in node.api.list(PODS)} - {"kube-system"}
     assert namespaces == {"ingress-manager", "ingress-manager-gateway", "metacontroller", "team-a"}
-    restricted = "pod-security.kubernetes.io/enforce=restricted"
-    assert set(plane.kubectl("get", "ns", "-l", restricted, "-o", "name").split()) >= {
-        f"namespace/{n}" for n in namespaces
-    }
+    enforced = "pod-security.kubernetes.io/enforce=restricted"
+    assert {*plane.kubectl("get", "ns", "-l", enforced, "-o", "name").split()} >= {f"namespace/{n}" for n in namespaces}
     if way != end:
         _, _, *take_over_upgrade_and_roll_back, _, _ = blocks("helm.md", "sh")
         site.run("".join(take_over_upgrade_and_roll_back))
