@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
         derandomize=not thorough,
         phases=phases,
         deadline=None,
-        suppress_health_check=[HealthCheck.too_slow],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
     settings.load_profile("here")
     # `make` would tell one that a test starts that it is within another, and what it prints would differ.

@@ -48,19 +48,20 @@ def denial(plane: ControlPlane, resource: Resource, namespace: str, host: str) -
 
 @contextlib.contextmanager
 def limited(plane: ControlPlane, stated: Object, resources: Sequence[Resource] = KINDS) -> Iterator[None]:
-    """Apply the policies of these settings, and wait until each is in force."""
+    """Apply the policies of these settings, wait until each is in force, and in the end until none is any more."""
     right, wrong = (f"{name}{next(_numbers)}.example.org" for name in ("right", "wrong"))
     namespaces = {**stated.get("namespaces", {}), "default": {"limits": {"hosts": [right], "classes": "any"}}}
     environment = {"SETTINGS": json.dumps(stated | {"namespaces": namespaces})}
     sh(plane, 'echo "$SETTINGS" | ingress-manager settings --policies - | kubectl apply -f -', environment=environment)
+    probes = [partial(denial, plane, each, "default", host) for each in resources for host in (wrong, right)]
     try:
-        probes = [partial(denial, plane, each, "default", host) for each in resources for host in (wrong, right)]
         in_force = [True, False] * len(resources)  # no earlier policy allowed this host
         wait_for(lambda: [bool(probe()) for probe in probes] == in_force, 30, what="the policies")
         yield
     finally:
         kinds = "validatingadmissionpolicies,validatingadmissionpolicybindings"
         sh(plane, f"kubectl delete {kinds} --selector=app.kubernetes.io/component=limits")
+        wait_for(lambda: not any(probe() for probe in probes), 30, what="the end of the policies")
 
 
 OUTSIDE = "bank.team-b.apps.example.com"
