@@ -59,7 +59,7 @@ def shown() -> dict[str, set[str]]:
 def test_the_page_on_monitoring_lists_the_metrics_with_their_labels() -> None:
     listed = dict(re.findall(r"^- `(ingress_manager_\w+)(?:\{([\w,]+)\})?`", PAGE, re.MULTILINE))
     own = {
-        re.sub(r"_(bucket|count|sum)$", "", name): ",".join(labels)
+        re.sub(r"_(bucket|count|sum)$", "", name): ",".join(sorted(labels))
         for name, labels in shown().items()
         if name.startswith("ingress_manager_")
     }
