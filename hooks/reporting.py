@@ -79,7 +79,8 @@ class Buckets:
             # It succeeded. For another version, something else may have been attempted.
             if self._left.pop(hash(f"{attempt} {version}"), None):
                 self.take(now, attempts_of(metadata, attempt, least=0), tokens=-1)
-                self.take(now, Bucket(f"after {attempt} {version}"))
+                if attempt == REMOVAL:
+                    self.take(now, Bucket(f"after {REMOVAL} {version}"))
         if not answer.attempt:
             return self._refuse(answer, metadata, version, now) if answer.problems else answer
         tried = Bucket(f"{answer.attempt} {version}")

@@ -49,7 +49,7 @@ _LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
 # The rules of HTTPRoutes' CRD. Source: its schema and x-kubernetes-validations (1.7); GEP-2257, durations.
 
 ONCE = (("CORS",), ("RequestHeaderModifier",), ("ResponseHeaderModifier",), ("RequestRedirect", "URLRewrite"))
-"""Types of filters of which a rule may have one."""
+"""Groups of filter types. A rule may have one filter of each group."""
 
 _DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
 _SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
