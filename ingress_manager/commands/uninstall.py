@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
-from ingress_manager.commands.plans.plan import Step, apply_option, carry_out, listed
+from ingress_manager.commands.plans.plan import Looks, Step, apply_option, carry_out, listed
 from ingress_manager.commands.plans.steps import disowning, each_of
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
 from ingress_manager.commands.reading.options import CLUSTER, Source, with_source
@@ -56,7 +56,7 @@ def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: 
         items += source.kubectl.get_if_known(resource, "--all-namespaces")
     plan = uninstall_steps(items, keep=keep, keep_metacontroller=keep_metacontroller)
     if apply:
-        carry_out(source.kubectl, "uninstall", plan)
+        carry_out(Looks(source.kubectl), "uninstall", plan)
         click.echo("ingress-manager is removed.")
     else:
         click.echo("\n".join(listed(plan, source.kubectl.options)))

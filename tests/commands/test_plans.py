@@ -3,12 +3,12 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import pytest
 
 from ingress_manager.commands.plans import plan
-from ingress_manager.commands.plans.plan import AT_ONCE, Condition, Plan, Step
+from ingress_manager.commands.plans.plan import AT_ONCE, Condition, Looks, Plan, Step
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.snapshot.items import Item
 
@@ -90,6 +90,28 @@ def test_after_a_failure_no_other_plan_begins(monkeypatch: Patch, capsys: pytest
     )
 
 
+def test_plans_share_a_list_if_it_was_asked_for_after_they_began_to_look(monkeypatch: Patch) -> None:
+    lists, begun, go_on = list[Item](), threading.Event(), threading.Event()
+
+    def get(*_: object) -> list[Item]:
+        lists.append(Item({"metadata": {"name": "shop"}}))
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        return [lists[-1], Item({"metadata": {"name": "cart"}})]
+
+    monkeypatch.setattr(Kubectl, "get", get)
+    looks, shop = Looks(Kubectl()), Condition("", ("kubectl", "get", "--", "ingress", "shop"), lambda _: True, "")
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        first = pool.submit(looks.get, shop)
+        assert begun.wait(PATIENCE)
+        others = [pool.submit(looks.get, shop) for _ in range(AT_ONCE - 1)]
+        time.sleep(0.2)
+        go_on.set()
+    assert first.result() == [lists[0]]
+    assert 1 < len(lists) < AT_ONCE
+    assert all(seen is not lists[0] for other in others for seen in other.result())
+
+
 def test_ctrl_c_ends_what_waits_and_says_what_was_begun(monkeypatch: Patch) -> None:
     never = Condition("it is there", ("kubectl", "get", "--", "ingress"), lambda _: False, "it isn't")
     both_wait, presses, looks = threading.Event(), iter([KeyboardInterrupt()]), set[int]()
@@ -108,7 +130,7 @@ def test_ctrl_c_ends_what_waits_and_says_what_was_begun(monkeypatch: Patch) -> N
 
     kubectl_does(monkeypatch, lambda *_: None)
     monkeypatch.setattr(plan, "wait", waited)
-    monkeypatch.setattr(plan, "_look", looked)
+    monkeypatch.setattr(Looks, "get", looked)
     with pytest.raises(KubectlFailed) as raised:
         plan.perform(Kubectl(), plans(["shop", "cart", "shop"], [never]), apply=True)
     begun = "Begun so far:\n  kubectl begin {0}\n  kubectl end {0}\nPlan it again to go on.\n"

@@ -170,8 +170,6 @@ class Model:
             raise KubectlFailed(f'error: the server doesn\'t have a resource type "{names[0]}"')
         objects = [obj for obj in self.all(*kinds) if names[1:] in ([], [obj["metadata"]["name"]])]
         objects = [obj for obj in objects if options.get("namespace") in {None, obj["metadata"]["namespace"]}]
-        if "Event" in kinds:
-            objects = [obj for obj in objects if f"={obj['involvedObject']['uid']}," in options["field-selector"]]
         return json.dumps(listing(*objects))
 
 

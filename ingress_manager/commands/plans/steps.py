@@ -6,7 +6,7 @@ from typing import Any
 
 from ingress_manager.commands.plans.plan import PAUSE, Condition, Step
 from ingress_manager.commands.snapshot.events import SYNC_ERROR, missing_by, report_of
-from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message
+from ingress_manager.commands.snapshot.items import VERSIONS, Item, Message, at
 from ingress_manager.commands.snapshot.managed import operations_to_disown
 from ingress_manager.commands.text import Command, is_seen
 from ingress_manager.core.decide import not_made
@@ -83,11 +83,11 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
     keys = [(item.kind, item.full_name) for item in items]
     if not events or missing_by(not_made(service.full_name, keys).line()) != {*keys}:
         return Step(command, undo, pause=PAUSE)
-    these = f"--field-selector=involvedObject.uid={service.metadata.get('uid')},reason={SYNC_ERROR}"
+    uid = service.metadata.get("uid")
     reported = Condition(
         f"a new Event of Service {service.full_name} reports [{Reason.NOT_MADE}] for {', '.join(map(str, items))}",
-        ("kubectl", "get", f"--namespace={service.namespace}", these, "--", "events"),
-        lambda event: missing_by(report_of(event).sentence) >= {*keys},
+        ("kubectl", "get", f"--namespace={service.namespace}", f"--field-selector=reason={SYNC_ERROR}", "--", "events"),
+        lambda event: at(event, "involvedObject", "uid") == uid and missing_by(report_of(event).sentence) >= {*keys},
         "it would prove that Metacontroller doesn't take them for its own; a Service that is refused or paused gets "
         "none, and `ingress-manager release --without-event` pauses instead",
         is_new=True,
