@@ -75,9 +75,9 @@ class Buckets:
             return answer  # a pause; or a person's request: a stored Service has a version
         version = f"{metadata.uid} {metadata.resource_version}"
         is_done = answer.status == 200 and not answer.attempt
-        for attempt in [REMOVAL] * (answer.attempt != REMOVAL) + [WRITE] * is_done:
+        for attempt, is_over in ((REMOVAL, answer.attempt != REMOVAL), (WRITE, is_done)):
             # It succeeded. For another version, something else may have been attempted.
-            if self._left.pop(hash(f"{attempt} {version}"), None):
+            if is_over and self._left.pop(hash(f"{attempt} {version}"), None) is not None:
                 self.take(now, attempts_of(metadata, attempt, least=0), tokens=-1)
                 if attempt == REMOVAL:
                     self.take(now, Bucket(f"after {REMOVAL} {version}"))
