@@ -8,6 +8,7 @@ proves that it has seen a change: the hook reports the requested objects that Me
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from threading import Event, Lock
 from time import monotonic, sleep
 
@@ -157,10 +158,15 @@ def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
 
 
 def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
-    """Run AT_ONCE plans at a time, and print what each has done, in their order.
+    """Run AT_ONCE plans at a time, of many namespaces, and print what each has done, in the order of their beginning.
 
     After a failure no other plan begins, and those under way end; on Ctrl-C, these stop, too. Raises KubectlFailed.
     """
+    # The hook lets each namespace fail only so often, and a plan needs a report of a missing object.
+    by_namespace: dict[str, list[Plan]] = {}
+    for plan in plans:
+        by_namespace.setdefault(plan.item.namespace, []).append(plan)
+    plans = [plan for turn in zip_longest(*by_namespace.values()) for plan in turn if plan]
     stopped, interrupted = Event(), Event()
     runs, last_of = list[Run](), dict[str, Future[str | None]]()
 
