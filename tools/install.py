@@ -97,7 +97,7 @@ def with_domain(text: str, domain: str) -> str:
         if f"#{example}" not in text and wanted not in text:
             raise DevClusterError(
                 f"DOMAIN={domain}: manifests/settings.yaml has no line #{example} any more, which would become "
-                f"{wanted}; state the {wanted.partition(':')[0]} there yourself, and leave DOMAIN out"
+                f"{wanted}; set the {wanted.partition(':')[0]} there yourself, and leave DOMAIN out"
             )
         text = text.replace(f"#{example}", wanted)
     try:

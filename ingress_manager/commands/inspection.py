@@ -53,7 +53,7 @@ def inspect(
     Services, and Unreadable.
     """
     known_settings = settings if isinstance(settings, Settings) else None
-    with waiting("judging what is there"):
+    with waiting("evaluating"):
         items, known = read_objects(source, *(["--show-managed-fields"] if events else []))
         if isinstance(settings, str):
             known.unread[UNREAD_SETTINGS] = settings
@@ -66,7 +66,7 @@ def inspect(
         try:
             reported = source.kubectl.get("events", OF_SERVICES, *source.scope)
         except KubectlFailed as failed:
-            unseen.append(f"Events could not be looked at: {failed.message}")
+            unseen.append(f"Events could not be read: {failed.message}")
             lacking.add(EVENT)
     by_service = None if reported is None else reports(reported)
     explained = [finding.explained(by_service) for finding in findings]

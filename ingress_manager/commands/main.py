@@ -49,7 +49,7 @@ def commands(context: click.Context) -> None:
       ingress-manager uninstall --keep            remove ingress-manager, and keep every Ingress
 
     \b
-    Completion in bash, also for zsh and fish; namespaces and Services are those of the cluster:
+    Completion in bash, also for zsh and fish; namespaces and Services come from the cluster:
       eval "$(_INGRESS_MANAGER_COMPLETE=bash_source ingress-manager)"
     """  # noqa: D301 - \b keeps click from joining lines
     # click itself has colour on terminals only. Source: https://no-color.org

@@ -22,9 +22,9 @@ LOOK_AFTER = 5
 """Seconds: Metacontroller reacts to a change within a second or so."""
 
 
-@click.command(short_help="Make Ingresses hand-written again, as they are.")
+@click.command(short_help="Stop managing Ingresses, and leave them as they are.")
 @click.argument("names", metavar="[NAMESPACE/]SERVICE[.ENTRANCE]...", nargs=-1, required=True, shell_complete=SERVICES)
-@click.option("--without-event", is_flag=True, help="Wait some seconds instead of for an Event: see above.")
+@click.option("--without-event", is_flag=True, help="Wait a few seconds instead of for an Event (see above).")
 @apply_option
 @with_source(ONE_NAMESPACE, *CLUSTER)
 @click.pass_context
@@ -87,7 +87,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
     if waited_for:
         # Once they are reported as missing, Metacontroller counts none of them as the Service's.
         plan.steps.append(touch(service, *waited_for, events=events))
-    plan.notes = [] if kept or off else ["nothing of it is ingress-manager's"]
+    plan.notes = [] if kept or off else ["none of its objects is managed by ingress-manager"]
     if off:
         last = annotating(service, off, [remains(item, item.object.get("spec")) for item in kept])
         plan.steps.append(replace(last, pause=LOOK_AFTER if kept else 0))

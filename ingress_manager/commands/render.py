@@ -15,7 +15,7 @@ from ingress_manager.core.kubernetes import NOTHING, Object, Service
 from ingress_manager.core.settings import Settings
 
 
-@click.command(short_help="Print the Ingresses that Services become.")
+@click.command(short_help="Print the Ingresses that Services get.")
 @with_source(PATHS, *ALL_OBJECTS, SETTINGS_OR_DEFAULTS)
 @click.option("--check", is_flag=True, help="Print only what is wrong, for pre-commit and CI.")
 @click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is no Service.")
@@ -39,7 +39,7 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
     items = source.read("services")
     for item in of_kind(items, SERVICE, "JSON patch") if check else ():
         if not {"ports", "selector", "externalName"} & {*(at(item, "spec") or ())}:
-            note(f"{item.file}:{item.line()}: no whole object, but perhaps a patch of Kustomize's: not checked")
+            note(f"{item.file}:{item.line()}: not a complete object, perhaps a Kustomize patch: not checked")
             items.remove(item)
     settings = source.read_settings()
     if settings.pauses:

@@ -30,7 +30,7 @@ GOING = ("--ignore-not-found", "--wait=false")
 """Options with which kubectl deletes many at once. It would wait for each, though nothing depends on them."""
 
 
-@click.command(short_help="Remove ingress-manager, and keep what it made, or not.")
+@click.command(short_help="Remove ingress-manager, and keep or remove its objects.")
 @click.option("--keep", is_flag=True, help="Keep the Ingresses and HTTPRoutes. Either this or --remove is needed.")
 @click.option("--remove", is_flag=True, help="Remove the Ingresses and HTTPRoutes.")
 @click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nobody else uses it.")
@@ -50,7 +50,7 @@ def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: 
       ingress-manager uninstall --keep --apply
     """  # noqa: D301 - \b keeps click from joining lines
     if keep == remove:
-        raise click.UsageError("say what becomes of the Ingresses: either --keep or --remove")
+        raise click.UsageError("choose what happens to the Ingresses: --keep or --remove")
     items = source.kubectl.get("services,ingresses", "--all-namespaces")
     for resource in (*OF_GATEWAY_API, *CONTROLLERS):
         items += source.kubectl.get_if_known(resource, "--all-namespaces")
@@ -72,14 +72,14 @@ def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: b
     stop = [delete("decoratorcontroller", CONTROLLER)] if ours else []
     # In the foreground, kubectl also waits until the Pods are gone.
     stop.append(delete("deployment", hook, options=(f"--namespace={namespace}", "--cascade=foreground")))
-    yield from titled("Stop ingress-manager. What it has made is served on.", stop)
+    yield from titled("Stop ingress-manager. Its objects are still served.", stop)
     if keep:
-        head = f"Release what it has made, {len(managed)} in all: it stays, also when its Service is deleted."
+        head = f"Release its objects, {len(managed)} in all: they stay, even if their Service is deleted."
         yield from titled(head, disowning(managed))
     else:
-        head = f"Remove what it has made, {len(managed)} in all: from here on, nothing serves the Services."
+        head = f"Remove its objects, {len(managed)} in all: from here on, nothing serves the Services."
         yield from titled(head, [each_of("delete", managed, GOING)] if managed else [])
-    head = "Take the annotations off the Services. Whoever keeps Services in Git takes them off there."
+    head = "Remove the annotations from the Services. If Services are kept in Git, remove them there."
     yield from titled(head, taking_off(of_kind(items, SERVICE), managed if keep else ()))
     yield from titled("Remove webhook, admission policies and rights.", [delete(CLUSTER_WIDE, options=[OURS])])
     if namespace == DEFAULT_INSTALLATION.namespace:
@@ -95,7 +95,7 @@ def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: b
     gone = [delete("namespace", "metacontroller"), delete("crd", *(f"{kind}.metacontroller.k8s.io" for kind in kinds))]
     # Last: by them, `make uninstall` recognizes an installation from here, also when it is run again.
     gone.append(delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller"))
-    yield from titled("Remove Metacontroller, which works for nobody else.", gone)
+    yield from titled("Remove Metacontroller, which nobody else uses.", gone)
 
 
 def titled(head: str, steps: Iterable[Step]) -> list[Step]:

@@ -80,7 +80,7 @@ def parse_boolean(value: str) -> bool | Wrong:
 def parse_hosts(value: str) -> tuple[str, ...] | Wrong:
     count = value.count(",") + 1
     if count > MOST_HOSTS:
-        return Wrong(f"lists {count} hosts; {MOST_HOSTS} is the most")
+        return Wrong(f"lists {count} hosts; the limit is {MOST_HOSTS}")
     hosts = tuple(host.strip(" ") for host in value.split(","))
     for host in hosts:
         if end := wrong_host(host):
@@ -92,7 +92,7 @@ def parse_hosts(value: str) -> tuple[str, ...] | Wrong:
 
 def parse_routes(value: str) -> tuple[Route, ...] | Wrong:
     if len(value) > LONGEST_LIST:
-        return Wrong(f"has {len(value)} characters; {LONGEST_LIST} is the most")
+        return Wrong(f"has {len(value)} characters; the limit is {LONGEST_LIST}")
     try:
         routes, _ = load(value, MOST_YAML_NODES, as_text)
     except YamlError as error:
@@ -100,7 +100,7 @@ def parse_routes(value: str) -> tuple[Route, ...] | Wrong:
     if not isinstance(routes, list) or not routes:
         return Wrong(f"must be a YAML list of {{{', '.join(ROUTE_FIELDS)}}}")
     if len(routes) > MOST_ROUTES:
-        return Wrong(f"lists {len(routes)} routes; {MOST_ROUTES} is the most")
+        return Wrong(f"lists {len(routes)} routes; the limit is {MOST_ROUTES}")
     for number, fields in enumerate(routes, start=1):
         if end := wrong_fields(fields):
             return Wrong(f"route {number}{end}")
@@ -241,7 +241,7 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     on = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]
     if len(names := [*filter(None, on)]) > MOST_ENTRANCES:
         # There can be thousands: don't parse them.
-        sentence = f"this Service has {len(names)} entrances with a name, {listed(names)}; {MOST_ENTRANCES} is the most"
+        sentence = f"this Service has {len(names)} named entrances, {listed(names)}; the limit is {MOST_ENTRANCES}"
         too_many = Requested(problems=Problems([Problem(sentence, annotation=HTTP)]))
         return {name: too_many if name else parse(described[name]) for name in on}
     requested = {name: parse(described[name], begin_of(name)) for name in on}

@@ -105,4 +105,4 @@ def wrong_configured_key(key: str) -> str:
 def wrong_prefix(prefix: str) -> str:
     if "/" in prefix and prefix == prefix.lower() and not wrong_annotation_key(f"{prefix}x"):
         return ""
-    return "must be how keys begin, in lower case and with a slash, as in nginx.ingress.kubernetes.io/"
+    return "must be the beginning of keys, in lower case and with a slash, as in nginx.ingress.kubernetes.io/"

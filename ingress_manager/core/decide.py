@@ -140,7 +140,7 @@ def desired_objects(
 def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
     if len(objects) > MOST_OBJECTS:
         sentence = (
-            f"this Service would be given {len(objects)} objects, and {MOST_OBJECTS} is the most; "
+            f"this Service would get {len(objects)} objects, and the limit is {MOST_OBJECTS}; "
             "hosts with the same paths share an HTTPRoute, and each with a certificate of its own has a ListenerSet"
         )
         problems.add(sentence, Reason.TOO_MANY_OBJECTS)
@@ -150,9 +150,9 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
         sizes = [len(text) + more for text, more in zip(texts, escapes, strict=True)]
         if (largest := max(sizes)) > LARGEST_OBJECT:
             kind = objects[sizes.index(largest)]["kind"]
-            problems.add(f"the {kind} would have {largest} bytes; {LARGEST_OBJECT} is the most", Reason.TOO_LARGE)
+            problems.add(f"the {kind} would have {largest} bytes; the limit is {LARGEST_OBJECT}", Reason.TOO_LARGE)
         elif sum(sizes) > LARGEST_ANSWER:
-            sentence = f"the {len(objects)} objects would have {sum(sizes)} bytes in all; {LARGEST_ANSWER} is the most"
+            sentence = f"the {len(objects)} objects would have {sum(sizes)} bytes in all; the limit is {LARGEST_ANSWER}"
             problems.add(sentence, Reason.TOO_LARGE)
 
 

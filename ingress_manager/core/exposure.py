@@ -74,7 +74,7 @@ def check_ignored(basis: Basis) -> None:
         why = f'on HTTPRoutes: the certificate is that of {gateway}, for which {basis.key(TLS)}: "true" is enough'
         basis.add_ignored(SECRET, why)
     if (basis.service.metadata.annotations or {}).get(EDIT_IN_PLACE) == "true":
-        end = "has no effect on a Service, and would keep cert-manager from renewing the certificate: take it off"
+        end = "has no effect on a Service, and would keep cert-manager from renewing the certificate: remove it"
         basis.problems.add(f'{EDIT_IN_PLACE}: "true" {end}', Reason.CONTRADICTION, EDIT_IN_PLACE)
     if requested.routes is not ONE_ROUTE:
         check_shared(basis)
@@ -106,7 +106,7 @@ def choose_class(basis: Basis) -> str | None:
         end, reason = "remove it, or choose another profile", Reason.CONTRADICTION
         if requested is None:
             end, reason = "the administrator removes one of them", Reason.SETTINGS_CONFLICT
-        end = f"{quoted(chosen)} can't stand beside {other}; {end}"
+        end = f"{quoted(chosen)} can't be combined with {other}; {end}"
     if end and requested is None:
         basis.problems.add(f"the class of the profile {effective.profile} {end}", reason, basis.key(PROFILE))
     elif end:
@@ -114,7 +114,7 @@ def choose_class(basis: Basis) -> str | None:
     on_service = (basis.service.metadata.annotations or {}).get(OLD_CLASS, effective_class)
     if effective.makes_ingresses and on_service != effective_class:
         named = "the cluster's default class" if effective_class is None else f"the class {quoted(effective_class)}"
-        end = f"has no effect on a Service, which would get {named}: state {basis.key(CLASS)}, or take it off"
+        end = f"has no effect on a Service, which would get {named}: set {basis.key(CLASS)}, or remove it"
         basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
     if effective.makes_ingresses and effective_class in CLASSES_WITHOUT_DOTS and "." in basis.name:
         controller = CLASSES_WITHOUT_DOTS[effective_class]
@@ -153,6 +153,6 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
             if holder is basis:
                 basis.add(ROUTES, f"{begin} {first}; remove one", Reason.DUPLICATE_ROUTE)
             else:
-                end = f'{begin} that of "{holder.key(HTTP)}"; state another host, path, class or profile'
+                end = f'{begin} that of "{holder.key(HTTP)}"; set another host, path, class or profile'
                 basis.add(HTTP, end, Reason.DUPLICATE_ROUTE)
             return

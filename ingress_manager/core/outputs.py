@@ -95,7 +95,7 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
         if len(to_service) > MOST_RULES:
             sentence = (
                 f"{hosts[0]} would need {len(to_service)} rules in an HTTPRoute, "
-                f"one for each port, or for {MOST_MATCHES} paths of a port; {MOST_RULES} is the most"
+                f"one for each port, or for {MOST_MATCHES} paths of a port; the limit is {MOST_RULES}"
             )
             basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(ROUTES))
             break
@@ -120,7 +120,7 @@ def httproute_spec(hosts: list[str], parents: list[Object], rules: list[Object])
 def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | None) -> None:
     if watched is None:
         sentence = (
-            f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't look after "
+            f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't manage "
             f"{kind}s: the administrator has to apply metacontroller/{kind.lower()}/"
         )
         basis.problems.add(sentence, Reason.NOT_WATCHED)

@@ -24,8 +24,8 @@ from ingress_manager.core.vocabulary import (
 )
 
 UNCOPIED = ("isn't copied", "copies it (limits.copyAnnotations), or ")
-OVERRIDDEN = ("the settings state it otherwise", "")
-NOT_EXPRESSED = ("can't be said in an HTTPRoute", "makes none (outputs), or ")
+OVERRIDDEN = ("the settings set it otherwise", "")
+NOT_EXPRESSED = ("can't be expressed in an HTTPRoute", "makes none (outputs), or ")
 """The reason for a loss, and the administrator's remedy."""
 
 
@@ -38,7 +38,7 @@ def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Conta
     what, does, reason = f"{key}: {quoted(value)}", "changes the answer", Reason.NOT_IN_HTTPROUTE
     if protects(key):
         what, does, reason = key, "protects this Service", Reason.PROTECTION_LOST
-    owner = "take it off if it may be lost, or "
+    owner = "remove it if it may be lost, or "
     if key in configured:
         what, owner, reason = f"{key}, which the settings add to Ingresses,", "", Reason.SETTINGS_CONFLICT
     sentence = f"{what} {does}, and {why}: {owner}the administrator {remedy}accepts the loss (limits.acceptedLosses)"
@@ -51,20 +51,20 @@ def check_protection(basis: Basis, carried: Carried) -> None:
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT:
         sentence = (
             f"this Service has {count} annotations meant for ingress controllers "
-            f"that would not reach its objects; {MOST_LEFT} is the most"
+            f"that would not reach its objects; the limit is {MOST_LEFT}"
         )
         basis.problems.add(sentence, Reason.TOO_LARGE)
         return
     for key in by_ingress:
         if undoes(key, carried.configured) and key not in basis.effective.accepted_losses:
             value = quoted((basis.service.metadata.annotations or {})[key])
-            end = "is read from the Service itself, and would override the protection of the settings: take it off"
+            end = "is read from the Service itself, and would override the protection of the settings: remove it"
             basis.problems.add(f"{key}: {value} {end}", Reason.PROTECTION_LOST, key)
     for key, other in ALTERNATIVES.items():
         if key in carried.copied and other in carried.configured:
             add_lost(basis, key, OVERRIDDEN)
         elif key < other and key in carried.copied and other in carried.copied:
-            basis.problems.add(f"{other}: can't stand beside {key}: keep one", Reason.CONTRADICTION, other)
+            basis.problems.add(f"{other}: can't be combined with {key}: keep one", Reason.CONTRADICTION, other)
     for key in filter(protects, sorted({*by_ingress, *by_httproutes})):
         is_lost_in_ingress = key in by_ingress and not is_read_from_services(key)
         is_lost_in_httproutes = key in by_httproutes and not is_read_from_services(key, of_httproutes=True)

@@ -46,12 +46,12 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
         if basis.secret is None:
             end = (
                 f" is needed: {gateway} serves each host with a certificate of the Service's own; "
-                "or the administrator states a name for all (tls.secret)"
+                "or the administrator sets a name for all (tls.secret)"
             )
             basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
     if listener is None:
         begin = f"{gateway} has no listener for hosts {'with' if basis.tls else 'without'} TLS"
-        end = f'state {basis.key(TLS)}: "true", or the administrator names one (gateway.http)'
+        end = f'set {basis.key(TLS)}: "true", or the administrator names one (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
         if basis.tls:  # never advise to turn TLS off
             end = "the administrator names one (gateway.https), or makes no HTTPRoutes (outputs)"
@@ -84,7 +84,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
         return gateway.http if is_wanted else None
     if basis.requested.tls_redirect or by_default:
         begin = f"{gateway} can't redirect without a listener for http alone"
-        end = f'state {basis.key(REDIRECT)}: "false", or the administrator names one (gateway.http)'
+        end = f'set {basis.key(REDIRECT)}: "false", or the administrator names one (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
         if by_default:  # the Service need not have requested it
             end = "the administrator names one (gateway.http), or turns the redirect off (tls.redirect)"

@@ -34,7 +34,7 @@ def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
     shared_hosts = choose_hosts(basis) if without_host else ()
     ports = choose_ports(basis)
     if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
-        end = f" and {basis.key(ROUTES)} together make {count} paths; {MOST_PATHS} is the most"
+        end = f" and {basis.key(ROUTES)} together make {count} paths; the limit is {MOST_PATHS}"
         basis.problems.add(basis.key(HOST) + end, Reason.TOO_LARGE, basis.key(ROUTES))
         return {}
     rules: dict[str, list[Path]] = {}
@@ -56,7 +56,7 @@ def check_shared(basis: Basis) -> None:
     routes = map(msgspec.structs.astuple, basis.requested.routes)
     for key, *overriding in zip((HOST, PATH, PATH_TYPE, PORT), *routes, strict=True):
         if getattr(basis.requested, TABLE[key].field) and None not in overriding:
-            basis.add_ignored(key, f"because every one of {basis.key(ROUTES)} states its own")
+            basis.add_ignored(key, f"because every one of {basis.key(ROUTES)} sets its own")
 
 
 def choose_hosts(basis: Basis) -> Sequence[str]:
@@ -92,7 +92,7 @@ def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
         basis.add(annotation, begin + end, Reason.PATH_TYPE_NOT_ALLOWED)
         return
     if path_type == "ImplementationSpecific" and effective.gateway_of_httproutes:
-        end = f"{quoted(path_type)} can't be said in an HTTPRoute; use Prefix or Exact"
+        end = f"{quoted(path_type)} can't be expressed in an HTTPRoute; use Prefix or Exact"
         basis.add(annotation, begin + end, Reason.NOT_IN_HTTPROUTE)
     if end := wrong_path(path, path_type):
         annotation, begin = (ROUTES, ": path") if route.path else (PATH, ":")
@@ -150,7 +150,7 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
         key, only = basis.key(PORT), shown_port(tcp[0])
         what = f"this Service's only TCP port, {only}, seems to speak HTTPS, and ingress controllers send HTTP"
         right = f'{key}: "{tcp[0].port}", if it speaks HTTP, or the controller is configured to send HTTPS'
-        basis.problems.add(f"{what}: add a port for HTTP; or state {right}", Reason.HTTPS_PORT, key)
+        basis.problems.add(f"{what}: add a port for HTTP; or set {right}", Reason.HTTPS_PORT, key)
         return None
     for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", "80")):
         named = [port for port in tcp if str(getattr(port, field)).lower() == of_http]

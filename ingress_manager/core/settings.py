@@ -57,7 +57,7 @@ _SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
 
 def wrong_filter(filter_: Object) -> str:
     if not isinstance(type_ := filter_.get("type"), str):
-        return "must state type, as text"
+        return "must set type, as text"
     own = {key.lower(): value for key, value in filter_.items()}.get(type_.lower())
     return "" if isinstance(own, dict) else "must hold the field of its type, as requestRedirect"
 

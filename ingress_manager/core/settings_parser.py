@@ -117,13 +117,13 @@ def _check_given(at: FieldPath, given: Defaults | Profile, namespace: str = "") 
     _check_star((*at, "tls", "secret"), namespace, given.tls.secret)
     if given.ingress_class is not None and OLD_CLASS in given.annotations:
         end = (
-            f": {quoted(given.ingress_class)} can't stand beside the annotation that names the class "
-            f"{quoted(given.annotations[OLD_CLASS])}; state class: null here, or annotations without it"
+            f": {quoted(given.ingress_class)} can't be combined with the annotation that names the class "
+            f"{quoted(given.annotations[OLD_CLASS])}; set class: null here, or annotations without it"
         )
         raise FieldError((*at, "class"), end)
     if HTTPROUTE not in given.outputs:
         if given.tls.redirect:
-            end = f": must be false where outputs don't hold {HTTPROUTE}; an Ingress can't say it"
+            end = f": must be false where outputs don't hold {HTTPROUTE}; an Ingress can't express it"
             raise FieldError((*at, "tls", "redirect"), end)
     elif not given.gateway:
         end = f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
@@ -141,9 +141,9 @@ def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
     fields["tls", "redirect"] = has_redirect
     for field in filter(fields.get, fields):
         if HTTPROUTE not in outputs:
-            end = f": only HTTPRoutes have it; state outputs: [{HTTPROUTE}] in this profile"
+            end = f": only HTTPRoutes have it; set outputs: [{HTTPROUTE}] in this profile"
             raise FieldError((*at, *field), end)
         if INGRESS in outputs and "annotations" not in overrides:
-            end = ": an Ingress can't say it; state annotations that do the same, or take ingress out of outputs"
+            end = ": an Ingress can't express it; set annotations that do the same, or take ingress out of outputs"
             raise FieldError((*at, *field), end)
     _check_given(at, effective)

@@ -112,7 +112,7 @@ def mistake(message: str, type_: Any, path: FieldPath) -> FieldError:
     if match := re.match(r"Object contains unknown field `(.*)`", message, re.DOTALL):
         return FieldError((*path, match[1]), f" is not a setting{meant(match[1], type_, path)}")
     if match := re.match(r"Object missing required field `(.*)`", message):
-        return FieldError(path, f": must state {match[1]}")
+        return FieldError(path, f": must set {match[1]}")
     if message.startswith("Expected `array` of length"):
         return FieldError(path, ": must list at least one value, and the list is empty")
     if "`str | array`" in message or message.startswith("Invalid enum"):

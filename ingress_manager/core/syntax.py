@@ -56,7 +56,7 @@ def _is_no_key(key: str) -> bool:
 
 
 wrong_host = check(
-    (lambda host: len(host) > LONGEST_NAME, f"has {{length}} characters; {LONGEST_NAME} is the most"),
+    (lambda host: len(host) > LONGEST_NAME, f"has {{length}} characters; the limit is {LONGEST_NAME}"),
     (lambda host: not host.isascii(), "must be written in ASCII; an internationalized name is written as xn--…"),
     (lambda host: host != host.lower(), "must be lower case"),
     (lambda host: not _without_wildcard(host), "must name a domain"),
@@ -72,7 +72,7 @@ wrong_host = check(
 
 _OF_ABSOLUTE_PATHS: tuple[Rule, ...] = (
     (lambda path: not path.startswith("/"), "must start with /"),
-    (lambda path: len(path) > LONGEST_PATH, f"has {{length}} characters; {LONGEST_PATH} is the most"),
+    (lambda path: len(path) > LONGEST_PATH, f"has {{length}} characters; the limit is {LONGEST_PATH}"),
 )
 _wrong_plain_path = check(
     *_OF_ABSOLUTE_PATHS,

@@ -20,7 +20,7 @@ from ingress_manager.core.kubernetes import Object
 from tests import dumps
 
 INGRESSES, HTTPROUTES, LISTENERSETS = MANAGED_RESOURCES.values()
-DEFAULTS = "With the default settings; --settings FILE takes others.\n"
+DEFAULTS = "Using the default settings; --settings FILE uses others.\n"
 BY_NAME = {f"--raw={path}": ("get", "--output=json", "--all-namespaces", "--", kind) for kind, path in LISTS.items()}
 UNKNOWN_KIND = "error: the server doesn't have a resource type"
 

@@ -204,7 +204,7 @@ def test_a_dump_is_planned_without_a_cluster() -> None:
     wrong["items"][0]["spec"]["ports"] = "none"
     ended = run("adopt", "--all", "-f", "-", stdin=json.dumps(wrong))
     assert (ended.status, ended.out) == (1, "")
-    assert "team-a/hosts: is no valid Service: spec.ports: " in ended.err
+    assert "team-a/hosts: is not a valid Service: spec.ports: " in ended.err
 
 
 def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() -> None:
@@ -219,7 +219,7 @@ def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() ->
 def test_an_ingress_that_is_ingress_managers_already_is_left_alone() -> None:
     dump = listing(*dumps.objects([{"Service": {}, "Ingress": {}}]))
     ended = run("adopt", "team-a/shop", "-f", "-", stdin=json.dumps(dump))
-    assert ended == (0, "", f"{DEFAULTS}team-a/shop: is ingress-manager's already\n")
+    assert ended == (0, "", f"{DEFAULTS}team-a/shop: is already managed by ingress-manager\n")
 
 
 @pytest.mark.parametrize(
@@ -229,9 +229,9 @@ def test_an_ingress_that_is_ingress_managers_already_is_left_alone() -> None:
         (["hosts", "-f", "-", "-n", "c"], "there is no Ingress hosts"),
         (["hosts", "-f", "-"], "there are several of the name hosts: write NAMESPACE/hosts"),
         (["team-a/hosts", "-f", "-", "--apply"], "--apply works on the cluster, not on files"),
-        (["hosts", "-f", "-", "--all"], "name Ingresses, or say --all"),
-        (["-f", "-"], "name Ingresses, or say --all"),
-        (["team-a/hosts", "--all-namespaces"], "--namespace and --all-namespaces exclude each other"),
+        (["hosts", "-f", "-", "--all"], "name Ingresses, or use --all"),
+        (["-f", "-"], "name Ingresses, or use --all"),
+        (["team-a/hosts", "--all-namespaces"], "--namespace and --all-namespaces can't be combined"),
     ],
 )
 def test_wrong_use_is_told_with_exit_status_2(arguments: list[str], message: str) -> None:
@@ -252,7 +252,7 @@ def test_what_other_namespaces_answer_keeps_an_ingress_from_being_replaced(path:
     assert (ended.status, ended.out) == (1, "")
     assert f"Ingress team-b/{name} has other-names.example.com/b, too, and would be older than" in ended.err
     cluster.says({"services,ingresses": dump})
-    unseen = "what Ingresses of other namespaces answer is not known: Error from server: no\n"
+    unseen = "the Ingresses of other namespaces could not be read: Error from server: no\n"
     assert run(*arguments)[::2] == (0, unseen)
 
 
@@ -305,14 +305,14 @@ def test_without_a_new_event_it_stops_and_says_how_to_go_back(said: Any, apply: 
     ended = apply(events=said)
     assert (ended.status, "patch ingress" in cluster.asked) == (2, False)
     missing = "a new Event of Service team-a/hosts reports [not-made] for Ingress team-a/hosts: it would "
-    assert f"Error: team-a/hosts: After 300 s it is not seen that {missing}" in ended.err
+    assert f"Error: team-a/hosts: After 300 s, still waiting until {missing}" in ended.err
     assert ended.err.endswith(f"\nBegun so far:\n  {BEGUN[0]}\nPlan it again to go on.\nTo go back:\n  {BACK}\n")
 
 
 def test_an_ingress_that_is_not_as_planned_is_told(apply: Apply, cluster: Cluster) -> None:
     cluster.answers["ingress"] = BY_HAND
     ended = apply(events=[NONE, TAKEN])
-    assert (ended.status, "Ingress team-a/hosts is as planned and has the record of" in ended.err) == (2, True)
+    assert (ended.status, "Ingress team-a/hosts is as planned and recorded by" in ended.err) == (2, True)
 
 
 def test_the_first_error_ends_it_and_what_was_begun_is_told(apply: Apply, cluster: Cluster) -> None:
@@ -342,4 +342,4 @@ def test_the_settings_have_to_be_known(cluster: Cluster) -> None:
     cluster.answers = {"services,ingresses": objects()}
     ended = run("adopt", "team-a/hosts")
     assert (ended.status, ended.out) == (2, "")
-    assert "The settings could not be looked at: Error from server: no; --settings FILE names them" in ended.err
+    assert "The settings could not be read: Error from server: no; --settings FILE names them" in ended.err

@@ -194,7 +194,7 @@ def test_new_settings_are_compared_with_the_current_ones_if_these_are_known(sett
 
 
 def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of() -> None:
-    where = "could not be looked at: there is none in what was read; `kubectl get {}` prints them"
+    where = "could not be read: there is none in what was read; `kubectl get {}` prints them"
     ended = audit_files(MADE)
     assert (ended.status, f"Services {where.format('services')}" in ended.err) == (2, True)
     ended = audit_files(GOOD)
@@ -208,7 +208,7 @@ def test_of_a_namespace_of_which_files_hold_no_service_nothing_is_said_but_that_
     for owner in ({"kind": "Service", "apiVersion": "v1", "name": "shop", "uid": "2"}, {}):
         ended = audit_files(GOOD, MADE, put(alone, ("metadata", "ownerReferences"), [owner | {"controller": True}]))
         assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings in 1 Service, 1 to be exposed.")
-        assert "No Service of team-b was read: nothing there was looked at.\n" in ended.out
+        assert "No Service of team-b was read: nothing there was checked.\n" in ended.out
 
 
 def test_what_is_of_an_old_version_ends_the_audit() -> None:
@@ -220,7 +220,7 @@ def test_what_is_of_an_old_version_ends_the_audit() -> None:
 # From the cluster.
 
 INSTALLED = settings_on_a_cluster("defaults: {class: nginx}\n")
-WITH_SETTINGS = "With the settings of the ConfigMap ingress-manager/ingress-manager-settings-abc.\n"
+WITH_SETTINGS = "Using the settings of the ConfigMap ingress-manager/ingress-manager-settings-abc.\n"
 NO = "Error from server (Forbidden): no"
 
 
@@ -242,11 +242,11 @@ def test_a_cluster_that_does_not_know_httproutes_has_none(settings: WriteSetting
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
     routes = settings("defaults: {outputs: [httproute], gateway: {name: web, namespace: infrastructure}}\n")
     for option in ("--current-settings", "--settings"):
-        assert "Metacontroller doesn't look after HTTPRoutes" in run("audit", option, routes).out
+        assert "Metacontroller doesn't manage HTTPRoutes" in run("audit", option, routes).out
     gateway = "gateway: {name: web, namespace: infrastructure, listenerSets: {port: 443}}"
     settings(f"defaults: {{outputs: [httproute], {gateway}, tls: {{enabled: true, secret: a}}}}")
     cluster.says(stored(GOOD))
-    assert "Metacontroller doesn't look after ListenerSets" in run("audit", "--current-settings", routes).out
+    assert "Metacontroller doesn't manage ListenerSets" in run("audit", "--current-settings", routes).out
 
 
 def test_missing_rights_are_reported_with_exit_status_2(settings: WriteSettings, cluster: Cluster) -> None:
@@ -255,7 +255,7 @@ def test_missing_rights_are_reported_with_exit_status_2(settings: WriteSettings,
     assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings in 1 Service, 1 to be exposed.")
     assert [line.partition(f": {NO}")[0] for line in ended.out.splitlines()[1:]] == [
         "Only kubectl's current namespace was looked at.",
-        *(f"{what} could not be looked at" for what in ("Ingresses", "HTTPRoutes", "The settings")),
+        *(f"{what} could not be read" for what in ("Ingresses", "HTTPRoutes", "The settings")),
     ]
     cluster.says({"services": listing(GOOD)}, NO)
     report = run("audit", "-o", "json").json
@@ -282,7 +282,7 @@ def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
     cluster.says(INSTALLED | stored())
     ended = run("audit", "-n", "nope")
     assert ended.status == 2
-    assert "There is nothing to look at in the namespace nope, if it is there at all.\n" in ended.out
+    assert "There is nothing to check in the namespace nope, if it exists at all.\n" in ended.out
 
 
 # The objects that traffic depends on: IngressClasses, EndpointSlices, Gateways and Secrets.

@@ -146,7 +146,7 @@ def test_each_part_that_is_otherwise_is_named(case: dict[str, Any], cluster: Ins
 def test_it_says_that_all_is_well() -> None:
     ended = run("check")
     assert (ended.status, ended.err) == (0, "")
-    assert ended.out.startswith("✓ Kubernetes: its version has all that is needed\n✓ Metacontroller: it runs")
+    assert ended.out.startswith("✓ Kubernetes: its version is recent enough\n✓ Metacontroller: it runs")
     assert ended.out.endswith("\n\nAll is well: 10 ok.\n")
 
 
@@ -183,5 +183,5 @@ def test_of_the_webhooks_secret_no_private_key_is_printed(cluster: Installed) ->
 @pytest.mark.usefixtures("cluster")
 def test_without_the_library_no_certificate_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hook, "can_be_read", lambda: False)
-    sentence = f"-tls could not be looked at: {NOT_INSTALLED}\n"
+    sentence = f"-tls could not be read: {NOT_INSTALLED}\n"
     assert sentence in run("check").out

@@ -95,7 +95,7 @@ def test_colour_is_for_terminals_that_want_it_and_no_word_of_a_message_is_broken
     assert "\x1b[" not in started(*command).stderr
     shown = on_a_terminal(*command, NO_COLOR="1", COLUMNS="30")
     assert "\x1b[" not in shown
-    assert "With the default settings;\r\n    --settings FILE takes\r\n    others.\r\n" in shown
+    assert "Using the default settings;\r\n    --settings FILE uses\r\n    others.\r\n" in shown
     assert '\r\n    "yes" must be "true" or\r\n    "false" [invalid-value]\r\n' in shown
 
 

@@ -88,8 +88,8 @@ def test_of_json_an_object_knows_the_line_on_which_its_document_begins() -> None
         ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, "states b twice"),
         ("JSON before something else", '{"a": 1}\nb: 2', 2, "is not YAML: …"),
         ("half of a character in JSON", '{"a": "\\ud800"}', 1, "is not YAML: …"),
-        ("no mapping", "a: 1\n---\n- kind: Service\n", 3, "is no object: it isn't a mapping"),
-        ("no mapping in a list", "kind: List\nitems:\n- a: 1\n- text\n", 4, "is no object: it isn't a mapping"),
+        ("no mapping", "a: 1\n---\n- kind: Service\n", 3, "is not an object: it isn't a mapping"),
+        ("no mapping in a list", "kind: List\nitems:\n- a: 1\n- text\n", 4, "is not an object: it isn't a mapping"),
         ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),
         ("JSON that commands can't go through", '{"a": ' * DEEPEST + "[]" + "}" * DEEPEST, 1, "is nested too deeply"),
         ("the same in YAML", "a: " + "[" * DEEPEST + "]" * DEEPEST, 1, "is nested too deeply"),
@@ -106,7 +106,7 @@ def test_unreadable_text_is_reported_with_its_line(reason: str, text: str, line:
         ("{name: 7}", "metadata.name: must be text: put it in quotes"),
         ("{name: --all}", 'metadata.name: "--all" must be '),
         ("{name: shop, namespace: A}", 'metadata.namespace: "A" must be '),
-        ("{name: shop, uid: '1,a=b'}", 'metadata.uid: "1,a=b" must be what the API server has given it'),
+        ("{name: shop, uid: '1,a=b'}", 'metadata.uid: "1,a=b" must be the value that the API server assigned'),
         ("{name: shop, annotations: {a=b: c}}", 'metadata.annotations: "a=b" must be the key of an annotation'),
         ("{name: shop, uid: A.1_b-c, resourceVersion: '1', annotations: {A.b/C_d: c, e: f}}", ""),
     ],
@@ -114,7 +114,7 @@ def test_unreadable_text_is_reported_with_its_line(reason: str, text: str, line:
 def test_a_service_that_cannot_have_its_name_is_told_and_is_none(metadata: str, sentence: str) -> None:
     parsed = read(f"# a comment\napiVersion: v1\nkind: Service\nmetadata: {metadata}\n", "f")
     assert [message.line for message in parsed.unreadable] == [4] * bool(sentence)
-    assert all(message.sentence.startswith(f"is no valid Service: {sentence}") for message in parsed.unreadable)
+    assert all(message.sentence.startswith(f"is not a valid Service: {sentence}") for message in parsed.unreadable)
     assert len(parsed.items) == (not sentence)
 
 
@@ -129,7 +129,7 @@ def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
     [without] = read(ingress(backend)).items
     assert as_spec(with_nulls) == as_spec(without)
     [item] = read(ingress("pathType: [], backend: {}"), "shop.yaml").items
-    sentence = "shop.yaml:4: default/shop: is no valid Ingress: spec.rules[0].http.paths[0].pathType: must be text"
+    sentence = "shop.yaml:4: default/shop: is not a valid Ingress: spec.rules[0].http.paths[0].pathType: must be text"
     with pytest.raises(Unreadable, match=re.escape(sentence)):
         as_spec(item)
 

@@ -62,7 +62,7 @@ def test_one_entrance_is_released_and_the_others_stay(cluster: Cluster) -> None:
     assert [words[1] for words in changed] == ["shop.internal", "shop", "shop"]
     assert changed[-1][2:] == ["internal.ingress/http-", "internal.ingress/host-", "ingress-manager/moving-"]
     nothing = run("release", "team-a/shop.other")
-    assert (nothing.out, nothing.err) == ("", "team-a/shop.other: nothing of it is ingress-manager's\n")
+    assert (nothing.out, nothing.err) == ("", "team-a/shop.other: none of its objects is managed by ingress-manager\n")
 
 
 def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
@@ -83,13 +83,15 @@ def test_nothing_is_taken_off_the_service_before_metacontroller_has_let_go(clust
     del cluster.answers["events"][1]
     ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, cluster.asked[-1], "ingress/http-" in ended.out) == (2, "get events", False)
-    assert "not seen that a new Event of Service team-a/shop reports [not-made] for Ingress team-a/shop" in ended.err
+    assert (
+        "still waiting until a new Event of Service team-a/shop reports [not-made] for Ingress team-a/shop" in ended.err
+    )
     assert "`ingress-manager release --without-event` pauses instead" in ended.err
     _, _, back = ended.err.partition("To go back:\n")
     assert "  ingress-manager adopt team-a/shop --apply\n" in back
     cluster.answers["ingress"] = MADE | {"spec": {}}
     ended = run("release", "team-a/shop", "--apply", "--without-event")
-    assert (ended.status, "not seen that Ingress team-a/shop is as planned" in ended.err) == (2, True)
+    assert (ended.status, "still waiting until Ingress team-a/shop is as planned" in ended.err) == (2, True)
 
 
 def test_more_objects_than_an_event_names_are_given_time(cluster: Cluster) -> None:
@@ -158,4 +160,4 @@ def test_the_steps_of_an_uninstallation_are_taken_and_one_that_fails_ends_it(clu
     assert (ended.status, ended.err.splitlines()[-1]) == (2, "Plan it again to go on.")
     for options in ([], ["--keep", "--remove"]):
         ended = run("uninstall", *options)
-        assert (ended.status, "of the Ingresses: either --keep or --remove" in ended.err) == (2, True)
+        assert (ended.status, "to the Ingresses: --keep or --remove" in ended.err) == (2, True)

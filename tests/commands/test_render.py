@@ -69,7 +69,7 @@ def test_the_settings_hold_from_a_file_or_the_manifest_of_a_configmap(settings: 
 def test_what_is_no_service_is_told(metadata: str, spec: str, sentence: str) -> None:
     rest = f", spec: {spec}" if spec else ""
     ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{name: a, {metadata}}}{rest}}}\n")
-    assert ended == (1, "", f"{DEFAULTS}stdin:1: default/a: is no valid Service: {sentence}\n")
+    assert ended == (1, "", f"{DEFAULTS}stdin:1: default/a: is not a valid Service: {sentence}\n")
 
 
 def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
@@ -85,10 +85,10 @@ def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
         ("nowhere.yaml", "nowhere.yaml can't be read: No such file or directory"),
         ("empty", "the folder empty holds no .json, .yaml or .yml file"),
         ("-A -", "are for the cluster, not for files"),
-        ("-A -n a", "exclude each other"),
+        ("-A -n a", "can't be combined"),
         ("- --settings nowhere.yaml", "nowhere.yaml can't be read"),
-        ("- --settings -", "- stands twice, and standard input can be read once"),
-        ("- -f -", "- stands twice, and standard input can be read once"),
+        ("- --settings -", "- is given twice, and standard input can be read only once"),
+        ("- -f -", "- is given twice, and standard input can be read only once"),
     ],
 )
 def test_wrong_use_ends_with_2(arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def test_a_file_of_windows_is_read_and_a_patch_of_kustomizes_is_not_checked(tmp_
     )
     (tmp_path / "c.yaml").write_text("- op: remove\n  path: /spec\n")
     ended = run("render", "--check", "--settings", "/dev/null", tmp_path)
-    patch = "no whole object, but perhaps a patch of Kustomize's: not checked"
+    patch = "not a complete object, perhaps a Kustomize patch: not checked"
     assert ended == (0, "", f"{tmp_path}/b.yaml:1: {patch}\n{tmp_path}/c.yaml:1: {patch}\n")
     assert run("render", tmp_path).status == 1
 
@@ -133,7 +133,7 @@ NO_HOOK = "no DecoratorController leads to a hook; --settings FILE names them"
 def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) -> None:
     cluster.answers = CLUSTER
     ended = run("render", "-A", "--context", "there", "--kubeconfig", "mine")
-    assert (ended.status, class_in(ended.out), ended.err) == (0, "internal", f"With the settings of the {WHERE}.\n")
+    assert (ended.status, class_in(ended.out), ended.err) == (0, "internal", f"Using the settings of the {WHERE}.\n")
     options = "--context=there --kubeconfig=mine"
     assert cluster.calls == [
         f"get --output=json --all-namespaces {options} -- services",
@@ -152,13 +152,13 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
         ),
         (
             {"configmap/ingress-manager-settings-abc": {"kind": "ConfigMap", "metadata": {"name": "a"}}},
-            "With the settings of the ConfigMap default/a.\n",
+            "Using the settings of the ConfigMap default/a.\n",
         ),
         ({DECORATORS: listing()}, NO_HOOK),
         ({DECORATORS: put(CLUSTER[DECORATORS], ("items", 0, "metadata", "name"), "acme")}, NO_HOOK),
         ({DECORATORS: put(CLUSTER[DECORATORS], WEBHOOK, {"url": "http://127.0.0.1:8080/sync"})}, NO_HOOK),
         ({DECORATORS: put(CLUSTER[DECORATORS], (*WEBHOOK, "service", "name"), "--all")}, NO_HOOK),
-        (settings_on_a_cluster("", "tools", "hook"), "With the settings of the ConfigMap tools/hook-settings-abc.\n"),
+        (settings_on_a_cluster("", "tools", "hook"), "Using the settings of the ConfigMap tools/hook-settings-abc.\n"),
         (settings_on_a_cluster("\npaused: 1\n"), f"{WHERE}:2: paused: must be true or false, not a whole number\n"),
     ],
 )

@@ -76,8 +76,8 @@ def test_a_missing_right_changes_no_state(unread: str, state: str, sentence: str
     [row] = ended.json["exposed"]
     assert (ended.status, row["state"], row["sentence"]) == (2, state, sentence)
     [unseen] = ended.json["unseen"]
-    assert "could not be looked at: Error from server (Forbidden): no" in unseen
-    assert "could not be looked at: Error from server" in run("status", *NO_SETTINGS).out
+    assert "could not be read: Error from server (Forbidden): no" in unseen
+    assert "could not be read: Error from server" in run("status", *NO_SETTINGS).out
     waited = run("status", *NO_SETTINGS, "shop", "--wait=serving")
     assert (waited.status, waited.err.splitlines()[-1].startswith("Not serving: team-a/shop ")) == (2, True)
     assert run("status", *NO_SETTINGS, "shop", "--wait=accepted").status == (0 if state == "accepted" else 2)
@@ -122,7 +122,7 @@ def reported(first: str, last: str) -> list[Object]:
         ([OLD_SHOP, OLD_INGRESS, DENIED], "waiting", "can't reconcile children: exceeded quota"),
         ([OLD_SHOP, MISTAKE], "refused", "no such port [unknown-port] · and 2 more"),
         ([OLD_SHOP, NOT_MADE], "waiting", "it isn't there yet [not-made]"),
-        ([OLD_SHOP], "waiting", "nothing has been made for it yet, and no Event of its Service says why"),
+        ([OLD_SHOP], "waiting", "nothing has been created for it yet, and no Event of its Service says why"),
         # The Event is older than the change that has mended it.
         ([at(SHOP, NOW - timedelta(seconds=30)), OLD_INGRESS, MISTAKE], "serving", ""),
         ([OLD_SHOP, at(INGRESS, NOW), MISTAKE], "serving", ""),
@@ -133,7 +133,11 @@ def reported(first: str, last: str) -> list[Object]:
         # The Event is in another etcd.
         (reported("99", "7"), "refused", "no such port"),
         ([at(SHOP, NOW + timedelta(hours=1)), OLD_INGRESS], "waiting", "the Service has just been changed, and Meta"),
-        ([with_annotations(OLD_SHOP, {"ingress/http": "false"}), OLD_INGRESS], "waiting", "its Service doesn't ask"),
+        (
+            [with_annotations(OLD_SHOP, {"ingress/http": "false"}), OLD_INGRESS],
+            "waiting",
+            "its Service doesn't request it",
+        ),
         ([OLD_SHOP, DELETED_INGRESS], "waiting", "Ingress team-a/shop is being deleted since"),
     ],
 )
@@ -144,7 +148,7 @@ def test_events_and_objects_tell_the_state(objects: list[Object], state: str, se
     reasons = ["unknown-port"] if state == "refused" else []
     assert (ended.status, row["state"], row["reasons"]) == (0, state, reasons)
     assert sentence in (row["sentence"] or "")
-    assert unseen == f"The settings could not be looked at: {FORBIDDEN}; --settings FILE names them"
+    assert unseen == f"The settings could not be read: {FORBIDDEN}; --settings FILE names them"
     waited = run("status", "shop", "--wait=serving", "--timeout=1")
     assert waited.status == int(state != "serving")
     if reasons:
@@ -158,7 +162,7 @@ def test_without_the_settings_each_entrance_is_listed_and_events_or_objects_may_
     assert [(row["entrance"], row["state"]) for row in rows] == [(None, "serving"), ("internal", "waiting")]
     for unread, sentence in (
         ("events", "neither the settings nor Events could be looked at"),
-        (INGRESSES, "Ingresses could not be looked at"),
+        (INGRESSES, "Ingresses could not be read"),
     ):
         cluster.says({key: value for key, value in stored(OLD_SHOP).items() if key != unread}, FORBIDDEN)
         ended = run("status", "-o", "json")
@@ -181,7 +185,7 @@ def test_a_url_whose_certificate_may_not_be_read_may_be_served(cluster: Cluster)
     items = [{"Service": {"host": "a.example.com", "annotations": tls}, "Ingress": ingress, "EndpointSlice": {}}]
     cluster.says(stored(*dumps.objects(items)))
     [row] = run("status", *NO_SETTINGS, "-o", "json").json["exposed"]
-    unread = "the certificate in Secret team-a/unread could not be looked at"
+    unread = "the certificate in Secret team-a/unread could not be read"
     assert (row["state"], row["sentence"], row["unsure"], run(*WAIT).status) == ("accepted", unread, True, 2)
 
 
@@ -212,11 +216,11 @@ def test_one_service_is_told_with_its_events_or_that_they_may_not_be_read(cluste
     assert ended.status == 0
     happened = '2026-01-01T04:00:00Z SyncError (11 times): Sync error: admission webhook "a.example.com" denied the'
     assert f"  happened\n    {happened} request: no\n" in ended.out
-    assert "isn't there; Metacontroller said at 2026-01-01T04:00:00Z: admission webhook" in ended.out
+    assert "isn't there; Metacontroller reported at 2026-01-01T04:00:00Z: admission webhook" in ended.out
     assert "      $ kubectl describe --namespace=team-a --context=here -- service shop\n" in ended.out
     cluster.says({key: value for key, value in WITHOUT_INGRESS.items() if key != "events"})
     out = run("status", "team-a/shop", *NO_SETTINGS).out
-    assert out.endswith("  not looked at\n    Events could not be looked at: Error from server: no\n")
+    assert out.endswith("  not looked at\n    Events could not be read: Error from server: no\n")
 
 
 # Waiting.

@@ -114,10 +114,10 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
     arguments = [each.format(server=f"127.0.0.1:{port},{port}") for each in ARGUMENTS[command]]
 
     def run_it() -> tuple[int, bool, str]:
-        """Return the exit status, whether something could not be looked at, and all that is printed."""
+        """Return the exit status, whether something could not be read, and all that is printed."""
         ended = run(plane, command, *arguments, kubeconfig=kubeconfig)
         printed = ended.stdout + ended.stderr
-        return ended.returncode, "could not be looked at" in printed or "you lack the right" in printed, printed
+        return ended.returncode, "could not be read" in printed or "you lack the right" in printed, printed
 
     status, unseen, printed = run_it()
     assert (status, unseen) == (2, True), printed
@@ -173,7 +173,7 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
         plane.kubectl("create", "--filename=-", input=json.dumps(ready_endpoint(TEAM, name)))
     assert by_team(publish)[0] == 0
     give_address(Stage(cluster.api, TEAM), "shop")
-    until(wait, 0, "serving", "The settings could not be looked at: you lack the right to get deployments.apps")
+    until(wait, 0, "serving", "The settings could not be read: you lack the right to get deployments.apps")
     until(everything, 0, "serving  team-a", "http://shop.example.com/")
     # A mistake: the Ingress stays, and the Event says why. Corrected, the Service is served again.
     by_team("kubectl annotate service shop ingress/path=/ 'ingress/routes=[{path: /}]'")
@@ -196,7 +196,7 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     until(once.replace(" shop ", " other "), 1, "Ingress team-a/shop is older, and claims shop.example.com/")
     # The Role beside the hook.
     sh(plane, bind)
-    until(everything, 0, f"With the settings of the ConfigMap {HOOK}/")
+    until(everything, 0, f"Using the settings of the ConfigMap {HOOK}/")
     assert "The settings could not" not in by_team(everything)[1]
 
 

@@ -194,7 +194,7 @@ def test_each_namespace_has_hosts_of_its_own_below_the_domain_and_twice_is_as_on
     ("text", "domain", "says"),
     [
         (SETTINGS, "no domain", "DOMAIN must be a domain, such as DOMAIN=apps.example.com: "),
-        (SETTINGS.replace("#host:", "host:"), "web.acme.test", "state the host there yourself, and leave DOMAIN out"),
+        (SETTINGS.replace("#host:", "host:"), "web.acme.test", "set the host there yourself, and leave DOMAIN out"),
     ],
 )
 def test_what_would_be_wrong_is_refused(text: str, domain: str, says: str) -> None:

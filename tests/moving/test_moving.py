@@ -41,7 +41,7 @@ def drawn(chance: Random) -> Iterator[Object]:
 
 
 def service(chance: Random, namespace: str, name: str, host: str) -> Object:
-    """Return a Service with one or two ports, which sometimes is ingress-manager's already."""
+    """Return a Service with one or two ports, which sometimes is already managed by ingress-manager."""
     ports = [{"name": "http", "port": 80}, {"name": "admin", "port": 9090}][: chance.choice((1, 1, 2))]
     exposing = {"ingress/http": "true", "ingress/host": chance.choice((f"{name}.own.example.com", host))}
     exposing["ingress/path"] = chance.choice(OF["paths"])

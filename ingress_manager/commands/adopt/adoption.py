@@ -67,7 +67,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     label, _, entrance = title.partition(".")
     service = around.services.get(label) if not entrance or is_entrance_name(entrance) else None
     if service and is_made_for(item, service):
-        return Adoption(item, title, notes=["is ingress-manager's already"])
+        return Adoption(item, title, notes=["is already managed by ingress-manager"])
     spec = as_spec(item)
     names = [*dict.fromkeys(path.backend.service.name for _, path in spec.paths() if path.backend.service)]
     wrong: list[Obstacle] = [*obstacles(item, service, spec, around)]
@@ -77,7 +77,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     for name in names:
         backend = around.services.get(f"{item.namespace}/{name}")
         if backend is None:
-            wrong.append((f"leads to Service {name}, which isn't there: nothing could be annotated", ""))
+            wrong.append((f"leads to Service {name}, which doesn't exist: there is nothing to annotate", ""))
             continue
         is_namesake = service is not None and name == service.name
         its_spec = spec_for(spec, name) if names[1:] else spec
@@ -114,7 +114,7 @@ def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Ite
         until = [condition, *([is_served(part, addresses)] if addresses else [])]
         yield annotating(part.service, part.annotations, until, version=True) if part.annotations else Step(until=until)
     if others and not addresses:
-        sentence = f"No controller has given {item.full_name} an address: nobody can see when new ones are served."
+        sentence = f"No controller has given {item.full_name} an address: nothing shows when the new ones are served."
         yield Step(pause=PAUSE, notes=[sentence])
     if not kept:
         yield Step(until=planned)
@@ -156,7 +156,7 @@ def deleting(item: Item) -> Step:
 
 def exists_as_planned(part: Part) -> Condition:
     return Condition(
-        f"Ingress {part.full_name} stands as planned",
+        f"Ingress {part.full_name} is as planned",
         kubectl("get", Item(part.ingress)),
         lambda item: (
             is_made_for(item, part.service)
@@ -172,5 +172,5 @@ def is_served(part: Part, addresses: Any) -> Condition:
         f"Ingress {part.full_name} has the addresses of the one that it replaces",
         kubectl("get", Item(part.ingress)),
         lambda item: bool(at(item, "status", "loadBalancer", "ingress") == addresses),
-        "that one stays. It is not served yet, or has a load balancer of its own",
+        "the old one stays. The new one isn't served yet, or has a load balancer of its own",
     )

@@ -21,15 +21,15 @@ LONGEST_CELL = 120
 """Characters of a reason in the table."""
 
 NEEDED = (
-    "The settings that these Ingresses need: put each entry in the place of the one of its name. "
-    "`ingress-manager audit --settings FILE` tells what else changes."
+    "These Ingresses need the settings below: replace each entry of the same name. "
+    "`ingress-manager audit --settings FILE` shows what else changes."
 )
 
 ACCEPT = "Accept that this field of the Ingress changes. The refusal names the field. Can be repeated."
 CODE = "The values of {} are code, which the ingress controller runs with its own rights: read them first."
 
 
-@click.command(short_help="Make hand-written Ingresses ingress-manager's.")
+@click.command(short_help="Bring hand-written Ingresses under management.")
 @click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1)
 @click.option("--all", "whole", is_flag=True, help="Adopt all Ingresses of a namespace, the files or the cluster.")
 @click.option("--accept-changes", "fields", metavar="FIELD", multiple=True, help=ACCEPT)
@@ -62,7 +62,7 @@ def adopt(  # noqa: PLR0913 - each is an option
     if apply and source.files:
         raise click.UsageError("--apply works on the cluster, not on files")
     if bool(names) == whole:
-        raise click.UsageError("name Ingresses, or say --all")
+        raise click.UsageError("name Ingresses, or use --all")
     if whole:
         items = source.read_with_managers()
         ingresses = [item for item in of_kind(items, INGRESS) if not is_managed(item)]
@@ -83,7 +83,7 @@ def adopt(  # noqa: PLR0913 - each is an option
             items += [item for item in others if item.full_name not in known]
             adoptions = plan(settings)
         except KubectlFailed as failed:
-            note(f"what Ingresses of other namespaces answer is not known: {failed.message}")
+            note(f"the Ingresses of other namespaces could not be read: {failed.message}")
     find_needs(adoptions, settings, plan, fields)
     if whole:
         click.echo("\n".join(table(adoptions)))

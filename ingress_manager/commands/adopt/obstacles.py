@@ -23,23 +23,23 @@ Obstacle = tuple[str, str]
 def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[Obstacle]:
     """Yield why an Ingress can't be adopted, whatever Services ask for."""
     if spec.default_backend and DEFAULT_BACKEND not in around.accepted:
-        problem = f"{DEFAULT_BACKEND}: controllers differ in what it answers"
-        accepting = f"--accept-changes {DEFAULT_BACKEND} does without it"
-        yield problem, f"write it as a rule without a host, or take it out; {accepting}"
+        problem = f"{DEFAULT_BACKEND}: controllers disagree on which requests it answers"
+        accepting = f"--accept-changes {DEFAULT_BACKEND} drops it"
+        yield problem, f"write it as a rule without a host, or remove it; {accepting}"
     yield from ((f"{obj} is being deleted", "") for obj in (item, service) if obj and obj.is_being_deleted)
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
-        yield f"belongs to another DecoratorController of Metacontroller's: {other}", ""
+        yield f"belongs to another DecoratorController: {other}", ""
     if item.annotations.get(EDIT_IN_PLACE) == "true":
-        problem = f"has the annotation {EDIT_IN_PLACE}: Metacontroller would take out cert-manager's challenges at once"
-        yield problem, "take it off first, or no certificate would be renewed"
+        problem = f"has the annotation {EDIT_IN_PLACE}: Metacontroller would remove cert-manager's challenges at once"
+        yield problem, "remove it first, or certificates could not be renewed"
     for owner in owners(item):
         if service is None or owner.get("uid") != service.metadata.get("uid"):
             name = f"{owner.get('kind')} {owner.get('name')}"
-            problem = f"belongs to {name}, by metadata.ownerReferences: it would outlive its Service, or go before"
-            yield problem, "take the reference off first"
+            problem = f"belongs to {name} (metadata.ownerReferences): it could outlive its Service, or go before"
+            yield problem, "remove the reference first"
     for _, path in spec.paths():
         if path.backend.service is None:
-            yield f"spec.rules: the path {path.path} leads to another resource than a Service", "take it out first"
+            yield f"spec.rules: the path {path.path} leads to a resource that isn't a Service", "remove it first"
 
 
 def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
@@ -48,11 +48,11 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
     certificates = [*map(str, certificates_of(part.spec))]
     if effective.gateway_of_httproutes or not effective.makes_ingresses:
         remedy = "adopt with outputs [ingress] first (by a profile or defaults), and add httproute afterwards"
-        yield f"the settings would not give Service {name} an Ingress alone", remedy
+        yield f"with these settings, Service {name} would not get an Ingress alone", remedy
     elif len(certificates) > 1:
         needed = f"the hosts of Service {name} need {' and '.join(certificates)}"
-        problem = f"spec.tls: {needed}, and an Ingress that is made for it has one certificate"
-        yield problem, "put one for all these hosts into one Secret first"
+        problem = f"spec.tls: {needed}, and a managed Ingress has one certificate"
+        yield problem, "put one certificate for all these hosts into one Secret first"
     elif refused := refusal_of(part.decision):
         yield f"Service {name} would be refused: {refused.line()}", ""
     else:
@@ -90,7 +90,7 @@ def why_not_beside(part: Part, around: Around) -> Iterator[Obstacle]:
             is_between = other.full_name not in {item.full_name, part.full_name} and item.born <= other.born
             if is_between and its_class in {"", own_class or its_class}:
                 has = f"Ingress {other.full_name} has {place[0] or '*'}{place[1]}, too"
-                yield f"{has}, and would be older than {part.full_name}", "take it out of one of the two first"
+                yield f"{has}, and would be older than {part.full_name}", "remove it from one of the two first"
 
 
 def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
@@ -99,5 +99,5 @@ def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
     secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
     if issuers and secrets:
         lost = f"the Certificate of Secret {', '.join(secrets)} belongs to this Ingress, and would go with it"
-        remedy = "make a Certificate of your own for that Secret, take the annotation off, and run adopt again"
+        remedy = "make a Certificate of your own for that Secret, remove the annotation, and run adopt again"
         yield f"metadata.annotations: {', '.join(issuers)}: {lost}", remedy

@@ -29,7 +29,7 @@ from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import one_line
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
-NOT_IN_FILES = "What is around them (IngressClasses, EndpointSlices, Gateways, Secrets, Events) is for a cluster alone"
+NOT_IN_FILES = "IngressClasses, EndpointSlices, Gateways, Secrets and Events are read only from a cluster"
 NEW_SETTINGS = (
     "New settings, or a ConfigMap with them: print what they would create, change, move, remove and refuse, "
     "and nothing else."

@@ -84,10 +84,10 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
             if key in service.desired or obj.item.is_being_deleted:
                 continue
             problem = service.forbidden.get(key, fallback)
-            sentence = problem.line() if problem else f"Service {service.item.full_name} doesn't ask for it"
+            sentence = problem.line() if problem else f"Service {service.item.full_name} doesn't request it"
             if key in snapshot.desired_once_allowed(service):
-                sentence += "; it is then made anew"
-                created = f"its {' '.join(key)} is made anew"
+                sentence += "; it is then recreated"
+                created = f"its {' '.join(key)} is recreated"
                 yield Finding(service.item, created, service=service.item, about=key, kind=CREATED)
             yield Finding(obj.item, sentence, service=service.item, kind=REMOVED)
 
@@ -104,4 +104,4 @@ def _change(snapshot: Snapshot, drift: Finding) -> Finding:
     lost = list(dict.fromkeys(str(claim) for claim in claims_of(obj) if claim not in kept))
     if not lost:
         return _as(CHANGED, drift)
-    return _as(MOVED, replace(drift, sentence=f"{listed(lost)} would answer no more: {drift.sentence}"))
+    return _as(MOVED, replace(drift, sentence=f"{listed(lost)} would no longer answer: {drift.sentence}"))

@@ -18,10 +18,10 @@ COLOURS = {Outcome.WRONG: "red", Outcome.WARNING: "yellow", Outcome.UNKNOWN: "cy
 SECONDS_BETWEEN_CHECKS = 2.0
 """While --wait waits."""
 
-AGAIN = "Apply this version's in the way in which it was installed, with your settings: docs/upgrade.md says how."
+AGAIN = "Apply this version's the way it was installed, with your settings: docs/upgrade.md shows how."
 """No command: it would change more in an installation by Helm, or with other settings or another namespace."""
 
-INSTALL = "Install it: docs/install.md says how."
+INSTALL = "Install it: docs/install.md shows how."
 REACH = "See whether it runs, and whether a NetworkPolicy is in the way."
 
 
@@ -38,16 +38,16 @@ class Check(NamedTuple):
 
 
 CHECKS = (
-    Check("Kubernetes", "its version has all that is needed", provided.kubernetes),
-    Check("Metacontroller", "it runs, in no old version, with harmless arguments", provided.runs, INSTALL),
-    Check("DecoratorController", "it is as this version has it", provided.decorator, AGAIN),
+    Check("Kubernetes", "its version is recent enough", provided.kubernetes),
+    Check("Metacontroller", "it runs in a recent version, with safe arguments", provided.runs, INSTALL),
+    Check("DecoratorController", "it matches this version", provided.decorator, AGAIN),
     Check("hook", "it runs, in this program's version", hook.runs, AGAIN),
-    Check("hook", "its settings can be used, pause nothing, and hold, as far as it tells", hook.settings, AGAIN),
-    Check("hook", "Metacontroller reaches it, as far as Events tell", hook.reached, REACH),
-    Check("admission policies", "each is as this version has it", provided.policies, AGAIN),
-    Check("admission webhook", "it is there, if the settings deny, and in order", hook.webhook, AGAIN),
+    Check("hook", "its settings are valid, pause nothing, and are the ones in use", hook.settings, AGAIN),
+    Check("hook", "Metacontroller reaches it, as far as Events show", hook.reached, REACH),
+    Check("admission policies", "each matches this version", provided.policies, AGAIN),
+    Check("admission webhook", "it is installed if the settings deny, and works", hook.webhook, AGAIN),
     Check("rights of Metacontroller", "it has what it needs, and may not write Services", provided.rights),
-    Check("Gateway API", "HTTPRoutes and ListenerSets are made, if asked for, and have CRDs", provided.gateway_api),
+    Check("Gateway API", "HTTPRoutes and ListenerSets are made if requested, and have CRDs", provided.gateway_api),
 )
 
 
@@ -59,7 +59,7 @@ def results(cluster: Cluster) -> Iterator[Result]:
             outcomes.extend(look(cluster))  # results stay even if something later can't be read
             outcomes = outcomes or [ok(what)]
         except KubectlFailed as failed:
-            outcomes.append(unknown(f"it isn't known whether {what}: {failed.message}"))
+            outcomes.append(unknown(f"it could not be checked whether {what}: {failed.message}"))
         for outcome, sentence, own_remedy in outcomes:
             is_well = outcome in {Outcome.OK, Outcome.UNKNOWN}
             yield Result(outcome, f"{part}: {sentence}", own_remedy or ("" if is_well else remedy))

@@ -27,7 +27,7 @@ WEBHOOK = "services.ingress-manager.internal"
 """The webhook's name in every installation, whatever its objects are called."""
 
 SOON = timedelta(days=7)
-SAY = "docs/admission.md says how."
+SAY = "docs/admission.md shows how."
 
 _ANSWERED = re.compile(r"unsupported status code: 4\d\d")
 """Metacontroller's report of a refusal: it reached the hook."""
@@ -43,7 +43,7 @@ def runs(cluster: Cluster) -> Iterator[Result]:
     version = cluster.metric_label("ingress_manager_build", "version") or labelled
     if version and version != __version__:
         sentence = f"the image is {image_of(deployment)}, of version {version}, and this program is {__version__}"
-        yield warning(sentence, "Use the commands of the hook's version: others may decide otherwise.")
+        yield warning(sentence, "Use the commands of the hook's version: others may decide differently.")
     elif not version:
         yield unknown(f"the image is {image_of(deployment)}, which doesn't say its version")
     yield from replicas(deployment)
@@ -59,11 +59,11 @@ def settings(cluster: Cluster) -> Iterator[Result]:
         return
     settings, sha256 = text.parse(), cluster.metric_label("ingress_manager_settings", "sha256")
     if isinstance(settings, Message):
-        yield wrong(f"the settings can't be used: {settings}", "Correct them: a Pod that starts now won't run.")
+        yield wrong(f"the settings can't be used: {settings}", "Correct them: with these, a new Pod doesn't start.")
     elif settings.pauses:
         yield warning(f"the settings pause {settings.pauses}", "Set paused: false when it may go on.")
     if sha256 and sha256 != hashlib.sha256(text.text.encode()).hexdigest():
-        sentence = f"the hook runs with other settings than those in the {text.file}: their SHA-256 is another one"
+        sentence = f"the hook runs with settings other than those in the {text.file}: their SHA-256 differs"
         again = f"kubectl rollout restart deployment --namespace={deployment.namespace} {deployment.name}"
         yield warning(sentence, f"The hook reads them when it starts: {again}")
 
@@ -77,7 +77,7 @@ def reached(cluster: Cluster) -> Iterator[Result]:
     failures = (event for event in events if "sync hook failed" in str(event.object.get("message")))
     newest = max(map(report_of, failures), default=None)
     if newest is None and not any(at(engine, "status", "readyReplicas") for engine in cluster.engines):
-        raise KubectlFailed("nothing was found that runs Metacontroller, and no Event tells of it")
+        raise KubectlFailed("nothing was found that runs Metacontroller, and no Event mentions it")
     if newest and not _ANSWERED.search(newest.sentence):
         conditions = mappings(at(cluster.hook, "status", "conditions"))
         times = (time_of(one.get("lastUpdateTime")) for one in conditions if one.get("status") == "True")
@@ -103,13 +103,13 @@ def webhook(cluster: Cluster) -> Iterator[Result]:
         namespace, name = str(service.get("namespace")), str(service.get("name"))
         deployment = cluster.one(DEPLOYMENTS, name, namespace)
         if deployment is None:
-            yield wrong(f"there is no Deployment {namespace}/{name}, of the name of the Service that the webhook asks")
+            yield wrong(f"there is no Deployment {namespace}/{name}, though the webhook's Service has that name")
             continue
         yield from replicas(deployment)
         for field, of in (("image", image_of), ("ConfigMap", configmap_of)):
             if hook and of(deployment) != of(hook):
                 difference = f"{deployment} has the {field} {of(deployment)}, and the hook {of(hook)}"
-                yield warning(f"{difference}: it may judge otherwise")
+                yield warning(f"{difference}: it may decide differently")
         volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
         for secret in (at(volume, "secret", "secretName") for volume in volumes if volume.get("name") == "tls"):
             yield from certificate(cluster, namespace, str(secret), f"{name}.{namespace}.svc")
@@ -120,10 +120,10 @@ def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Itera
     secret, only = f"the Secret {namespace}/{name}", "--output=jsonpath={.data.tls\\.crt}"
     crt = cluster.kubectl.run("get", f"--namespace={namespace}", IGNORE_NOT_FOUND, only, "--", f"secret/{name}")
     if not can_be_read():
-        yield unknown(f"the certificate in {secret} could not be looked at: {NOT_INSTALLED}")
+        yield unknown(f"the certificate in {secret} could not be read: {NOT_INSTALLED}")
     elif not crt:
-        yield wrong(f"there is no certificate (tls.crt) in {secret}, or no such Secret", f"Make it: {SAY}")
+        yield wrong(f"there is no certificate (tls.crt) in {secret}, or no such Secret", f"Create it: {SAY}")
     elif problem := wrong_with(crt, [host], cluster.now):
-        yield wrong(f"{secret}: {problem}", f"Make another one: {SAY}")
+        yield wrong(f"{secret}: {problem}", f"Create another one: {SAY}")
     elif end := end_of(crt, cluster.now, SOON):
         yield warning(f"the certificate in {secret} ends at {end:{TIME}}", f"Renew it: {SAY}")

@@ -46,7 +46,7 @@ def by_version(name: str, version: str) -> Iterator[Result]:
     if not (actual and least):
         yield unknown(f"the version of {name} can't be told from {version}")
     elif [*map(int, actual.groups())] < [*map(int, least.groups())]:
-        yield wrong(f"{name} {version} is too old: it takes {LEAST[name]} or later", f"Upgrade {name}.")
+        yield wrong(f"{name} {version} is too old: it has to be {LEAST[name]} or later", f"Upgrade {name}.")
 
 
 def kubernetes(cluster: Cluster) -> Iterator[Result]:
@@ -57,13 +57,13 @@ def kubernetes(cluster: Cluster) -> Iterator[Result]:
 def runs(cluster: Cluster) -> Iterator[Result]:
     engines = cluster.engines
     if not engines:
-        yield wrong("no Deployment and no StatefulSet runs Metacontroller, so that nothing is made and nothing removed")
+        yield wrong("no Deployment and no StatefulSet runs Metacontroller, so nothing is created or removed")
     for engine in engines:
         yield from by_version("Metacontroller", engine_version(engine))
         yield from replicas(engine)
         yield from arguments(cluster, engine)
     if len(engines) > 1:
-        yield warning(f"several run it: {', '.join(map(str, engines))}; each writes what the others write", "Keep one.")
+        yield warning(f"several run it: {', '.join(map(str, engines))}; they all write the same objects", "Keep one.")
 
 
 def replicas(item: Item) -> Iterator[Result]:
@@ -87,21 +87,21 @@ def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
         sentence = f"{engine} has {wanted} replicas without --leader-election: all of them write"
         yield wrong(sentence, "Add --leader-election to its arguments, or have one replica.")
     if values.get("apply-strategy") == "server-side-apply":
-        sentence = f"{engine} has --apply-strategy=server-side-apply, by which it would overwrite what others have made"
-        yield wrong(sentence, "Take that argument out.")
+        sentence = f"{engine} has --apply-strategy=server-side-apply, with which it would overwrite others' objects"
+        yield wrong(sentence, "Remove that argument.")
     selector = values.get("target-label-selector")
     if selector and cluster.controller:
         names = cluster.kubectl.run("get", f"--selector={selector}", "--output=name", "--", DECORATORS)
         if not any(name.endswith(f"/{CONTROLLER}") for name in names.split()):
             sentence = f"{engine} has --target-label-selector={selector}, which leaves out our DecoratorController"
-            yield wrong(f"{sentence}: nothing is made or removed", "Give it those labels, by a patch of yours.")
+            yield wrong(f"{sentence}: nothing is made or removed", "Give it those labels with a patch.")
 
 
 def decorator(cluster: Cluster) -> Iterator[Result]:
     """Yield how the DecoratorController differs from this version's, apart from the hook's address."""
     controller = cluster.controller
     if controller is None:
-        yield wrong(f"the DecoratorController {CONTROLLER} isn't there, so that Metacontroller does nothing")
+        yield wrong(f"the DecoratorController {CONTROLLER} doesn't exist, so Metacontroller does nothing")
         return
     ours = expected(folder_of(cluster))["DecoratorController", CONTROLLER]
     # The hook's address is specific to the installation.
@@ -138,7 +138,7 @@ def rights(cluster: Cluster) -> Iterator[Result]:
     has = may(cluster, account, [*needed, *NEVER])
     called = f"the ServiceAccount {account.replace(':', '/')}"
     if missing := [f"{right.verb} {right.resource}" for right in needed if right not in has]:
-        remedy = "Bind the ClusterRole to it: metacontroller/README.md says how."
+        remedy = "Bind the ClusterRole to it: metacontroller/README.md shows how."
         yield wrong(f"{called} may not {', '.join(missing)}", remedy)
     if excessive := [f"{right.verb} {right.resource}" for right in NEVER if right in has]:
         remedy = "Metacontroller's own manifests grant it; metacontroller/install doesn't, as nothing needs it."
@@ -164,7 +164,7 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
         crds = cluster.all(f"customresourcedefinitions/{name}", IGNORE_NOT_FOUND)
         conditions = mappings(at(crds[0], "status", "conditions")) if crds else ()
         if not any((one.get("type"), one.get("status")) == ("Established", "True") for one in conditions):
-            sentence = f"the CRD {name} isn't established: Metacontroller makes nothing at all until then"
+            sentence = f"the CRD {name} isn't established: until then, Metacontroller makes nothing at all"
             yield wrong(sentence, f"Install the CRDs of the Gateway API: {PAGES[kind]} says how.")
     settings = cluster.settings
     defaults = [msgspec.to_builtins(entry.defaults) for entry in (settings, *settings.namespaces.values())]
@@ -185,7 +185,7 @@ POLICIES = {
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings.admissionregistration.k8s.io",
 }
 
-LIMITS = "Apply what `ingress-manager settings --policies FILE` prints: docs/tenants.md says how."
+LIMITS = "Apply what `ingress-manager settings --policies FILE` prints: docs/tenants.md shows how."
 
 LONGEST = 200
 """Characters of a difference: an expression has thousands."""

@@ -111,7 +111,7 @@ class Finding(Message):
         report = (reports or {}).get(str(service.metadata.get("uid") or ""))
         if report is None and reports is not None:
             return replace(self, sentence=f"{self.sentence}, and no Event of its Service says why")
-        said = report and f"; Metacontroller said at {report.time}: {report.problem}"
+        said = report and f"; Metacontroller reported at {report.time}: {report.problem}"
         return replace(self, sentence=f"{self.sentence}{said or ''}", command=kubectl("describe", service))
 
 

@@ -63,7 +63,7 @@ def name_taken(evidence: Evidence) -> Iterator[Finding]:
         if not namesake.looks_managed or (namesake.is_decorated and evidence.snapshot.owner_of(namesake)):
             backends = backends_of(namesake)
             leads = f", and leads to {listed(backends, ' '.join)}" if backends else ""
-            sentence = f"{namesake.item} is in the way: it was not made for this Service{leads}"
+            sentence = f"{namesake.item} already exists, and was not made for this Service{leads}"
             command = kubectl("edit", service.item)
             if (SERVICE, service.item.name) in backends and namesake.kind == INGRESS and not namesake.is_decorated:
                 command = ("ingress-manager", "adopt", namesake.item.full_name)
@@ -125,7 +125,7 @@ def unwanted(evidence: Evidence) -> Iterator[Finding]:
     """The Service no longer requests the object."""
     for service, obj in evidence.allowed:
         if not _is_wanted(service, obj):
-            sentence = f"Service {service.item.full_name} doesn't ask for it"
+            sentence = f"Service {service.item.full_name} doesn't request it"
             yield Finding(obj.item, sentence, kubectl("delete", obj.item), service.item)
 
 
@@ -178,7 +178,7 @@ def not_requested(evidence: Evidence) -> Iterator[Finding]:
         if (lost := {key: only_here[key] for key in others}) and evidence.snapshot.settings:
             limits = effective_settings(evidence.snapshot.settings, obj.item.namespace).limits.copy_annotations
             is_copied = not any(not_allowed(*pair, limits) for pair in lost.items())
-            sentence = f"neither Service {service.item.full_name} nor the settings ask for {listed(sorted(lost))}"
+            sentence = f"neither Service {service.item.full_name} nor the settings request {listed(sorted(lost))}"
             command = _annotating(evidence, service, obj, lost) if is_copied else ()
             yield Finding(obj.item, sentence, command, service.item)
 

@@ -85,7 +85,7 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
                 yield f"it names Gateway {label}, which isn't there"
         elif not conditions and _is_minutes_old(obj, around):
             made = f"though it was made at {item.metadata['creationTimestamp']}"
-            yield f"no controller has said whether {parent} accepts it, {made}: perhaps none looks after the Gateway"
+            yield f"no controller has said whether {parent} accepts it, {made}: perhaps none manages the Gateway"
 
 
 @finding(
@@ -103,13 +103,13 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
     ready = [slice_ for slice_ in slices if surroundings.is_ready(slice_)]
     # A slice lacks the port if its targetPort is a name that no Pod has.
     if ready and not any(at(slice_, "ports") for slice_ in ready):
-        yield f"{item} has no port that a Pod serves: its targetPort is the name of none"
+        yield f"{item} has no port that a Pod serves: no Pod's port has the name in targetPort"
     elif ready:
         return
     elif count := sum(len(items.mappings(at(slice_, "endpoints"))) for slice_ in slices):
-        yield f"{item} has no endpoint that is ready, of {count}"
+        yield f"{item} has no ready endpoint (of {count})"
     else:
-        why = "its selector finds no Pod that runs" if selector else "it has no selector, and no EndpointSlice"
+        why = "its selector matches no running Pod" if selector else "it has no selector, and no EndpointSlice"
         yield f"{item} has no endpoints: {why}"
 
 

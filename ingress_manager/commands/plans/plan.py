@@ -261,6 +261,8 @@ def _wait(looks: Looks, condition: Condition, before: Collection[object], interr
         if interrupted and interrupted.is_set():
             raise KeyboardInterrupt
         if monotonic() > end:
-            raise KubectlFailed(f"After {WAIT_LIMIT} s it is not seen that {condition.sentence}: {condition.otherwise}")
+            raise KubectlFailed(
+                f"After {WAIT_LIMIT} s, still waiting until {condition.sentence}: {condition.otherwise}"
+            )
         sleep(seconds)
         seconds = min(seconds * 2, LONGEST_POLL_SECONDS)

@@ -88,7 +88,7 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
         f"a new Event of Service {service.full_name} reports [{Reason.NOT_MADE}] for {', '.join(map(str, items))}",
         ("kubectl", "get", f"--namespace={service.namespace}", f"--field-selector=reason={SYNC_ERROR}", "--", "events"),
         lambda event: at(event, "involvedObject", "uid") == uid and missing_by(report_of(event).sentence) >= {*keys},
-        "it would prove that Metacontroller doesn't take them for its own; a Service that is refused or paused gets "
+        "it would prove that Metacontroller no longer counts them as its own; a Service that is refused or paused gets "
         "none, and `ingress-manager release --without-event` pauses instead",
         is_new=True,
     )
@@ -98,7 +98,7 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
 def remains(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
     """Wait for the same object with this spec and, if `recorded`, with Metacontroller's record."""
     return Condition(
-        f"{item} is as planned{' and has the record of Metacontroller' if recorded else ''}",
+        f"{item} is as planned{' and recorded by Metacontroller' if recorded else ''}",
         kubectl("get", item),
         lambda now: (
             now.metadata.get("uid") == item.metadata.get("uid")
@@ -113,6 +113,6 @@ def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
     """Yield a message for each annotation whose new value, or old one (to go back), no command can show."""
     for key, value in (*annotations.items(), *((key, item.annotations.get(key)) for key in annotations)):
         if value is not None and not is_seen(value):
-            sentence = f"{key}: {quoted(value)} holds characters that a person would not see in a command: none is made"
+            sentence = f"{key}: {quoted(value)} holds invisible characters, so no command is shown"
             field = ("metadata", "annotations", key)
-            yield Message(item, sentence, field=field, remedy="take them out, with `kubectl edit`")
+            yield Message(item, sentence, field=field, remedy="remove them with `kubectl edit`")

@@ -25,13 +25,13 @@ def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
         items = source.read("")
         for kind in (kind for kind in VERSIONS if kind not in {item.kind for item in items}):
             prints = f"`kubectl get {plural(kind).lower()}` prints them"
-            known.unread[kind] = f"{plural(kind)} could not be looked at: there is none in what was read; {prints}"
+            known.unread[kind] = f"{plural(kind)} could not be read: there is none in what was read; {prints}"
         if SERVICE in known.unread:
             raise click.UsageError(known.unread[SERVICE])
         known.optional = {*known.unread} - {INGRESS}
         managed = {item.namespace for item in items if is_decorated(item) or is_labelled(item)}
         if blind := managed - {item.namespace for item in items if item.kind == SERVICE}:
-            known.unread["namespaces"] = f"No Service of {listed(sorted(blind))} was read: nothing there was looked at"
+            known.unread["namespaces"] = f"No Service of {listed(sorted(blind))} was read: nothing there was checked"
             items = [item for item in items if item.namespace not in blind]
         return items, known
     for kind, resource in MANAGED_RESOURCES.items():
@@ -41,11 +41,11 @@ def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
             if kind != INGRESS and failed.is_unknown_kind:
                 known.lacking.add(kind)
             else:
-                known.unread[kind] = f"{plural(kind)} could not be looked at: {failed.message}"
+                known.unread[kind] = f"{plural(kind)} could not be read: {failed.message}"
     # Last: the Ingress of a Service that is created meanwhile must not look like one whose Service is gone.
     items += source.read("services", *options)
     if not items:
-        known.unread["namespace"] = f"There is nothing to look at in {scope_of(source)}, if it is there at all"
+        known.unread["namespace"] = f"There is nothing to check in {scope_of(source)}, if it exists at all"
     return items, known
 
 
@@ -59,7 +59,7 @@ def scope_of(source: Source) -> str:
 def read_settings(source: Source, option: str) -> Settings | str:
     """Return the settings that `option` names, or the hook's, or why not. Raises click.UsageError for wrong ones."""
     if source.files and source.settings is None:
-        return f"The settings could not be looked at: they are not in the files; {option} FILE names them"
+        return f"The settings could not be read: they are not in the files; {option} FILE names them"
     try:
         return source.read_settings(option)
     except KubectlFailed as failed:
@@ -98,9 +98,9 @@ def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]
                 around.take(_secrets(source) if kind == SECRET else source.kubectl.get(resource, *scope))
             around.read.add(kind)
         except KubectlFailed as failed:
-            around.unseen.append(f"{plural(kind)} could not be looked at: {failed.message}")
+            around.unseen.append(f"{plural(kind)} could not be read: {failed.message}")
     if SECRET in around.read and not can_be_read():
-        around.unseen.append(f"The certificates in Secrets could not be looked at: {NOT_INSTALLED}")
+        around.unseen.append(f"The certificates in Secrets could not be read: {NOT_INSTALLED}")
     return around
 
 

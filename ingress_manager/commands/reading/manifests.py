@@ -36,7 +36,7 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
             continue
         for value, path in _opened(document.value):
             if not isinstance(value, dict):
-                unreadable.append(about_line(file, document.line(path), "is no object: it isn't a mapping"))
+                unreadable.append(about_line(file, document.line(path), "is not an object: it isn't a mapping"))
                 continue
             item = Item(value, file, namespace, document, path)
             version = str(value.get("apiVersion", ""))
@@ -50,7 +50,7 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
 
 def _problems(item: Item, version: str) -> Iterator[Message]:
     """Yield why an object of one of VERSIONS isn't read: its version, or metadata that gets into commands."""
-    metadata, begin = item.metadata, f"is no valid {item.kind}: metadata"
+    metadata, begin = item.metadata, f"is not a valid {item.kind}: metadata"
     if version != VERSIONS[item.kind]:
         yield Message(item, f"has the version {quoted(version)}, which isn't read; {VERSIONS[item.kind]} is")
     if not metadata.get("name"):
@@ -69,7 +69,7 @@ def _problems(item: Item, version: str) -> Iterator[Message]:
 
 
 def _wrong_id(text: str) -> str:
-    return "" if _ID.fullmatch(text) else "must be what the API server has given it"
+    return "" if _ID.fullmatch(text) else "must be the value that the API server assigned"
 
 
 def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Any, FieldPath]]:
@@ -120,7 +120,7 @@ def text_of_file(path: str, *, utf_16: bool = False) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         raise Unreadable([about_line(name, 1 + content.count(b"\n", 0, error.start), "is not UTF-8 text")]) from error
     except ValueError as error:
-        raise click.UsageError("- stands twice, and standard input can be read once") from error
+        raise click.UsageError("- is given twice, and standard input can be read only once") from error
 
 
 def _files(path: str) -> list[str]:

@@ -42,7 +42,7 @@ class Source:
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig are for the cluster, not for files")
         if self.namespace is not None and self.all_namespaces:
-            raise click.UsageError("--namespace and --all-namespaces exclude each other")
+            raise click.UsageError("--namespace and --all-namespaces can't be combined")
         if self.files:
             return read_files(self.files, self.namespace or "default")
         return self.kubectl.get(resources, *options, *self.scope)
@@ -72,14 +72,14 @@ class Source:
         if self.settings is not None:
             return usable_settings(settings_of_file(self.settings))
         if self.files:
-            note(f"With the default settings; {option} FILE takes others.")
+            note(f"Using the default settings; {option} FILE uses others.")
             return Settings()
         try:
             settings = settings_of_cluster(self.kubectl)
         except KubectlFailed as failed:
-            sentence = f"The settings could not be looked at: {failed.message}; {option} FILE names them"
+            sentence = f"The settings could not be read: {failed.message}; {option} FILE names them"
             raise KubectlFailed(sentence) from failed
-        note(f"With the settings of the {settings.file}.")
+        note(f"Using the settings of the {settings.file}.")
         return usable_settings(settings)
 
 

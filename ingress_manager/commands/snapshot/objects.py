@@ -90,7 +90,7 @@ def as_type(item: Item, type_: type[T]) -> T:
     try:
         typed: T = converted(without_nulls(obj), type_)
     except FieldError as error:
-        raise Unreadable([Message(item, f"is no valid {item.kind}: {error.sentence}", field=error.path)]) from error
+        raise Unreadable([Message(item, f"is not a valid {item.kind}: {error.sentence}", field=error.path)]) from error
     return typed
 
 

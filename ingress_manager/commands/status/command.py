@@ -99,7 +99,7 @@ def wait_for(
             services = [inspection.snapshot.services[item.full_name]]
         rows = list(Judge(inspection).rows(services))
         if wanted and not rows:
-            raise click.UsageError('there is nothing to wait for: no annotation ingress/http: "true"')
+            raise click.UsageError('nothing to wait for: no annotation ingress/http: "true"')
         late = [row for row in rows if wanted and row.state not in {State.SERVING, wanted}]
         if not late or any(row.state is State.REFUSED or row.unsure for row in late) or monotonic() >= end:
             return inspection, services, rows, late

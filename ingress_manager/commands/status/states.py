@@ -150,16 +150,16 @@ class Judge:
             report = None  # the hook reports each version; the removal of an annotation leaves no time
         if report and time_of(report.time) >= changed and not (synced and time_of(report.time) <= synced):
             state = State.REFUSED if report.reasons else State.WAITING
-            return Verdict(state, f"Metacontroller said at {report.time}: {report.problem}", reasons=report.reasons)
+            return Verdict(state, f"Metacontroller reported at {report.time}: {report.problem}", reasons=report.reasons)
         if synced and synced < changed and self._around.now - changed < SYNC_TIME:
-            return Verdict(State.WAITING, "the Service has just been changed, and Metacontroller has yet to look at it")
+            return Verdict(State.WAITING, "the Service has just been changed, and Metacontroller has yet to sync it")
         return None
 
     def _nothing_made(self) -> Verdict:
         """Return the state of an entrance without an object, if the settings are unknown."""
         if unread := [plural(kind) for kind in objects.TYPES if kind in self._snapshot.known.unread]:
-            return Verdict(State.UNKNOWN, f"{listed(unread)} could not be looked at", unsure=True)
-        return Verdict(State.WAITING, "nothing has been made for it yet, and no Event of its Service says why")
+            return Verdict(State.UNKNOWN, f"{listed(unread)} could not be read", unsure=True)
+        return Verdict(State.WAITING, "nothing has been created for it yet, and no Event of its Service says why")
 
     def _verdict(self, service: ServiceSnapshot, key: Key) -> Verdict:
         """Return the state of an object, which need not exist."""
@@ -172,7 +172,7 @@ class Judge:
             return Verdict(State.UNKNOWN, sentence, unsure=True)
         if service.decision is None:
             is_wanted = entrance_of(service.item.name, key[1]) in service.entrances
-            if sentence := objects.deletion_of(obj.item) or ("" if is_wanted else "its Service doesn't ask for it"):
+            if sentence := objects.deletion_of(obj.item) or ("" if is_wanted else "its Service doesn't request it"):
                 return Verdict(State.WAITING, sentence)
         for label in attached_to(obj, LISTENERSET):
             listener_set = self._verdict(service, (LISTENERSET, label))
@@ -181,7 +181,7 @@ class Judge:
         if obj.kind == INGRESS:
             taken, otherwise = bool(addresses_of(obj.item)), "no controller of its class has given it an address"
         else:
-            taken, otherwise = surroundings.is_taken(obj), "its controller has not taken it"
+            taken, otherwise = surroundings.is_taken(obj), "its controller has not accepted it"
         causes = "; ".join(finding.sentence for finding in findings if finding.kind.blocks is Blocks.TRAFFIC)
         if causes or not taken:
             return Verdict(State.ACCEPTED if taken else State.WAITING, causes or otherwise)
@@ -191,7 +191,7 @@ class Judge:
         """Yield why an object that a controller has taken, and no finding is about, may not be served."""
         for label, gateway in self._gateways(obj).items():
             if gateway is None:
-                yield Verdict(State.ACCEPTED, f"Gateway {label} could not be looked at", unsure=True)
+                yield Verdict(State.ACCEPTED, f"Gateway {label} could not be read", unsure=True)
             elif not addresses_of(gateway):
                 yield Verdict(State.ACCEPTED, f"Gateway {label} has no address")
         listener_sets = (self._verdict(service, (LISTENERSET, label)) for label in attached_to(obj, LISTENERSET))
@@ -199,7 +199,7 @@ class Judge:
         for name, _ in objects.secrets_of(obj):
             label = f"{obj.item.namespace}/{name}"
             if SECRET not in self._around.read or not can_be_read():
-                yield Verdict(State.ACCEPTED, f"the certificate in Secret {label} could not be looked at", unsure=True)
+                yield Verdict(State.ACCEPTED, f"the certificate in Secret {label} could not be read", unsure=True)
             elif label not in self._around.items[SECRET]:
                 sentence = f"waiting for Secret {label}, which an issuer such as cert-manager creates, or you"
                 yield Verdict(State.ACCEPTED, sentence)
@@ -207,4 +207,4 @@ class Judge:
         if needs_pod and not any(map(is_ready, self._around.slices.get(service.item.full_name, ()))):
             if SLICE not in self._around.read:
                 yield Verdict(State.ACCEPTED, "not all EndpointSlices could be looked at", unsure=True)
-            yield Verdict(State.ACCEPTED, f"Service {service.item.full_name} has no endpoint that is ready")
+            yield Verdict(State.ACCEPTED, f"Service {service.item.full_name} has no ready endpoint")
