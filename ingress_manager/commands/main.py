@@ -63,7 +63,6 @@ for command in (adopt, audit, check, compare, release, render, settings, status,
 
 
 def main() -> None:
-    """Run the command that the arguments name."""
     # A command reads, decides, prints and ends. Looking again and again through all that it has read for what could be
     # thrown away would take a third of its time, more with each object.
     gc.disable()

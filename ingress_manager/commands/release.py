@@ -61,7 +61,6 @@ def release(
 
 
 def release_of(service: Item, items: Iterable[Item], entrance: str | None = None, *, events: bool = True) -> Plan:
-    """Return the plan for a Service, or for one entrance of it."""
     entrances = [*by_entrance(service.annotations)] if entrance is None else [entrance]
     on = [name for name in entrances if name in read_entrances(service.annotations)]
     names = {f"{service.namespace}/{ingress_of(name, service.name)}" for name in on}

@@ -99,7 +99,6 @@ def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: b
 
 
 def titled(head: str, steps: Iterable[Step]) -> list[Step]:
-    """Return the steps under a heading; none if there are none."""
     titled_steps = [*steps]
     return [Step(notes=[head]), *titled_steps] if titled_steps else []
 
@@ -118,5 +117,4 @@ def taking_off(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]
 
 
 def delete(kind: str, *names: str, options: Sequence[str] = ()) -> Step:
-    """Return the step that deletes objects, if they exist."""
     return Step(("kubectl", "delete", *options, "--ignore-not-found", "--", kind, *names))

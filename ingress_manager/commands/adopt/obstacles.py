@@ -78,7 +78,6 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
 
 
 def why_not_beside(part: Part, around: Around) -> Iterator[Obstacle]:
-    """Yield why a new Ingress can't replace a part of another."""
     item = part.item
     if not around.ingresses.get(part.full_name, True):
         yield f"Service {part.service.name} would request Ingress {part.full_name}, which exists", "adopt that first"

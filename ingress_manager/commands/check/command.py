@@ -52,7 +52,6 @@ CHECKS = (
 
 
 def results(cluster: Cluster) -> Iterator[Result]:
-    """Yield the results of all checks, at least one of each."""
     for part, what, look, remedy in CHECKS:
         outcomes: list[Result] = []
         try:

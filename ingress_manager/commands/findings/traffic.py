@@ -64,7 +64,7 @@ def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surrounding
 
 @finding(
     blocks=Blocks.TRAFFIC,
-    remedy="Follow the controller's sentence. If the Gateway doesn't exist, the administrator sets another.",
+    remedy="Do what the controller's message says. If the Gateway doesn't exist, the administrator sets another.",
 )
 @per_object
 def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:

@@ -203,7 +203,6 @@ def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
 
 
 def _print_in_order(runs: Sequence[Run]) -> None:
-    """Print the lines of each run once it has ended, and forget them."""
     for future, lines in runs:
         while wait([future], timeout=SILENCE).not_done:
             progress(f"{sum(other.done() for other, _ in runs)} of {len(runs)} are done")

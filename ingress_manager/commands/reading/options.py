@@ -58,7 +58,6 @@ class Source:
 
     @property
     def scope(self) -> list[str]:
-        """Return kubectl's options that select the namespaces."""
         if self.all_namespaces:
             return ["--all-namespaces"]
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]

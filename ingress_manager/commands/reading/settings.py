@@ -77,8 +77,6 @@ DECORATORS = "decoratorcontrollers.metacontroller.k8s.io"
 
 
 class Installation(NamedTuple):
-    """The Deployment of a hook."""
-
     namespace: str
     name: str
 

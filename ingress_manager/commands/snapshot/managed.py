@@ -56,7 +56,6 @@ def is_managed(item: Item) -> bool:
 
 
 def is_made_for(item: Item, service: Item) -> bool:
-    """Return whether an object is managed for this Service."""
     return is_managed(item) and controller_of(item).get("uid") == service.metadata.get("uid")
 
 

@@ -156,13 +156,11 @@ class Judge:
         return None
 
     def _nothing_made(self) -> Verdict:
-        """Return the state of an entrance without an object, if the settings are unknown."""
         if unread := [plural(kind) for kind in objects.TYPES if kind in self._snapshot.known.unread]:
             return Verdict(State.UNKNOWN, f"{listed(unread)} could not be read", unsure=True)
         return Verdict(State.WAITING, "nothing has been created for it yet, and no Event of its Service says why")
 
     def _verdict(self, service: ServiceSnapshot, key: Key) -> Verdict:
-        """Return the state of an object, which need not exist."""
         findings = self._findings.get(key, [])
         if blocked := next((finding for finding in findings if finding.kind.blocks is Blocks.SYNC), None):
             return Verdict(State.WAITING, blocked.sentence)
