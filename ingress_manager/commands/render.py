@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import click
 
+from ingress_manager.commands.findings.traffic import denied_paths
 from ingress_manager.commands.printing import as_yaml, show
 from ingress_manager.commands.reading.options import ALL_OBJECTS, PATHS, SETTINGS_OR_DEFAULTS, Source, with_source
 from ingress_manager.commands.snapshot.items import SERVICE, Item, Message, Unreadable, at, of_kind
@@ -47,6 +48,9 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
         settings = settings.without_pause()
     with waiting(f"deciding over {len(items)} objects"):
         objects, messages = rendered(items, settings)
+    for obj in objects:
+        for sentence in denied_paths(obj, {}):
+            note(f"{obj['metadata']['namespace']}/{obj['metadata']['name']}: {sentence}")
     if not check:
         click.echo(as_yaml(*objects), nl=False)
     wrong = show(messages)

@@ -14,6 +14,8 @@ TOO_DEEP = "is nested too deeply"
 TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
 """libyaml's words, since PyYAML 6.0.4. It reads ahead, so it can raise this before a level is counted here."""
 
+Events = Iterator[yaml.Event]
+Scalar = Callable[[yaml.ScalarEvent], Any]
 FieldPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value; () for the whole document."""
 
@@ -56,10 +58,8 @@ def as_text(event: yaml.ScalarEvent) -> str:
     return str(event.value)
 
 
-def load(
-    text: str, most: int, scalar: Callable[[yaml.ScalarEvent], Any] = typed, deepest: int = DEEPEST
-) -> tuple[Any, Places]:
-    """Return the value of a YAML document, None for an empty one, and the line of each value in it.
+def load(text: str | Events, most: int, scalar: Scalar = typed, deepest: int = DEEPEST) -> tuple[Any, Places]:
+    """Return the value of a YAML document (or its events), None for an empty one, and the line of each value in it.
 
     Raises YamlError, also for more than `most` keys, values, lists and mappings, or `deepest` levels.
     """
@@ -77,8 +77,8 @@ def load(
 
 
 class _Reader(NamedTuple):
-    events: Iterator[yaml.Event]
-    scalar: Callable[[yaml.ScalarEvent], Any]
+    events: Events
+    scalar: Scalar
     deepest: int
     places: Places
 
@@ -110,9 +110,9 @@ class _Reader(NamedTuple):
         return fields
 
 
-def _safe(text: str, most: int) -> Iterator[yaml.Event]:
+def _safe(text: str | Events, most: int) -> Events:
     documents = size = 0
-    for event in yaml.parse(text, yaml.CBaseLoader):
+    for event in yaml.parse(text, yaml.CBaseLoader) if isinstance(text, str) else text:
         documents += isinstance(event, yaml.DocumentStartEvent)
         size += isinstance(event, yaml.NodeEvent)
         if documents > 1:

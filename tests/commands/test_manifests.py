@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from devcluster.sync_requests import Object
 from ingress_manager.commands.printing import as_json, as_yaml
-from ingress_manager.commands.reading.documents import DEEPEST
+from ingress_manager.commands.reading.documents import DEEPEST, EXPANSION
 from ingress_manager.commands.reading.manifests import Read, read
 from ingress_manager.commands.render import rendered
 from ingress_manager.commands.snapshot.items import Unreadable
@@ -32,6 +32,7 @@ spec:
   - port: 80
 """
 FLAT = ", ".join(["[]"] * DEEPEST)
+BOMB = "a0: &a0 1\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n in range(30))
 
 
 def objects(parsed: Read) -> list[Any]:
@@ -48,8 +49,11 @@ def objects(parsed: Read) -> list[Any]:
         ("{1: a, ~: b, true: c, 1.5: {on: d}}\n", [{"1": "a", "~": "b", "true": "c", "1.5": {"on": "d"}}]),
         ('{"kind": "ServiceList", "apiVersion": "v1", "items": [{"metadata": {"name": "shop"}}]}',
          [{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}}]),
+        ("{a: &x {b: &y c}, *y : [*x, *y, &x 3, *x]}\n", [{"a": {"b": "c"}, "c": [{"b": "c"}, "c", 3, 3]}]),
+        ("{a: &x {b: 1, c: [2]}, d: {b: 3, <<: [{b: 4}, {<<: *x, e: 5}], c: 6}}\n",
+         [{"a": {"b": 1, "c": [2]}, "d": {"b": 4, "c": 6, "e": 5}}]),
     ],
-    ids=["no object", "a Service of another API", "braces", "brackets", "keys", "a typed list"],
+    ids=["no object", "a Service of another API", "braces", "brackets", "keys", "a typed list", "aliases", "merges"],
 )  # fmt: skip
 def test_what_is_read(text: str, values: list[Any]) -> None:
     assert objects(read(text, "f")) == values
@@ -70,6 +74,8 @@ def test_an_object_knows_the_lines_of_its_fields_in_yaml() -> None:
     assert item.line("spec", "ports", 0) == 11
     assert item.line("spec", "ports", 0, "port", "deeper") == 11
     assert item.line("metadata", "annotations", "ingress/host") == 7, "the nearest field around it"
+    [item] = read("a: &x\n  b: 1\nc:\n  d: *x\n  <<: *x\n", "f").items
+    assert [item.line("c", *path) for path in ("d", "b", "db")] == [4, 5, 2], "merged, and of an alias"
     [of_the_cluster] = read(SERVICE).items
     assert of_the_cluster.line("metadata") == 0
 
@@ -85,13 +91,16 @@ def test_of_json_an_object_knows_the_line_on_which_its_document_begins() -> None
 @pytest.mark.parametrize(
     ("reason", "text", "line", "sentence"),
     [
-        ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, "states b twice"),
+        ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, "sets b twice"),
         ("JSON before something else", '{"a": 1}\nb: 2', 2, "is not YAML: …"),
         ("half of a character in JSON", '{"a": "\\ud800"}', 1, "is not YAML: …"),
         ("no mapping", "a: 1\n---\n- kind: Service\n", 3, "is not an object: it isn't a mapping"),
         ("no mapping in a list", "kind: List\nitems:\n- a: 1\n- text\n", 4, "is not an object: it isn't a mapping"),
         ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),
         ("JSON that commands can't go through", '{"a": ' * DEEPEST + "[]" + "}" * DEEPEST, 1, "is nested too deeply"),
+        ("aliases for billions", BOMB, 1, f"holds more than {EXPANSION * len(BOMB) + 2} keys and values"),
+        ("an alias within its anchor", "\n- &a [*a]\n", 2, "uses an alias (*) before the value of its anchor (&) ends"),
+        ("no mapping to merge", "a: &a 1\nb:\n  <<: *a\n", 3, "must not merge (<<) anything but mappings"),
         ("the same in YAML", "a: " + "[" * DEEPEST + "]" * DEEPEST, 1, "is nested too deeply"),
     ],
 )  # fmt: skip
@@ -155,7 +164,7 @@ def test_services_made_up_at_random_are_rendered_or_told_of(made: Object) -> Non
     expect_messages(json.dumps(made, ensure_ascii=False))
 
 
-@given(st.text(alphabet=st.sampled_from(list("ab:-[]{}#&*!|>'\"%@`,? \n\t\0\x85\u2028\ud7ff")), max_size=40))
+@given(st.text(alphabet=st.sampled_from(list("ab:-[]{}#&*!<|>'\"%@`,? \n\t\0\x85\u2028\ud7ff")), max_size=40))
 def test_whatever_stands_in_a_file_is_told_in_lines(text: str) -> None:
     expect_messages(text)
 

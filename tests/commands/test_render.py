@@ -45,6 +45,10 @@ def test_a_mistyped_ingress_http_is_told() -> None:
     assert (ended.status, ended.out) == (1, "")
     needed = 'has no effect without internal.ingress/http: "true"; did you mean internal.ingress/http?'
     assert f"internal.ingress/htpp {needed} [contradiction]" in ended.err
+    denied = service({"ingress/http": "true", "ingress/class": "nginx", "ingress/path": "/~a"})
+    ended = run("render", "--check", "-", stdin=as_yaml(denied))
+    assert ended.status == 0
+    assert 'by default, ingress-nginx denies "/~a" as a path of the type Prefix' in ended.err
 
 
 def test_the_settings_hold_from_a_file_or_the_manifest_of_a_configmap(settings: Callable[[str], Path]) -> None:
@@ -61,7 +65,7 @@ def test_the_settings_hold_from_a_file_or_the_manifest_of_a_configmap(settings: 
     ("metadata", "spec", "sentence"),
     [
         ("annotations: {a: true}", "{}", "metadata.annotations.a: must be text, not true or false; put it in quotes"),
-        ("", "", "must state spec"),
+        ("", "", "must set spec"),
         ("", "{ports: [{port: '80'}]}", "spec.ports[0].port: must be a whole number, not text"),
         ("annotations: [x]", "{}", "metadata.annotations: must be a mapping or null, not a list"),
     ],

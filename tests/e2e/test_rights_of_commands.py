@@ -1,6 +1,7 @@
 """The table of the commands' rights holds: each is run by somebody who has just those, and uses all of them."""
 
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -40,7 +41,11 @@ ARGUMENTS = {
 }
 SETTINGS = """\
 defaults: {outputs: [ingress, httproute], gateway: {name: web, namespace: web}}
-profiles: {plain: {outputs: [ingress]}}
+profiles:
+  plain: {outputs: [ingress]}
+  slow: {outputs: [httproute], timeouts: {request: 60s}}
+  mirrored: {outputs: [httproute], filters: [{type: RequestMirror, requestMirror: {backendRef: {name: a}}}]}
+  typo: {outputs: [httproute], filters: [{type: RequestHeaderModifier, requestHeaderModifier: {sets: []}}]}
 """
 
 
@@ -131,6 +136,14 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
     # What is asked for in a namespace may be granted in all of them.
     asked = used(plane, f"system:serviceaccount:{READERS}:{name}")
     assert {each if each in rights else (*each[:2], None) for each in asked} == {*rights}
+
+
+def test_check_asks_the_api_server_whether_httproutes_may_have_what_profiles_add(plane: ControlPlane) -> None:
+    printed = run(plane, "check").stdout
+    denied = dict(re.findall("✗ Gateway API: an HTTPRoute of the profile (.*?) is denied: (.*)", printed))
+    assert "Must have port for Service reference" in denied.pop("mirrored")
+    assert 'unknown field "spec.rules[0].filters[0].requestHeaderModifier.sets"' in denied.pop("typo")
+    assert not denied, "the first is accepted"
 
 
 def test_the_commands_of_the_page_bind_people_to_roles_that_are_there(plane: ControlPlane) -> None:

@@ -47,7 +47,7 @@ CHECKS = (
     Check("admission policies", "each matches this version", provided.policies, AGAIN),
     Check("admission webhook", "it is installed if the settings deny, and works", hook.webhook, AGAIN),
     Check("rights of Metacontroller", "it has what it needs, and may not write Services", provided.rights),
-    Check("Gateway API", "HTTPRoutes and ListenerSets are made if requested, and have CRDs", provided.gateway_api),
+    Check("Gateway API", "the kinds asked for are made, and their CRDs accept the profiles", provided.gateway_api),
 )
 
 

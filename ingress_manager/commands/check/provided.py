@@ -25,9 +25,9 @@ from ingress_manager.commands.reading.settings import DECORATORS
 from ingress_manager.commands.snapshot.drift import field_differences
 from ingress_manager.commands.snapshot.items import Item, at, mappings
 from ingress_manager.commands.snapshot.managed import CONTROLLER
-from ingress_manager.core.kubernetes import Object
+from ingress_manager.core.kubernetes import API_VERSIONS, Object
 from ingress_manager.core.settings import HTTPROUTE, Settings
-from ingress_manager.core.text import cut
+from ingress_manager.core.text import cut, listed
 
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
@@ -37,6 +37,7 @@ BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.h
 LEAST = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
 """The oldest supported version of each."""
 
+_BY_CRD = re.compile("strict decoding error: | is invalid: ")
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 
@@ -175,6 +176,27 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
     for kind in [kind for kind in kinds if kind not in managed]:
         sentence = f"the settings ask for {kind}s, and the DecoratorController doesn't make them"
         yield wrong(sentence, f"{PAGES[kind]} says which one does.")
+    yield from profiles(cluster, settings)
+
+
+def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
+    """Yield which profiles have fields that the API server denies in an HTTPRoute. It stores none."""
+    by_fields: dict[str, list[str]] = {}
+    for name, profile in settings.profiles.items():
+        if fields := {field: profile[field] for field in ("filters", "timeouts", "retry") if profile.get(field)}:
+            by_fields.setdefault(json.dumps(fields), []).append(name)
+    metadata = {"generateName": "check-", "namespace": cluster.installation.namespace}
+    route = {"apiVersion": API_VERSIONS["HTTPRoute"], "kind": "HTTPRoute", "metadata": metadata}
+    for text, names in by_fields.items():
+        stdin = json.dumps({**route, "spec": {"rules": [json.loads(text)]}})
+        try:
+            cluster.kubectl.run("create", "--dry-run=server", "--validate=strict", "--filename=-", stdin=stdin)
+        except KubectlFailed as failed:
+            if _BY_CRD.search(failed.message):
+                remedy = f"Correct the profile, or upgrade the CRDs of the Gateway API: {PAGES['HTTPRoute']} says how."
+                yield wrong(f"an HTTPRoute of the profile {listed(names)} is denied: {failed.message}", remedy)
+            elif " denied " not in failed.message:  # by a policy or a webhook, which comes after the CRD
+                raise
 
 
 FOLDERS = ("controller", "httproute", "listenerset")

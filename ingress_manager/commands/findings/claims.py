@@ -5,7 +5,7 @@ HTTPRouteRule (which of two equal matches wins) and ParentReference (sectionName
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -18,17 +18,17 @@ from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
 from ingress_manager.commands.snapshot.surroundings import addresses_of, gateway_of
 from ingress_manager.core.effective import effective_settings
-from ingress_manager.core.kubernetes import Key, Object
+from ingress_manager.core.kubernetes import Key
 from ingress_manager.core.rules import location
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import listed
 
 CONDITIONS = re.compile(
-    r".*/(conditions\..*|headers(\..*)?|http-header-match.*|((exact|prefix|regex)-)?match-.*|methods"
+    r".*/(canary|conditions\..*|headers(\..*)?|http-header-match.*|((exact|prefix|regex)-)?match-.*|methods"
     r"|router\.(cookie|entrypoints|header)|skipper-predicate)"
 )
-"""Annotations by which an Ingress takes only some requests for its paths: of AWS, Kong, haproxy-ingress, Higress, BFE,
-Traefik and Skipper. Source: each controller's page on annotations."""
+"""Annotations by which an Ingress takes only some requests for its paths: canaries, and those of AWS, Kong,
+haproxy-ingress, Higress, BFE, Traefik and Skipper. Source: each controller's page on annotations."""
 
 
 class Claim(NamedTuple):
@@ -44,7 +44,7 @@ class Claim(NamedTuple):
     path: str
     is_exact: bool
     conditions: frozenset[tuple[str, str]] = frozenset()
-    """Annotations of an Ingress. A match of an HTTPRoute with further conditions is no claim at all."""
+    """Annotations of an Ingress, or fields of a match of an HTTPRoute: it claims only requests that meet them."""
 
     def __str__(self) -> str:
         if not self.path:
@@ -59,7 +59,8 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
     typed, spec = obj.typed, at(obj.item, "spec")
     if isinstance(typed, Ingress):
         server = (INGRESS, class_of(obj.item, typed.spec))
-        conditions = frozenset(pair for pair in obj.item.annotations.items() if CONDITIONS.fullmatch(pair[0]))
+        pairs = ((key, value) for key, value in obj.item.annotations.items() if CONDITIONS.fullmatch(key))
+        conditions = frozenset(pair for pair in pairs if pair[1].lower() != "false")
         yield from (Claim(server, ("", ""), *place, conditions) for place in places_of(typed.spec))
     elif obj.kind == LISTENERSET:
         for parent, entry in product(typed.parents, mappings(spec.get("listeners"))):
@@ -69,16 +70,13 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
         for parent, ref in zip(typed.spec.parent_refs or (), mappings(spec.get("parentRefs")), strict=True):
             server = (parent.kind or GATEWAY, gateway_of(obj.item, parent))
             listener = (parent.section_name or "", str(ref.get("port") or ""))
-            for host, (path, path_type) in product(typed.hosts, _unconditional_paths(spec)):
-                if path_type in {"Exact", "PathPrefix"}:
-                    yield Claim(server, listener, *location(host, path, path_type))
-
-
-def _unconditional_paths(spec: Object) -> list[tuple[str, str]]:
-    """Return each path of an HTTPRoute and its type. Matches with further conditions may share their path."""
-    matches = [one for rule in mappings(spec.get("rules")) or [{}] for one in mappings(rule.get("matches")) or [{}]]
-    paths = [one.get("path") or {} for one in matches if not any(map(one.get, ("headers", "queryParams", "method")))]
-    return [(path.get("value") or "/", path.get("type") or "PathPrefix") for path in paths]
+            rules = mappings(spec.get("rules")) or [{}]
+            matches = [match for rule in rules for match in mappings(rule.get("matches")) or [{}]]
+            for host, match in product(typed.hosts, matches):
+                path = match.get("path") or {}
+                if (path_type := path.get("type") or "PathPrefix") in {"Exact", "PathPrefix"}:
+                    conditions = frozenset((key, str(value)) for key, value in match.items() if key != "path" and value)
+                    yield Claim(server, listener, *location(host, path.get("value") or "/", path_type), conditions)
 
 
 @finding(
@@ -87,49 +85,52 @@ def _unconditional_paths(spec: Object) -> list[tuple[str, str]]:
     severity=Severity.WARNING,
 )
 def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
-    """Two objects claim one host and path, or two ListenerSets one host and port. One gets no requests.
+    """Two objects claim one host and path, or two ListenerSets one host and port. One gets no requests."""
+    return _conflicts(evidence, conditional=False)
 
-    The finding is about the younger one, with the oldest that competes with it. If only some objects are known, there
-    are fewer such pairs, and no others.
+
+@finding(blocks=None, remedy="Check that both are meant to be there.", severity=Severity.HINT)
+def shared_claim(evidence: Evidence) -> Iterator[Finding]:
+    """Two objects claim one host and path, and a condition distinguishes their requests: a header, a canary."""
+    return _conflicts(evidence, conditional=True)
+
+
+def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
+    """Yield findings about the younger of two objects, with the oldest that competes with it.
+
+    If only some objects are known, there are fewer such pairs, and no others.
     """
     conflicts: dict[tuple[Key, Key], tuple[ObjectSnapshot, ObjectSnapshot, list[str]]] = {}
-    for claimants in _competitors(evidence):
+    for claimants in _competitors(evidence, conditional=conditional):
         for number, (younger, claim) in enumerate(claimants):
             elders = (elder for elder in claimants[:number] if elder[0].looks_managed or younger.looks_managed)
+            elders = (elder for elder in elders if not conditional or elder[1].conditions != claim.conditions)
             if older := next((elder[0] for elder in elders if _compete(elder, (younger, claim))), None):
                 claims = conflicts.setdefault((younger.key, older.key), (older, younger, []))[2]
                 claims += [str(claim)] if str(claim) not in claims else []
     for older, younger, claims in conflicts.values():
         age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
-        sentence = f"{older.item} {age}, and claims {listed(claims)}, too"
+        sentence = f"{older.item} {age}, and claims {listed(claims)}, too" + ", on other conditions" * conditional
         owner = evidence.snapshot.owner_of(younger)
         service = owner.item if owner else None
         yield Finding(younger.item, sentence, kubectl("edit", service or younger.item), service)
 
 
-def _competitors(evidence: Evidence) -> Iterator[list[Claimant]]:
+def _competitors(evidence: Evidence, *, conditional: bool) -> Iterator[list[Claimant]]:
     """Yield the claimants of each place at a server, the oldest first, if one of them is ours.
 
-    Classes share a server if they have the same controller; a class of unknown controller stands alone.
+    Classes share a server if they have the same controller; a class of unknown controller stands alone. No class has
+    a Gateway's name, which has a slash.
     """
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_place: dict[tuple[object, ...], list[Claimant]] = {}
     for obj in sorted(evidence.snapshot.objects.values(), key=lambda obj: obj.item.born):
         for claim in dict.fromkeys(claims_of(obj)):
-            for server in _servers_of(obj, claim, controllers):
-                by_place.setdefault((server, *claim[2:]), []).append((obj, claim))
+            place, controller = claim[2:5] if conditional else claim[2:], controllers.get(claim.server[1])
+            for server in (claim.server, *([("controller", controller)] if controller else ())):
+                by_place.setdefault((server, *place), []).append((obj, claim))
     yield from (claimants for claimants in by_place.values() if any(obj.looks_managed for obj, _ in claimants))
-
-
-def _servers_of(obj: ObjectSnapshot, claim: Claim, controllers: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """Return what takes the requests of a claim: a class and its controller, or a Gateway."""
-    if obj.kind != INGRESS:
-        return [claim.server]
-    if any(key.endswith("/canary") and value.lower() == "true" for key, value in obj.item.annotations.items()):
-        return []  # a canary has to claim what another Ingress claims
-    controller = controllers.get(claim.server[1])
-    return [claim.server, *([("controller", controller)] if controller else [])]
 
 
 def _compete(one: Claimant, other: Claimant) -> bool:

@@ -4,7 +4,8 @@ Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlic
 (HTTPRoute v1, ListenerSet v1, Gateway v1: RouteParentStatus).
 """
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from functools import wraps
 
@@ -17,7 +18,9 @@ from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS
 from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, class_of, secrets_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.snapshot.surroundings import Surroundings
+from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.text import listed, quoted
+from ingress_manager.core.vocabulary import OLD_CLASS
 
 GRACE_PERIOD = timedelta(minutes=5)
 """The age of an object from which a silent controller, or a Secret that isn't there, is a finding."""
@@ -27,6 +30,15 @@ TLS_TYPE = "kubernetes.io/tls"
 _SENTENCES = ("can't resolve what it refers to", "doesn't accept it", "doesn't serve it")
 FAULTS = dict(zip(surroundings.BY_CAUSE, _SENTENCES, strict=True))
 """The meaning of each false condition of a route or a ListenerSet, the causes first."""
+
+ACCEPTED_PATHS = (
+    ("ingress-nginx", {"nginx", "k8s.io/ingress-nginx"}, {"Exact", "Prefix"}, "/[A-Za-z0-9./_-]*"),
+    ("AWS", {"alb", "ingress.k8s.aws/alb"}, {"Exact", "ImplementationSpecific", "Prefix"}, ".{1,128}"),
+    ("GKE", {"gce", "gce-internal"}, {"ImplementationSpecific"}, r"/([^*?#]*/)?\*?|[^*?#]+"),
+)
+"""Who accepts only some paths: its classes by name or controller, the path types, and an expression of the paths.
+Sources: ingress-nginx, internal/ingress/inspector/rules.go (strict-validate-path-type, by default since 1.12; pull
+request 13798); the API references of Elastic Load Balancing (PathPatternConfig) and of Compute Engine (PathRule)."""
 
 
 def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]) -> Find:
@@ -60,6 +72,29 @@ def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surrounding
     has_default = any(item.annotations.get(surroundings.IS_DEFAULT) == "true" for item in classes.values())
     if not (has_default or class_of(obj.item, obj.typed.spec)):
         yield "it names no class (spec.ingressClassName), and no IngressClass is the cluster's default"
+
+
+@finding(
+    blocks=None,
+    remedy="Choose another path. ingress-nginx accepts it with strict-validate-path-type: false.",
+    severity=Severity.WARNING,
+)
+def path_denied(evidence: Evidence) -> Iterator[Finding]:
+    """The class's controller denies a path, by default at least."""
+    for service in evidence.accepted:
+        for key, obj in service.desired.items():
+            for sentence in denied_paths(obj, evidence.around.items[CLASS_KIND]):
+                yield Finding(service.item, sentence, kubectl("edit", service.item), service.item, about=key)
+
+
+def denied_paths(obj: Object, classes: Mapping[str, items.Item]) -> Iterator[str]:
+    """Yield each path of a desired object that its class's controller denies; a class that isn't known has its name."""
+    name = at(obj, "spec", "ingressClassName") or at(obj, "metadata", "annotations", OLD_CLASS)
+    known = at(classes.get(name), "spec", "controller") or name
+    for controller, _, types, right in (row for row in ACCEPTED_PATHS if known in row[1]):
+        for path in (path for rule in items.mappings(at(obj, "spec", "rules")) for path in rule["http"]["paths"]):
+            if path["pathType"] in types and not re.fullmatch(right, path["path"]):
+                yield f"by default, {controller} denies {quoted(path['path'])} as a path of the type {path['pathType']}"
 
 
 @finding(

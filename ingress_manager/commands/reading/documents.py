@@ -2,23 +2,29 @@
 
 As for kubectl, a text that begins with a brace is JSON, one value or several, if it parses as JSON. Only the first line
 of each value is known: programs write JSON. Lines that begin with `---` separate documents of YAML. An unreadable one
-doesn't keep the others from being read.
+doesn't keep the others from being read. Aliases and merge keys are expanded as by kubectl (go.yaml.in/yaml/v2).
 """
 
 import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import msgspec
+import yaml
 
 from ingress_manager.commands.snapshot.items import Document, Message, about_line
-from ingress_manager.core.strict_yaml import TOO_DEEP, YamlError, load
+from ingress_manager.core.strict_yaml import TOO_DEEP, Events, FieldPath, Places, YamlError, load
 
 DEEPEST = 200
 """Levels of nesting. No object of Kubernetes has so many, and commands take stack frames for each."""
 
+EXPANSION = 5
+"""The most keys and values for each character. Without aliases, there are at most two."""
+
 _DECODER = json.JSONDecoder(parse_constant=int)  # which refuses NaN
+_REFERENCE = re.compile(r"[&*]|<<")
 _INK = re.compile(r"\S")
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 
@@ -55,8 +61,48 @@ def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
         document = text[start:end]
         last = first + document.rstrip().count("\n")
         try:
-            value, places = load(document, 2 * len(document) + 2, deepest=DEEPEST)
-            yield Document(value, first, last, places)
+            is_plain = not _REFERENCE.search(document)  # for speed: nearly every document is
+            events = document if is_plain else _expanded(document)
+            value, places = load(events, EXPANSION * len(document) + 2, deepest=DEEPEST)
+            yield Document(value if is_plain else _merged(value, (), places), first, last, places)
         except YamlError as error:
             yield about_line(file, min(first + max(error.line, 1) - 1, last), error.what)
         first += document.count("\n")
+
+
+def _expanded(text: str) -> Events:
+    """Yield the events of YAML, for an alias those of its anchor, as long as their reader finds them few enough."""
+    seen, opened = list[Any](), list[tuple[str, int]]()
+    anchors: dict[str, slice] = {}
+    event: Any
+    for event in yaml.parse(text, yaml.CBaseLoader):
+        anchor, start = getattr(event, "anchor", None) or "", len(seen)
+        if (is_alias := isinstance(event, yaml.AliasEvent)) and anchor not in anchors:
+            raise YamlError("uses an alias (*) before the value of its anchor (&) ends", event.start_mark)
+        seen += seen[anchors[anchor]] if is_alias else [event]
+        event.anchor = None
+        if getattr(event, "value", "") == "<<":
+            event.style = '"'  # a merge key, for _merged
+        yield from seen[start:]
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append((anchor, start))
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, start = opened.pop()
+        anchors[anchor] = slice(start, len(seen))
+
+
+def _merged(value: Any, path: FieldPath, places: Places) -> Any:
+    """Return a value with the fields that its merge keys (<<) stand for. The last of equal fields counts."""
+    if isinstance(value, list):
+        return [_merged(item, (*path, number), places) for number, item in enumerate(value)]
+    fields: dict[str, Any] = {}
+    for key, member in value.items() if isinstance(value, dict) else ():
+        inner, line = _merged(member, (*path, key), places), places[*path, key]
+        parts = [{key: inner}] if key != "<<" else inner[::-1] if isinstance(inner, list) else [inner]
+        for part in parts:
+            if not isinstance(part, dict):
+                raise YamlError("must not merge (<<) anything but mappings", yaml.Mark("", 0, line - 1, 0, None, 0))
+            fields |= part
+            places |= dict.fromkeys(((*path, field) for field in part), line)
+    return fields if isinstance(value, dict) else value
