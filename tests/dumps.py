@@ -7,7 +7,7 @@ Service          `name`, by default shop; `host`, for which it asks; `annotation
 Ingress,         as tests/golden.py has them, made by ingress-manager for the Service `of`, with Metacontroller's record
 HTTPRoute,       of it, an owner, and all else; without `of`, somebody's. `host` says the rest, if that is usual: the
 ListenerSet      path / of port 80, the Secret NAME-tls. `address` is in the status of an Ingress; `controller` is what
-                 the Gateway's says: a reason and a message for each condition that isn't true
+                 the Gateway's says: a reason and a message for each condition that isn't as it should be
 EndpointSlice    one of the Service `of`, with one ready address
 Event            one of the Service `of`, with the `message` of Metacontroller's `at` a time
 Secret           `crt`, its certificate; it is for TLS
@@ -182,8 +182,11 @@ def status(kind: str, short: Object, spec: Object) -> Object:
     for type_ in ("Accepted", "ResolvedRefs", "Programmed"):
         reason, _, message = said.get(type_, type_).partition(": ")
         judged.append({"type": type_, "status": str(type_ not in said), "reason": reason, "message": message})
+    if "Conflicted" in said:
+        reason, _, message = said["Conflicted"].partition(": ")
+        judged.append({"type": "Conflicted", "status": "True", "reason": reason, "message": message})
     if kind == "ListenerSet":
-        conditions = [condition for condition in judged if condition["type"] != "ResolvedRefs"]
+        conditions = [condition for condition in judged if condition["type"] in {"Accepted", "Programmed"}]
         return {"status": {"conditions": conditions, "listeners": [{"name": "https", "conditions": judged}]}}
     parents = [
         {"controllerName": "example.com/gateway", "parentRef": parent, "conditions": judged[:2]}

@@ -16,7 +16,7 @@ from ingress_manager.commands.findings.finding import Blocks, Finding, Severity,
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, LISTENERSET, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
-from ingress_manager.commands.snapshot.surroundings import addresses_of, gateway_of
+from ingress_manager.commands.snapshot.surroundings import Surroundings, addresses_of, conditions_of, gateway_of
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.kubernetes import Key
 from ingress_manager.core.rules import location
@@ -40,6 +40,9 @@ class Claim(NamedTuple):
     listener: tuple[str, str]
     """Its listener's name and port; each is empty for all."""
 
+    conflict: str
+    """The message of the condition Conflicted of a ListenerSet's listener; empty if its controller reports none."""
+
     host: str
     path: str
     is_exact: bool
@@ -61,11 +64,13 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
         server = (INGRESS, class_of(obj.item, typed.spec))
         pairs = ((key, value) for key, value in obj.item.annotations.items() if CONDITIONS.fullmatch(key))
         conditions = frozenset(pair for pair in pairs if pair[1].lower() != "false")
-        yield from (Claim(server, ("", ""), *place, conditions) for place in places_of(typed.spec))
+        yield from (Claim(server, ("", ""), "", *place, conditions) for place in places_of(typed.spec))
     elif obj.kind == LISTENERSET:
         for parent, entry in product(typed.parents, mappings(spec.get("listeners"))):
             server, listener = (LISTENERSET, gateway_of(obj.item, parent)), ("", str(entry.get("port") or 0))
-            yield Claim(server, listener, entry.get("hostname") or "", "", is_exact=False)
+            reported = conditions_of(obj.item, msgspec.structs.replace(parent, section_name=entry.get("name")))
+            conflict = next((one.message for one in reported if (one.type, one.status) == ("Conflicted", "True")), "")
+            yield Claim(server, listener, conflict, entry.get("hostname") or "", "", is_exact=False)
     else:
         for parent, ref in zip(typed.spec.parent_refs or (), mappings(spec.get("parentRefs")), strict=True):
             server = (parent.kind or GATEWAY, gateway_of(obj.item, parent))
@@ -76,7 +81,7 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
                 path = match.get("path") or {}
                 if (path_type := path.get("type") or "PathPrefix") in {"Exact", "PathPrefix"}:
                     conditions = frozenset((key, str(value)) for key, value in match.items() if key != "path" and value)
-                    yield Claim(server, listener, *location(host, path.get("value") or "/", path_type), conditions)
+                    yield Claim(server, listener, "", *location(host, path.get("value") or "/", path_type), conditions)
 
 
 @finding(
@@ -98,22 +103,40 @@ def shared_claim(evidence: Evidence) -> Iterator[Finding]:
 def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
     """Yield findings about the younger of two objects, with the oldest that competes with it.
 
-    If only some objects are known, there are fewer such pairs, and no others.
+    If its controller reports a conflict, a finding is about a ListenerSet of any age. If only some objects are known,
+    there are fewer such pairs, and no others.
     """
-    conflicts: dict[tuple[Key, Key], tuple[ObjectSnapshot, ObjectSnapshot, list[str]]] = {}
+    conflicts: dict[tuple[Key, str], tuple[ObjectSnapshot, str, list[str]]] = {}
     for claimants in _competitors(evidence, conditional=conditional):
-        for number, (younger, claim) in enumerate(claimants):
-            elders = (elder for elder in claimants[:number] if elder[0].looks_managed or younger.looks_managed)
-            elders = (elder for elder in elders if not conditional or elder[1].conditions != claim.conditions)
-            if older := next((elder[0] for elder in elders if _compete(elder, (younger, claim))), None):
-                claims = conflicts.setdefault((younger.key, older.key), (older, younger, []))[2]
+        claimants.sort(key=lambda claimant: bool(claimant[1].conflict))  # the served one first
+        for number, (loser, claim) in enumerate(claimants):
+            rivals = claimants if claim.conflict else claimants[:number]
+            rivals = [rival for rival in rivals if rival[0].looks_managed or loser.looks_managed]
+            rivals = [rival for rival in rivals if not conditional or rival[1].conditions != claim.conditions]
+            rival = next((rival for rival in rivals if _compete(rival, (loser, claim))), None)
+            if whose := _whose((loser, claim), rival, evidence.around):
+                claims = conflicts.setdefault((loser.key, whose), (loser, claim.conflict, []))[2]
                 claims += [str(claim)] if str(claim) not in claims else []
-    for older, younger, claims in conflicts.values():
-        age = "is older" if older.item.born[0] < younger.item.born[0] else "is as old"
-        sentence = f"{older.item} {age}, and claims {listed(claims)}, too" + ", on other conditions" * conditional
-        owner = evidence.snapshot.owner_of(younger)
+    for (_, whose), (loser, conflict, claims) in conflicts.items():
+        end = ", on other conditions" if conditional else f"; the Gateway's controller reports: {conflict}"
+        sentence = f"{whose} {listed(claims)}{end if conditional or conflict else ''}"
+        owner = evidence.snapshot.owner_of(loser)
         service = owner.item if owner else None
-        yield Finding(younger.item, sentence, kubectl("edit", service or younger.item), service)
+        yield Finding(loser.item, sentence, kubectl("edit", service or loser.item), service)
+
+
+def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> str:
+    """Return what competes with a claim, and a verb; empty if nothing is known to compete."""
+    loser, claim = claimant
+    is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
+    for entry in mappings(at(around.items[GATEWAY].get(gateway), "spec", "listeners")) if is_reported else ():
+        if (entry.get("hostname") or "", str(entry.get("port"))) == (claim.host, claim.listener[1]):
+            return f"the listener {entry.get('name')} of Gateway {gateway} has"
+    if not rival:
+        return f"a listener of Gateway {gateway} conflicts with" if is_reported else ""
+    born, since = rival[0].item.born[0], loser.item.born[0]
+    age = "older" if born < since else "younger" if born > since else "as old"
+    return f"{rival[0].item} is {age}, and {'has' if claim.conflict and not rival[1].conflict else 'claims'}"
 
 
 def _competitors(evidence: Evidence, *, conditional: bool) -> Iterator[list[Claimant]]:
@@ -127,7 +150,9 @@ def _competitors(evidence: Evidence, *, conditional: bool) -> Iterator[list[Clai
     by_place: dict[tuple[object, ...], list[Claimant]] = {}
     for obj in sorted(evidence.snapshot.objects.values(), key=lambda obj: obj.item.born):
         for claim in dict.fromkeys(claims_of(obj)):
-            place, controller = claim[2:5] if conditional else claim[2:], controllers.get(claim.server[1])
+            if conditional and not claim.path:
+                continue  # of a ListenerSet
+            place, controller = claim[3:6] if conditional else claim[3:], controllers.get(claim.server[1])
             for server in (claim.server, *([("controller", controller)] if controller else ())):
                 by_place.setdefault((server, *place), []).append((obj, claim))
     yield from (claimants for claimants in by_place.values() if any(obj.looks_managed for obj, _ in claimants))

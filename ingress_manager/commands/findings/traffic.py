@@ -107,6 +107,8 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
     item = obj.item
     for ref in obj.typed.parents:
         conditions, label = surroundings.conditions_of(item, ref), surroundings.gateway_of(item, ref)
+        if ("Conflicted", "True") in [(condition.type, condition.status) for condition in conditions]:
+            continue  # `claimed-twice` reports it
         parent = f"{ref.kind or GATEWAY} {label}"
         false = [condition for condition in conditions if condition.status == "False" and condition.type in FAULTS]
         false.sort(key=lambda condition: surroundings.BY_CAUSE.index(condition.type))

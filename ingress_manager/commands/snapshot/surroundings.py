@@ -117,12 +117,13 @@ def is_taken(obj: ObjectSnapshot) -> bool:
 
 
 def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
-    """Return the conditions of an HTTPRoute at one of its parents, or of a ListenerSet, its listeners first."""
+    """Return the conditions of an HTTPRoute at one of its parents, or of a ListenerSet, its (named) listeners first."""
     status = at(item, "status")
     wanted = parent.kind or GATEWAY, parent.namespace or item.namespace, parent.name, parent.section_name or ""
     defaults = {"kind": GATEWAY, "namespace": item.namespace, "name": "", "sectionName": ""}
     refs = [(entry, at(entry, "parentRef")) for entry in mappings(at(status, "parents"))]
     at_parent = [entry for entry, ref in refs if tuple(at(ref, key) or defaults[key] for key in defaults) == wanted]
+    listeners = [one for one in mappings(at(status, "listeners")) if parent.section_name in (None, one.get("name"))]
     current = {None, item.metadata.get("generation")}
     return [
         StatusCondition(
@@ -131,7 +132,7 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
             condition["status"] if condition.get("observedGeneration") in current else "Unknown",
             f"{condition.get('message', '')} [{condition.get('reason', '')}]",
         )
-        for entry in (*at_parent, *mappings(at(status, "listeners")), status or {})
+        for entry in (*at_parent, *listeners, status or {})
         for condition in mappings(entry.get("conditions"))
     ]
 
