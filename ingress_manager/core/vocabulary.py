@@ -108,25 +108,25 @@ READ_FROM_GATEWAYS = ("external-dns.kubernetes.io/target", "external-dns.alpha.k
 """Those that are read from the Gateway instead. Source: external-dns, docs/annotations."""
 
 FROM_SERVICES = re.compile(
-    r"""alb\.ingress\.kubernetes\.io/(
+    r"""(?P<alone>
+        (beta\.)?cloud\.google\.com/backend-config|haproxy\.(org|com)/route-acl|ingress\.kubernetes\.io/service-upstream
+        |konghq\.com/(ca-certificates-(configmap|secrets?)|client-cert|(connect|read|write)-timeout|host-header|path
+            |protocol|retries|tls-verify(-depth)?|upstream-policy)
+        |projectcontour\.io/((per-host-)?max-connections|max-(pending-requests|requests|retries)|upstream-protocol\..*)
+        |traefik\.ingress\.kubernetes\.io/service\..*)
+    |alb\.ingress\.kubernetes\.io/(
         auth-(idp-(cognito|oidc)|on-unauthenticated-request|scope|session-(cookie|timeout)|type)|tags|success-codes
         |backend-protocol(-version)?|healthcheck-(interval-seconds|path|port|protocol|timeout-seconds)
         |(un)?healthy-threshold-count|multi-cluster-target-group|target-(group-attributes|node-labels|type))
-    |(beta\.)?cloud\.google\.com/backend-config
     |external-dns(\.alpha)?\.kubernetes\.io/.*
     |haproxy\.(org|com)/(
         abortonclose|backend-config-snippet|check(-http|-interval)?|cookie-persistence|forwarded-for|load-balance
-        |pod-maxconn|route-acl|scale-server-slots|send-proxy-protocol|server-(ca|crt|proto|ssl)|standalone-backend
-        |timeout-check)
+        |pod-maxconn|scale-server-slots|send-proxy-protocol|server-(ca|crt|proto|ssl)|standalone-backend|timeout-check)
     |haproxy-ingress\.github\.io/(?!auth-tls-(error-page|secret|strict|verify-client)$).*
-    |ingress\.kubernetes\.io/service-upstream
-    |konghq\.com/(
-        ca-certificates-(configmap|secrets?)|client-cert|(connect|read|write)-timeout|host-header|override|path|plugins
-        |protocol|retries|tags|tls-verify(-depth)?|upstream-policy)
-    |projectcontour\.io/((per-host-)?max-connections|max-(pending-requests|requests|retries)|upstream-protocol\..*)""",
+    |konghq\.com/(override|plugins|tags)""",
     re.VERBOSE,
 )
-"""The keys that controllers read from the Service itself: removing them would change what is served."""
+"""Keys that controllers read from the Service: removing one changes what is served. `alone`: never from an Ingress."""
 
 FROM_SERVICES_OF_HTTPROUTES = ("haproxy-ingress.github.io/", "konghq.com/")
 """Prefixes of keys also read from the Service of an HTTPRoute. Google and AWS have other objects for that."""
