@@ -79,23 +79,20 @@ except ingress.cilium.io/… and the like."""
 
 CONTROLLERS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
-    "f5.com", "external-dns.", "cert-manager.",
+    "f5.com", "route.openshift.", "ako.vmware.", "getambassador.", "external-dns.", "cert-manager.",
 )
 """Fragments of domains whose annotations look meant for an Ingress. (Traefik reads `…/service.*` from the Service.)"""
-# fmt: on
 
 OTHERS_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 """Prefixes of keys that belong to ingress-manager, Metacontroller or kubectl."""
 
 OF_CONTROLLERS = (
-    "kubernetes.io/ingress.",
-    "kubernetes.io/tls-acme",
-    "networking.gke.io/managed-certificates",
-    "networking.gke.io/v1beta1.frontendconfig",
-    "tailscale.com/funnel",
-    "tailscale.com/proxy-group",
+    "kubernetes.io/ingress.", "kubernetes.io/tls-acme", "networking.gke.io/managed-certificates",
+    "networking.gke.io/v1beta1.frontendconfig", "tailscale.com/accept-app-caps", "tailscale.com/funnel",
+    "tailscale.com/http-", "tailscale.com/proxy-", "tailscale.com/tags",
 )
 """Prefixes of other keys that look meant for an Ingress, also in domains of Services."""
+# fmt: on
 
 READ_FROM = {
     "HTTPRoute": ("external-dns.", "konghq.com/"),
@@ -108,27 +105,28 @@ READ_FROM_GATEWAYS = ("external-dns.kubernetes.io/target", "external-dns.alpha.k
 """Those that are read from the Gateway instead. Source: external-dns, docs/annotations."""
 
 FROM_SERVICES = re.compile(
-    r"""alb\.ingress\.kubernetes\.io/(
+    r"""(?P<alone>
+        (beta\.)?cloud\.google\.com/backend-config|getambassador\.io/config|haproxy\.(org|com)/route-acl
+        |ingress\.kubernetes\.io/service-upstream
+        |konghq\.com/(ca-certificates-(configmap|secrets?)|client-cert|(connect|read|write)-timeout|host-header|path
+            |protocol|retries|tls-verify(-depth)?|upstream-policy)
+        |projectcontour\.io/((per-host-)?max-connections|max-(pending-requests|requests|retries)|upstream-protocol\..*)
+        |traefik\.ingress\.kubernetes\.io/service\..*)
+    |alb\.ingress\.kubernetes\.io/(
         auth-(idp-(cognito|oidc)|on-unauthenticated-request|scope|session-(cookie|timeout)|type)|tags|success-codes
         |backend-protocol(-version)?|healthcheck-(interval-seconds|path|port|protocol|timeout-seconds)
         |(un)?healthy-threshold-count|multi-cluster-target-group|target-(group-attributes|node-labels|type))
-    |(beta\.)?cloud\.google\.com/backend-config
     |external-dns(\.alpha)?\.kubernetes\.io/.*
     |haproxy\.(org|com)/(
         abortonclose|backend-config-snippet|check(-http|-interval)?|cookie-persistence|forwarded-for|load-balance
-        |pod-maxconn|route-acl|scale-server-slots|send-proxy-protocol|server-(ca|crt|proto|ssl)|standalone-backend
-        |timeout-check)
+        |pod-maxconn|scale-server-slots|send-proxy-protocol|server-(ca|crt|proto|ssl)|standalone-backend|timeout-check)
     |haproxy-ingress\.github\.io/(?!auth-tls-(error-page|secret|strict|verify-client)$).*
-    |ingress\.kubernetes\.io/service-upstream
-    |konghq\.com/(
-        ca-certificates-(configmap|secrets?)|client-cert|(connect|read|write)-timeout|host-header|override|path|plugins
-        |protocol|retries|tags|tls-verify(-depth)?|upstream-policy)
-    |projectcontour\.io/((per-host-)?max-connections|max-(pending-requests|requests|retries)|upstream-protocol\..*)""",
+    |konghq\.com/(override|plugins|tags)""",
     re.VERBOSE,
 )
-"""The keys that controllers read from the Service itself: removing them would change what is served."""
+"""Keys that controllers read from the Service: removing one changes what is served. `alone`: never from an Ingress."""
 
-FROM_SERVICES_OF_HTTPROUTES = ("haproxy-ingress.github.io/", "konghq.com/")
+FROM_SERVICES_OF_HTTPROUTES = ("getambassador.io/", "haproxy-ingress.github.io/", "konghq.com/")
 """Prefixes of keys also read from the Service of an HTTPRoute. Google and AWS have other objects for that."""
 
 PREFERRED_FROM_SERVICES = ("alb.ingress.kubernetes.io/", "haproxy-ingress.github.io/", "haproxy.com/", "haproxy.org/")

@@ -98,4 +98,6 @@ def _shape(spec: IngressSpec) -> list[Any]:
 
 
 def _rules(spec: IngressSpec) -> str:
-    return ", ".join(f"{host or '*'}{path.path}" for host, path in spec.paths()) or "nothing"
+    rules = [(rule.host or "*", rule.http.paths if rule.http else ()) for rule in spec.rules or ()]
+    texts = (", ".join(f"{host}{path.path}" for path in paths) or f"{host} without a path" for host, paths in rules)
+    return " and ".join(texts) or "nothing"

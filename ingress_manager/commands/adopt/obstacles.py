@@ -6,7 +6,7 @@ from ingress_manager.commands.adopt.changes import CERT_MANAGER_KEYS
 from ingress_manager.commands.adopt.requested import Around, Part
 from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.snapshot.items import Item
-from ingress_manager.commands.snapshot.managed import CONTROLLER, owners
+from ingress_manager.commands.snapshot.managed import CONTROLLER, is_read_from_services_alone, owners
 from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, certificates_of, class_of, places_of
 from ingress_manager.core.annotations import PROFILE, begin_of
 from ingress_manager.core.decide import refusal_of
@@ -15,6 +15,7 @@ from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, is_read_from_services
 
 DEFAULT_BACKEND = "spec.defaultBackend"
+ANNOTATIONS = "metadata.annotations."
 
 Obstacle = tuple[str, str]
 """A sentence that says why an Ingress can't be adopted, and what to do; empty if the sentence says it."""
@@ -61,20 +62,29 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
         changes = (change for change in part.changes if not change.is_served_alike)
         others = (change for change in changes if change.field not in around.accepted)
         yield from ((str(change), f"--accept-changes {change.field} allows it") for change in others)
-        for field, protects in part.dropped.items():
-            if protects or field not in around.accepted:
-                remedy = f"a profile can add it ({begin_of(part.entrance)}{PROFILE})"
-                if field.startswith("metadata.annotations."):
-                    remedy += ", or limits.copyAnnotations can have it copied from a Service with one entrance"
-                does = "the administrator accepts the loss (limits.acceptedLosses)"
-                without = f"or {does}" if protects else f"--accept-changes {field} does without"
-                yield f"{field}: Ingress {part.full_name}, once recreated, would lack it", f"{remedy}; {without}"
+        yield from why_not_recreated(part, around)
         leading = sorted({*around.leading.get(part.service.full_name, ())} - {part.item.full_name, part.full_name})
         for key in filter(is_read_from_services, part.annotations if leading else ()):
             problem = f"{key}: on Service {name}, it would act on Ingress {listed(leading)}, too"
             yield problem, f"let a profile add it to this Ingress ({begin_of(part.entrance)}{PROFILE})"
         if not part.stays:
             yield from why_not_beside(part, around)
+
+
+def why_not_recreated(part: Part, around: Around) -> Iterator[Obstacle]:
+    """Yield why an Ingress can't be what its Service asks for if it is made again."""
+    for field, protects in part.dropped.items():
+        if field in around.accepted and not protects:
+            continue
+        problem = f"{field}: Ingress {part.full_name}, once recreated, would lack it"
+        remedy = f"a profile can add it ({begin_of(part.entrance)}{PROFILE})"
+        if is_read_from_services_alone(field.removeprefix(ANNOTATIONS)):
+            problem = f"{field}: read from Services alone, it would begin to act on Service {part.service.name}"
+            remedy = "put it on the Service if it is to act, else take it off the Ingress"
+        elif field.startswith(ANNOTATIONS):
+            remedy += ", or limits.copyAnnotations can have it copied from a Service with one entrance"
+        does = "the administrator accepts the loss (limits.acceptedLosses)"
+        yield problem, f"{remedy}; " + (f"or {does}" if protects else f"--accept-changes {field} does without")
 
 
 def why_not_beside(part: Part, around: Around) -> Iterator[Obstacle]:

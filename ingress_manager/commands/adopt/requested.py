@@ -9,7 +9,7 @@ import yaml
 from ingress_manager.commands.adopt.changes import CLASS_FIELD, Change, changes_of
 from ingress_manager.commands.snapshot import objects
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_kind
-from ingress_manager.commands.snapshot.managed import BOOKKEEPING, is_managed
+from ingress_manager.commands.snapshot.managed import BOOKKEEPING, is_managed, is_read_from_services_alone
 from ingress_manager.commands.snapshot.objects import IngressSpec, as_object, as_spec, backends_of, class_of, places_of
 from ingress_manager.core import annotations
 from ingress_manager.core.annotations import HTTP, PATH_TYPES, PROFILE, begin_of, is_entrance_name, read_entrances
@@ -19,7 +19,7 @@ from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.kubernetes import NOTHING, Object, Service
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.syntax import EVERY_HOST
-from ingress_manager.core.vocabulary import is_read_from_services, protects
+from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from_services, protects
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,10 @@ class Part:
         dropped = {}
         for key, value in self.item.annotations.items():
             source = self.changed.annotations if is_read_from_services(key) else desired
-            if source.get(key) != value if key in guarded else not (key.startswith(BOOKKEEPING) or key in desired):
+            kept = self.changed.annotations if is_read_from_services_alone(key) else desired
+            # Some controllers go by the annotation for the class, others by the field.
+            record = key.startswith(BOOKKEEPING) and (key != OLD_CLASS or self.spec.ingress_class_name in {None, value})
+            if source.get(key) != value if key in guarded else not (record or key in kept):
                 dropped[f"metadata.annotations.{key}"] = key in guarded
         labels = (key for key in self.item.labels if not key.startswith(BOOKKEEPING) and key not in metadata["labels"])
         return dropped | {f"metadata.labels.{key}": False for key in labels}
@@ -111,10 +114,10 @@ def requested_for(part: Part) -> Part:
     """
     item, effective, begin = part.item, part.effective, begin_of(part.entrance)
     present = annotations.by_entrance(part.service.annotations).get(part.entrance, {})
+    left = {*effective.added_with_tls, *filter(is_read_from_services_alone, item.annotations)}
     # A command can't show a person what isn't printable.
-    shown = [(key, value) for key, value in item.annotations.items() if value.isprintable()]
-    allowed = {key: value for key, value in shown if not not_allowed(key, value, effective.limits.copy_annotations)}
-    copied = {key: value for key, value in allowed.items() if key not in effective.added_with_tls}
+    shown = [(key, value) for key, value in item.annotations.items() if value.isprintable() and key not in left]
+    copied = {key: value for key, value in shown if not not_allowed(key, value, effective.limits.copy_annotations)}
     # All entrances of a Service get its copied annotations. On the Service, the hook guards what protects.
     on = read_entrances(part.service.annotations)
     is_shared = part.entrance or {*on} - {part.entrance}
@@ -132,8 +135,9 @@ def requested_for(part: Part) -> Part:
 
 def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
     """Return those annotations of an Ingress that keep requests out, but for those that settings add or accept."""
-    by_settings = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
-    return {key: value for key, value in item.annotations.items() if protects(key) and key not in by_settings}
+    without = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
+    without.update(filter(is_read_from_services_alone, item.annotations))
+    return {key: value for key, value in item.annotations.items() if protects(key) and key not in without}
 
 
 def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings) -> dict[str, str]:

@@ -202,8 +202,8 @@ def _not_requested(evidence: Evidence) -> Iterator[tuple[ServiceSnapshot, Object
             desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
             # An annotation that Metacontroller applied last is `drifted`. Its record is JSON.
             record, known = obj.item.annotations.get(LAST_APPLIED, ""), desired | service.item.annotations
-            annotations = obj.item.annotations.items()
-            yield service, obj, {k: v for k, v in annotations if k not in known and f'"{k}":' not in record}
+            present = {k: v for k, v in obj.item.annotations.items() if not managed.is_read_from_services_alone(k)}
+            yield service, obj, {k: v for k, v in present.items() if k not in known and f'"{k}":' not in record}
 
 
 def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot, lost: dict[str, str]) -> Command:

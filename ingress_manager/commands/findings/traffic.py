@@ -15,7 +15,7 @@ from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot import items, surroundings
 from ingress_manager.commands.snapshot.certificates import TIME, can_be_read, end_of, wrong_with
 from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, LISTENERSET, SECRET, SLICE, at
-from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, class_of, secrets_of
+from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, class_of, ports_of, secrets_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.snapshot.surroundings import Surroundings
 from ingress_manager.core.kubernetes import Object
@@ -138,9 +138,14 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
     if not backends_of(obj) or SLICE not in around.read or (selector and not slices):
         return
     ready = [slice_ for slice_ in slices if surroundings.is_ready(slice_)]
-    # A slice lacks the port if its targetPort is a name that no Pod has.
-    if ready and not any(at(slice_, "ports") for slice_ in ready):
-        yield f"{item} has no port that a Pod serves: no Pod's port has the name in targetPort"
+    served = {str(port.get("name")) for slice_ in ready for port in items.mappings(at(slice_, "ports"))}
+    tcp = [port for port in service.service.spec.ports or () if port.protocol == "TCP" and port.port in ports_of(obj)]
+    # Controllers differ in whether a port without a name has endpoints of any name.
+    unserved = [port.name or str(port.port) for port in tcp if (port.name not in served if port.name else not served)]
+    if ready and unserved:
+        # A slice lacks the port if its targetPort is a name that its Pods don't have.
+        why = "no ready Pod has its targetPort" if selector else "its EndpointSlices have ports of other names"
+        yield f"{item} has no ready endpoint for port {listed(unserved)}: {why}"
     elif ready:
         return
     elif count := sum(len(items.mappings(at(slice_, "endpoints"))) for slice_ in slices):

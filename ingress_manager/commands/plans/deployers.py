@@ -3,8 +3,8 @@
 Such a tool has to let go of an object before it is moved; otherwise it writes it back, deletes it, or fails. It is
 recognised by labels, annotations and, where metadata.managedFields was read, field managers; an operator by owners.
 
-Sources: tests with Helm 4.3, Helm 3.22 and kubectl; the documentation of Argo CD (resource tracking, sync options) and
-Flux (prune, fields of kubectl).
+Sources: tests with Helm 4.3, Helm 3.22 and kubectl; the documentation of Helm (hooks have no release), Argo CD
+(resource tracking, sync options, hooks) and Flux (prune, fields of kubectl).
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,8 +33,8 @@ class Deployer(NamedTuple):
     """How surely it removes annotations that kubectl has added; "": it keeps them."""
 
 
-HELM = ("meta.helm.sh/release-name", "helm.toolkit.fluxcd.io/name")
-ARGO_CD = ("argocd.argoproj.io/instance", "argocd.argoproj.io/tracking-id", "argocd-controller")
+HELM = ("meta.helm.sh/release-name", "helm.toolkit.fluxcd.io/name", "helm.sh/hook")
+ARGO_CD = (*(f"argocd.argoproj.io/{name}" for name in ("instance", "tracking-id", "hook")), "argocd-controller")
 FLUX = ("kustomize.toolkit.fluxcd.io/name",)
 DEPLOYERS = (
     Deployer("Helm", "the chart", "helm.sh/resource-policy=keep", HELM),

@@ -11,7 +11,7 @@ from ingress_manager.commands.snapshot.items import Item, mappings
 from ingress_manager.core.annotations import PREFIX, PROFILE
 from ingress_manager.core.copying import COPIED, FINGERPRINT, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
-from ingress_manager.core.vocabulary import OLD_CLASS, is_for_controllers, is_read_from_services
+from ingress_manager.core.vocabulary import FROM_SERVICES, OLD_CLASS, is_for_controllers, is_read_from_services
 
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController in every installation: a cluster can have only one. The admission policies and
@@ -22,7 +22,7 @@ RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, COPIED, PROFILE, FINGERPRINT)
 
 BOOKKEEPING = (
     *("kubectl.kubernetes.io/", "meta.helm.sh/", "helm.sh/", "app.kubernetes.io/", "argocd.argoproj.io/"),
-    *("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "field.cattle.io/publicEndpoints"),
+    *("kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "field.cattle.io/", "objectset.rio.cattle.io/"),
     *(f"ingress.kubernetes.io/{name}" for name in ("backends", "forwarding-rule", "https-forwarding-rule", "ssl-cert")),
     *(f"ingress.kubernetes.io/{name}" for name in ("target-proxy", "https-target-proxy", "url-map", "static-ip")),
     *(PREFIX, "ingress-manager/", "metacontroller.k8s.io/", OLD_CLASS),
@@ -63,6 +63,11 @@ def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
     """Return the annotations that were copied from a Service, without those that a controller also reads there."""
     same = {pair for item in objects for pair in item.annotations.items()} & service.annotations.items()
     return [key for key, _ in sorted(same) if is_for_controllers(key) and not is_read_from_services(key)]
+
+
+def is_read_from_services_alone(key: str) -> bool:
+    """Return whether an annotation has no effect on an Ingress, but would act on its Service."""
+    return bool((match := FROM_SERVICES.fullmatch(key)) and match["alone"])
 
 
 def patch_to_own(item: Item, service: Item) -> dict[str, Any]:

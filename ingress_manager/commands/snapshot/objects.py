@@ -155,13 +155,21 @@ def deletion_of(item: Item) -> str:
 
 def backends_of(obj: ObjectSnapshot) -> list[tuple[str, str]]:
     """Return the kind and the name of each backend of an object, once; a ListenerSet has none."""
-    if isinstance(obj.typed, Ingress):
-        spec = obj.typed.spec
-        backends = [path.backend for _, path in spec.paths()] + ([spec.default_backend] if spec.default_backend else [])
-        refs = [{"name": backend.service.name} if backend.service else backend.resource or {} for backend in backends]
-    else:
-        refs = [ref for rule in mappings(at(obj.item, "spec", "rules")) for ref in mappings(at(rule, "backendRefs"))]
-    return list(dict.fromkeys((str(ref.get("kind", SERVICE)), str(ref.get("name"))) for ref in refs))
+    return list(dict.fromkeys((str(ref.get("kind", SERVICE)), str(ref.get("name"))) for ref in _backend_refs(obj)))
+
+
+def ports_of(obj: ObjectSnapshot) -> set[int]:
+    """Return the numbers of the ports of its backends."""
+    return {port for ref in _backend_refs(obj) if isinstance(port := ref.get("port"), int)}
+
+
+def _backend_refs(obj: ObjectSnapshot) -> list[Object]:
+    """Return the backends of an object, in the form of an HTTPRoute's."""
+    if not isinstance(obj.typed, Ingress):
+        return [ref for rule in mappings(at(obj.item, "spec", "rules")) for ref in mappings(at(rule, "backendRefs"))]
+    backends = [*(path.backend for _, path in obj.typed.spec.paths()), obj.typed.spec.default_backend or Backend()]
+    refs = [{"name": to.name, "port": to.port.number} for backend in backends if (to := backend.service)]
+    return refs + [backend.resource for backend in backends if backend.resource]
 
 
 def secrets_of(obj: ObjectSnapshot) -> Iterator[tuple[str, Sequence[str]]]:
