@@ -4,7 +4,7 @@ Such a tool has to let go of an object before it is moved; otherwise it writes i
 recognised by labels, annotations and, where metadata.managedFields was read, field managers; an operator by owners.
 
 Sources: tests with Helm 4.3, Helm 3.22 and kubectl; the documentation of Helm (hooks have no release), Argo CD
-(resource tracking, sync options, hooks) and Flux (prune, fields of kubectl).
+(resource tracking, sync options, hooks) and Flux (prune, fields of kubectl); the source of Terraform's provider.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,6 +40,7 @@ DEPLOYERS = (
     Deployer("Helm", "the chart", "helm.sh/resource-policy=keep", HELM),
     Deployer("Argo CD", "Git", "argocd.argoproj.io/sync-options=Prune=false", ARGO_CD),
     Deployer("Flux", "Git", "kustomize.toolkit.fluxcd.io/prune=disabled", FLUX, "takes off"),
+    Deployer("Terraform", "its configuration", "", ("HashiCorp",), "may take off"),
     Deployer("kubectl apply", "the manifests", "", ("kubectl.kubernetes.io/last-applied-configuration", "kubectl")),
 )
 
@@ -67,12 +68,11 @@ def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iter
             first = f"add the annotation {deployer.keep} in {deployer.source} and let {deployer.name} write it"
             yield problem, f"{first}, then take the Ingress out of {deployer.source}, and plan it again"
     for service, annotations in services:
-        for deployer in deployers_of(service):
-            if annotations and deployer.takes_off:
+        for tool in deployers_of(service):
+            if annotations and tool.takes_off:
                 lacking = ", ".join(f"{key}={value}" for key, value in annotations.items())
-                loses = f"{deployer.takes_off} what {deployer.source} lacks"
-                problem = f"{deployer.name} keeps Service {service.name}, and {loses}"
-                yield problem, f"put these annotations into {deployer.source} first: {lacking}"
+                problem = f"{tool.name} keeps Service {service.name}, and {tool.takes_off} what {tool.source} lacks"
+                yield problem, f"put these annotations into {tool.source} first: {lacking}"
 
 
 def about_service(item: Item, *, released: bool = False) -> Iterator[str]:
