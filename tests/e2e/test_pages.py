@@ -161,7 +161,7 @@ def test_the_commands_of_a_page_work(shell: Program, name: str) -> None:
 
 def test_the_pipeline_of_the_page_waits_until_the_sample_is_served(shell: Program) -> None:
     apply, *pipeline = commands_of("docs/commands/status.md")[:3]
-    endpoints = ready_endpoint("sample", "hello")
+    endpoints = ready_endpoint("sample", "hello", "http")
     try:
         works(shell, apply)
         service = json.loads(shell.run("kubectl get service hello --namespace sample --output json"))

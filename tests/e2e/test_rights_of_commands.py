@@ -183,7 +183,7 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     assert not can(plane, developer, f"get deployments.apps --namespace={HOOK}")
     for name in ("shop", "other"):
         assert by_team(f"kubectl create service clusterip {name} --tcp=80:8080")[0] == 0
-        plane.kubectl("create", "--filename=-", input=json.dumps(ready_endpoint(TEAM, name)))
+        plane.kubectl("create", "--filename=-", input=json.dumps(ready_endpoint(TEAM, name, "80-8080")))
     assert by_team(publish)[0] == 0
     give_address(Stage(cluster.api, TEAM), "shop")
     until(wait, 0, "serving", "The settings could not be read: you lack the right to get deployments.apps")
