@@ -30,10 +30,7 @@ from ingress_manager.core.text import one_line
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
 NOT_IN_FILES = "IngressClasses, EndpointSlices, Gateways, Secrets and Events are read only from a cluster"
-NEW_SETTINGS = (
-    "A file with new settings, or with a ConfigMap that holds them. Print only what they would create, change, move, "
-    "remove and refuse."
-)
+NEW_SETTINGS = "New settings, or a ConfigMap with them: print only what they create, change, move, remove or refuse."
 
 
 @click.command(short_help="Find problems in a cluster, and how to fix them.")

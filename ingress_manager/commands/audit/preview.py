@@ -22,7 +22,6 @@ REFUSED, CHANGED, CREATED = (Kind(name, Severity.HINT) for name in ("refused", "
 EFFECTS = (REMOVED, MOVED, REFUSED, CHANGED, CREATED)
 
 PREVIEWED = (CLASS_KIND,)
-"""The kinds that a preview reads besides Services and their objects."""
 
 
 def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
@@ -48,9 +47,8 @@ def _effects(snapshot: Snapshot) -> Iterator[Finding]:
     evidence = Evidence(snapshot, snapshot.settings, Surroundings())
     yield from _removals(snapshot)
     yield from (_as(REFUSED, finding) for finding in refused(evidence))
-    for finding in missing(evidence):
-        if finding.awaits_sync:
-            yield _as(CREATED, replace(finding, sentence=f"{' '.join(finding.key)} would be created"))
+    created = (finding for finding in missing(evidence) if finding.awaits_sync)
+    yield from (_as(CREATED, finding, f"{' '.join(finding.key)} would be created") for finding in created)
     yield from (_change(snapshot, finding) for finding in drifted(evidence) if finding.awaits_sync)
 
 
@@ -68,9 +66,8 @@ def _missing_class(evidence: Evidence, change: Finding) -> str:
     return f"; IngressClass {quoted(name)} doesn't exist" if is_missing else ""
 
 
-def _as(effect: Kind, finding: Finding) -> Finding:
-    """Return a finding as the effect of a change, without a command, since no person has to act."""
-    return replace(finding, kind=effect, command=(), awaits_sync=False)
+def _as(effect: Kind, finding: Finding, sentence: str = "") -> Finding:
+    return replace(finding, kind=effect, sentence=sentence or finding.sentence, command=(), awaits_sync=False)
 
 
 def _removals(snapshot: Snapshot) -> Iterator[Finding]:
@@ -104,4 +101,4 @@ def _change(snapshot: Snapshot, drift: Finding) -> Finding:
     lost = list(dict.fromkeys(str(claim) for claim in claims_of(obj) if claim not in kept))
     if not lost:
         return _as(CHANGED, drift)
-    return _as(MOVED, replace(drift, sentence=f"{listed(lost)} would no longer answer: {drift.sentence}"))
+    return _as(MOVED, drift, f"{listed(lost)} would no longer answer: {drift.sentence}")

@@ -71,7 +71,6 @@ class Cluster:
 
     @property
     def engines(self) -> list[Item]:
-        """Return the Deployments and StatefulSets that run Metacontroller."""
         return [item for kind in (DEPLOYMENTS, "statefulsets.apps") for item in self.all(kind) if engine_version(item)]
 
     @property

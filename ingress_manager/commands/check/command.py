@@ -33,7 +33,6 @@ class Check(NamedTuple):
     """Yields what isn't as it should be. Raises KubectlFailed if something can't be read."""
 
     remedy: str = ""
-    """What to do, unless a result has its own remedy."""
 
 
 CHECKS = (

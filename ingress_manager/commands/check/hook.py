@@ -34,7 +34,6 @@ _ANSWERED = re.compile(r"unsupported status code: 4\d\d")
 
 
 def runs(cluster: Cluster) -> Iterator[Result]:
-    """Yield what is wrong with the hook's Deployment: missing, not ready, or of another version than this program."""
     deployment = cluster.hook
     if deployment is None:
         yield wrong(f"Deployment {cluster.installation} doesn't exist")
@@ -50,7 +49,6 @@ def runs(cluster: Cluster) -> Iterator[Result]:
 
 
 def settings(cluster: Cluster) -> Iterator[Result]:
-    """Yield what is wrong with the settings: missing, not valid, not in use, or pausing something."""
     deployment, text = cluster.hook, cluster.settings_text
     if deployment is None:
         raise KubectlFailed(f"Deployment {cluster.installation} doesn't exist")
@@ -69,16 +67,14 @@ def settings(cluster: Cluster) -> Iterator[Result]:
 
 
 def reached(cluster: Cluster) -> Iterator[Result]:
-    """Yield why Metacontroller doesn't reach the hook, according to the newest Event about a failed call.
-
-    A later success outdates the Event: an Ingress was created, or the hook's Deployment was updated or is available.
-    """
+    """Yield why Metacontroller doesn't reach the hook, according to the newest Event about a failed call."""
     events = cluster.all("events", ALL, OF_SERVICES)
     failures = (event for event in events if "sync hook failed" in str(event.object.get("message")))
     newest = max(map(report_of, failures), default=None)
     if newest is None and not any(at(engine, "status", "readyReplicas") for engine in cluster.engines):
         raise KubectlFailed("Metacontroller isn't running, and no Event mentions the hook")
     if newest and not _ANSWERED.search(newest.sentence):
+        # A later success outdates the Event: the Deployment was updated or is available, or an Ingress was created.
         conditions = mappings(at(cluster.hook, "status", "conditions"))
         times = (time_of(one.get("lastUpdateTime")) for one in conditions if one.get("status") == "True")
         failed = time_of(newest.time)

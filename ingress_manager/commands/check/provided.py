@@ -1,7 +1,5 @@
-"""`check`: what the hook depends on, compared with what this version installs (installed/): Kubernetes, Metacontroller
-and its rights, our DecoratorController and admission policies, and the Gateway API.
-
-docs/install.md names the tested versions.
+"""`check`: what the hook depends on, compared with what this version installs (installed/), and with the versions that
+docs/install.md names as tested.
 """
 
 import json
@@ -35,7 +33,6 @@ BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.h
 """Fields of the DecoratorController. If one differs, Services may get no Ingresses, or can't be deleted."""
 
 LEAST = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
-"""The oldest supported versions."""
 
 _BY_CRD = re.compile("strict decoding error: | is invalid: ")
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
@@ -112,8 +109,6 @@ def decorator(cluster: Cluster) -> Iterator[Result]:
 
 
 class Access(NamedTuple):
-    """A right in all namespaces."""
-
     verb: str
     group: str
     resource: str
@@ -124,7 +119,6 @@ NEVER = tuple(Access(verb, "", "services") for verb in ("create", "update", "pat
 
 
 def rights(cluster: Cluster) -> Iterator[Result]:
-    """Yield the rights that Metacontroller's ServiceAccount lacks, and those that it shouldn't have."""
     if not cluster.engines:
         raise KubectlFailed("Metacontroller isn't running")
     engine = cluster.engines[0]
@@ -218,12 +212,10 @@ ADDED |= {"namespaceSelector": {}, "objectSelector": {}}
 
 @cache
 def expected(folder: str) -> dict[tuple[str, str], Object]:
-    """Return the objects that a folder in installed/, a link to metacontroller/, installs, by kind and name.
-
-    As in kustomize, each patch of an overlay extends lists in one object.
-    """
+    """Return the objects that a folder in installed/, a link to metacontroller/, installs, by kind and name."""
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     documents = [obj for file in files for obj in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
+    # As in kustomize, each patch of an overlay extends lists in one object.
     patches = [patch for obj in documents for patch in obj.get("patches", ())]
     objects = deepcopy(expected(FOLDERS[FOLDERS.index(folder) - 1])) if patches else {}
     objects |= {(obj["kind"], obj["metadata"]["name"]): obj for obj in documents if obj["kind"] != "Kustomization"}

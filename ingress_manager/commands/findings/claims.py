@@ -111,8 +111,7 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
         claimants.sort(key=lambda claimant: bool(claimant[1].conflict))  # the served one first
         for number, (loser, claim) in enumerate(claimants):
             rivals = claimants if claim.conflict else claimants[:number]
-            rivals = [rival for rival in rivals if rival[0].looks_managed or loser.looks_managed]
-            rivals = [rival for rival in rivals if not conditional or rival[1].conditions != claim.conditions]
+            rivals = [rival for rival in rivals if (rival[1].conditions != claim.conditions) == conditional]
             rival = next((rival for rival in rivals if _compete(rival, (loser, claim))), None)
             if whose := _whose((loser, claim), rival, evidence.around):
                 claims = conflicts.setdefault((loser.key, whose), (loser, claim.conflict, []))[2]
@@ -120,8 +119,7 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
     for (_, whose), (loser, conflict, claims) in conflicts.items():
         end = ", under other conditions" if conditional else f"; the Gateway's controller reports: {conflict}"
         sentence = f"{whose} {listed(claims)}{end if conditional or conflict else ''}"
-        owner = evidence.snapshot.owner_of(loser)
-        service = owner.item if owner else None
+        service = owner.item if (owner := evidence.snapshot.owner_of(loser)) else None
         yield Finding(loser.item, sentence, kubectl("edit", service or loser.item), service)
 
 
@@ -140,10 +138,7 @@ def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> 
 
 
 def _competitors(evidence: Evidence, *, conditional: bool) -> Iterator[list[Claimant]]:
-    """Yield the claimants of each place at a server, oldest first, if at least one looks managed.
-
-    Classes with the same known controller share a server. A Gateway's name has a slash, so it is never a class's.
-    """
+    """Yield the claimants of each place at a server, oldest first, if at least one looks managed."""
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_place: dict[tuple[object, ...], list[Claimant]] = {}
@@ -152,21 +147,22 @@ def _competitors(evidence: Evidence, *, conditional: bool) -> Iterator[list[Clai
             if conditional and not claim.path:
                 continue  # a claim of a ListenerSet
             place, controller = claim[3:6] if conditional else claim[3:], controllers.get(claim.server[1])
+            # Classes with the same controller share a server. A Gateway's name has a slash, so it is no class's.
             for server in (claim.server, *([("controller", controller)] if controller else ())):
                 by_place.setdefault((server, *place), []).append((obj, claim))
     yield from (claimants for claimants in by_place.values() if any(obj.looks_managed for obj, _ in claimants))
 
 
 def _compete(one: Claimant, other: Claimant) -> bool:
-    """Return whether two claimants of the same place at the same server compete, so that only one gets requests.
-
-    An HTTPRoute that names no listener or port attaches to every listener. Two Ingresses without a common address have
-    different load balancers.
-    """
+    """Return whether two claimants of the same place at the same server compete, so that only one gets requests."""
     (first, claim), (second, rival) = one, other
     listeners = zip(claim.listener, rival.listener, strict=True)
-    if first is second or not all(name == another or "" in {name, another} for name, another in listeners):
+    if first is second or not (first.looks_managed or second.looks_managed):
         return False
+    # An HTTPRoute that names no listener or port attaches to every listener.
+    if not all(name == another or "" in {name, another} for name, another in listeners):
+        return False
+    # Ingresses without a common address have different load balancers.
     addresses = [{*addresses_of(obj.item)} for obj in (first, second) if obj.kind == INGRESS]
     return not (addresses and all(addresses) and addresses[0].isdisjoint(addresses[1]))
 

@@ -8,10 +8,7 @@ from ingress_manager.core.settings import Settings
 
 
 class Evidence:
-    """A snapshot with its surroundings, and the actual `settings`, with pauses; None if they could not be read.
-
-    An object that could not be read puts nothing into any of the lists below.
-    """
+    """A snapshot with its surroundings. `settings` have the pauses. Unread objects put nothing into the lists below."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around

@@ -77,8 +77,6 @@ class Kind(NamedTuple):
 @dataclass(frozen=True)
 class Finding(Message):
     command: Command = ()
-    """The command that fixes the problem; empty if there is none."""
-
     service: Item | None = None
     reasons: Sequence[Reason] = ()
     """Why the Service is refused or the object forbidden, as in Events, logs and metrics."""

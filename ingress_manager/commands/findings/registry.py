@@ -13,7 +13,6 @@ KINDS = sorted(
 )
 
 REASONS = {reason: remedy for remedies in REMEDIES.values() for reason, remedy in remedies.items()}
-"""What to do about each reason for a refusal."""
 
 
 def findings_of(evidence: Evidence, kinds: Iterable[Kind] = KINDS) -> list[Finding]:

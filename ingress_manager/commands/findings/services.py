@@ -106,10 +106,7 @@ def drifted(evidence: Evidence) -> Iterator[Finding]:
                 yield _awaiting_sync(evidence, service, obj.item, listed(changes))
 
 
-@finding(
-    blocks=None,
-    remedy="Put the annotation on the Service if it may apply to all its Ingresses. Otherwise add it in a profile.",
-)
+@finding(blocks=None, remedy="Put the annotation on the Service, or in a profile if other Ingresses must not have it.")
 def unguarded(evidence: Evidence) -> Iterator[Finding]:
     """An annotation protects the object but is not on its Service, so a recreated object would lack it."""
     for service, obj, only_here in _not_requested(evidence):

@@ -27,9 +27,8 @@ GRACE_PERIOD = timedelta(minutes=5)
 
 TLS_TYPE = "kubernetes.io/tls"
 
-_FAULTS = ("can't resolve its references", "doesn't accept it", "doesn't serve it")
-FAULTS = dict(zip(surroundings.BY_CAUSE, _FAULTS, strict=True))
-"""What each false condition of a route or a ListenerSet means, causes first."""
+FAULTS = {"ResolvedRefs": "can't resolve references", "Accepted": "doesn't accept it", "Programmed": "doesn't serve it"}
+"""What each false condition in surroundings.BY_CAUSE means."""
 
 ACCEPTED_PATHS = (
     ("ingress-nginx", {"nginx", "k8s.io/ingress-nginx"}, {"Exact", "Prefix"}, "/[A-Za-z0-9./_-]*"),

@@ -42,12 +42,10 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
 
 
 def end_of(crt: str, now: datetime, soon: timedelta) -> datetime | None:
-    """Return when a valid certificate expires if that is within `soon`; None if a third of its lifetime is left.
-
-    cert-manager renews at a third, so that a six-day certificate isn't always about to expire.
-    """
+    """Return when a valid certificate expires if that is within `soon`; None if a third of its lifetime is left."""
     certificate = first_in(crt)
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    # cert-manager renews at a third: a six-day certificate isn't always about to expire.
     return end if end - now < min(soon, (end - begin) / 3) else None
 
 

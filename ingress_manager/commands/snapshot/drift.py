@@ -76,10 +76,9 @@ def last_applied(obj: Object) -> Object:
 
 
 def merge(observed: Any, last: Any, desired: Any) -> Any:
-    """Return `observed` with the fields of `desired`, and without those of `last` that `desired` lacks.
+    """Return `observed` with the fields of `desired`, without those of `last` that `desired` lacks; parts are shared.
 
-    The type of `observed` decides how; a `last` or `desired` of another type counts as empty, as in Metacontroller. The
-    result may share parts with the arguments.
+    The type of `observed` decides how; a `last` or `desired` of another type counts as empty, as in Metacontroller.
     """
     if isinstance(observed, dict):
         return _merge_objects(observed, *(side if isinstance(side, dict) else {} for side in (last, desired)))

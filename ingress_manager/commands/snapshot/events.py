@@ -36,8 +36,6 @@ class Report(NamedTuple):
     time: str
     sentence: str
     uid: str
-    """The uid of the Service; "" if the Event names none."""
-
     versions: tuple[str, str]
     """The resourceVersions of the Service when this was first reported, and of the Event; "" if unknown."""
 
@@ -60,13 +58,11 @@ class Report(NamedTuple):
 
 
 def reports(items: Iterable[Item]) -> dict[str, Report]:
-    """Return Metacontroller's newest useful report on each Service, by the Service's uid.
-
-    An abandoned request explains nothing. A rejected write explains more than a later report of a missing object.
-    """
+    """Return Metacontroller's newest useful report on each Service, by the Service's uid."""
     newest: dict[str, Report] = {}
     of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
     for report in sorted(map(report_of, of_ours)):
+        # An abandoned request explains nothing, and a missing object less than an earlier rejected write.
         is_denied = report.uid in newest and _DENIED in newest[report.uid].sentence
         if report.uid and not report.sentence.endswith(_ENDED) and not (is_denied and missing_by(report.sentence)):
             newest[report.uid] = report

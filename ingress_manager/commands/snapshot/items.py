@@ -110,7 +110,6 @@ class Message:
     _: KW_ONLY
     field: FieldPath = ()
     remedy: str = ""
-    """What to do; empty if `sentence` includes it."""
 
     @property
     def line(self) -> int:

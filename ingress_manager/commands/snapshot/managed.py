@@ -42,7 +42,6 @@ def controller_of(item: Item) -> Object:
 
 
 def is_decorated(item: Item) -> bool:
-    """Return whether an object has Metacontroller's annotation with the name of our DecoratorController."""
     return item.annotations.get(DECORATOR) == CONTROLLER
 
 

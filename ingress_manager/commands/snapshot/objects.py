@@ -26,7 +26,6 @@ class BackendPort(msgspec.Struct, frozen=True):
     number: int | None = None
 
     def __str__(self) -> str:
-        """Return the port as the annotation ingress/port names it."""
         return self.name or str(self.number)
 
 
@@ -56,7 +55,6 @@ class IngressTls(kubernetes.IngressTls, rename="camel", frozen=True):
     secret_name: str | None = None
 
     def __str__(self) -> str:
-        """Return the source of the certificate, for messages."""
         return f"Secret {self.secret_name}" if self.secret_name else "the controller's certificate"
 
 
@@ -115,8 +113,6 @@ class ObjectSnapshot:
     item: Item
     typed: Attachment
     owner: Object
-    """The owner reference of the object's controller; empty if there is none."""
-
     is_decorated: bool
     looks_managed: bool
     """Whether the object has our label or annotation, even if no Service owns it."""
@@ -158,7 +154,6 @@ def backends_of(obj: ObjectSnapshot) -> list[tuple[str, str]]:
 
 
 def ports_of(obj: ObjectSnapshot) -> set[int]:
-    """Return the port numbers of an object's backends."""
     return {port for ref in _backend_refs(obj) if isinstance(port := ref.get("port"), int)}
 
 
@@ -199,13 +194,11 @@ def class_of(item: Item, spec: kubernetes.Spec) -> str:
 
 
 def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
-    """Return the tls entry that applies to a host of the rules, without the entry's hosts; None if the host has no TLS.
-
-    An entry that names the host takes precedence over a wildcard, and a wildcard over an entry without hosts.
-    """
+    """Return the tls entry that applies to a host of the rules, without the entry's hosts; None without TLS."""
     entries = spec.tls or ()
     exact = [entry for entry in entries if host in (entry.hosts or ())]
     wildcards = [entry for entry in entries if host and any(covers(name, (host,)) for name in entry.hosts or ())]
+    # An entry that names the host takes precedence over a wildcard, and a wildcard over an entry without hosts.
     entry = next(iter([*exact, *wildcards, *(entry for entry in entries if not entry.hosts)]), None)
     return entry and IngressTls(secret_name=entry.secret_name)
 

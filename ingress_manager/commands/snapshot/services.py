@@ -1,7 +1,4 @@
-"""The snapshot of a cluster or of files: the observed objects, and one decision on each Service.
-
-`Known` distinguishes objects that could not be read from objects that don't exist.
-"""
+"""The snapshot of a cluster or of files: the observed objects, and one decision on each Service."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +18,7 @@ UNREAD_SETTINGS = "settings"
 
 @dataclass(slots=True)
 class Known:
-    """What a snapshot covers. A kind without objects in files counts as unread: the dump may have left it out."""
+    """What was read. A kind without objects in files counts as unread, not as empty: the dump may lack it."""
 
     unread: dict[str, str] = field(default_factory=dict)
     """Messages why something could not be read, by kind or UNREAD_SETTINGS."""
@@ -40,8 +37,6 @@ class ServiceSnapshot:
     item: Item
     service: Service
     observed: Mapping[Key, ObjectSnapshot]
-    """The objects that Metacontroller reports as the Service's."""
-
     decision: Decision | None
     """None if the settings could not be read."""
 

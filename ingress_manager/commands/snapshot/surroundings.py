@@ -30,8 +30,6 @@ IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 class Surroundings:
     now: datetime = LONG_AGO
     unseen: list[str] = field(default_factory=list)
-    """A message for each kind that matters but could not be read."""
-
     soon: timedelta = timedelta(days=14)
     """How long before it expires a certificate is a finding."""
 
@@ -87,11 +85,9 @@ class StatusCondition(NamedTuple):
     """True, False or Unknown; Unknown also if the condition is about an older generation of the object."""
 
     message: str
-    """The condition's message, and the condition's reason in brackets."""
 
 
 def addresses_of(item: Item) -> list[str]:
-    """Return the addresses in the status of an Ingress or a Gateway."""
     status = at(item, "status")
     entries = mappings(at(status, "loadBalancer", "ingress")) or mappings(at(status, "addresses"))
     addresses = (entry.get("ip") or entry.get("hostname") or entry.get("value") for entry in entries)

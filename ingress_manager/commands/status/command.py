@@ -27,10 +27,8 @@ SECONDS_BETWEEN_LOOKS = 2.0
 WAITED_FOR = click.Choice([State.SERVING.value, State.ACCEPTED.value])
 COLOURS = dict(zip(State, ["green", "cyan", "yellow", "red", "red"], strict=True))
 HEAD = ("STATE", "NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS")
-FIRST = HEAD[: HEAD.index("URL") + 1]
-"""The columns that are printed even if the terminal is too narrow."""
+FIRST = HEAD.index("URL") + 1  # columns that are printed even if the terminal is too narrow
 MOST_EVENTS = 5
-"""How many Events are shown, newest first."""
 
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
@@ -84,8 +82,7 @@ def wait_for(
 ) -> tuple[Inspection, list[ServiceSnapshot], list[Row], list[Row]]:
     """Inspect the cluster until all rows have the wanted state, waiting is pointless, or the time is up.
 
-    Return the last inspection, all its Services or only the named one, the Services' rows, and the rows without the
-    wanted state. The settings are read once.
+    Return the last inspection, the Services (all, or the named one), their rows, and the rows that aren't as wanted.
     """
     settings, end = read_settings(source, "--settings"), monotonic() + seconds
     # The details of a Service show all its findings, and its Events.
@@ -113,7 +110,7 @@ def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 
         return
     lines = [[one_line(cell) for cell in _cells(row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(HEAD, *lines, strict=True)]
-    while width and len(widths) > len(FIRST) and sum(widths) + 2 * (len(widths) - 1) > width:
+    while width and len(widths) > FIRST and sum(widths) + 2 * (len(widths) - 1) > width:
         widths.pop()
     yield f"{style(_line(HEAD, widths), bold=True)}\n" if rows else "Nothing is exposed.\n"
     for row, cells in zip(rows, lines, strict=True):
@@ -130,12 +127,11 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _cells(row: Row) -> Sequence[str]:
     server = ", ".join(row.gateways) or row.ingress_class or ""
-    url = row.urls[0] if row.urls else ""
+    url = next(iter(row.urls), "")
     return row.state, row.namespace, row.label, url, row.output or "", server, ", ".join(row.addresses)
 
 
 def line_of(row: Row) -> str:
-    """Return a row as one line that makes sense on its own."""
     state = f"{row.state}: {row.sentence}" if row.sentence else row.state
     return " ".join(filter(None, (f"{row.namespace}/{row.label}", row.output, row.name, *row.urls, state)))
 

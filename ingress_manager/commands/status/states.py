@@ -46,13 +46,10 @@ class State(StrEnum):
 class Verdict(NamedTuple):
     state: State
     sentence: str | None = None
-    """Why the state isn't a better one."""
-
     unsure: bool = False
     """Whether the state may really be a better one, depending on something that could not be read."""
 
     reasons: Sequence[Reason] = ()
-    """Why the Service is refused, as in Events, logs and metrics."""
 
 
 class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
@@ -66,8 +63,6 @@ class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
     reasons: Sequence[Reason]
     entrance: str | None = None
     output: str | None = None
-    """The kind of the object; None if there is none."""
-
     name: str | None = None
     urls: Sequence[str] = ()
     ingress_class: str | None = None
@@ -76,7 +71,6 @@ class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
 
     @property
     def label(self) -> str:
-        """Return the Service's name, followed by the name of the entrance in brackets, if it has one."""
         return f"{self.service} ({self.entrance})" if self.entrance else self.service
 
 
