@@ -46,10 +46,10 @@ def inspect(
     surroundings: Collection[str] = SURROUNDING_RESOURCES,
     events: bool = False,
 ) -> Inspection:
-    """Inspect a source as if nothing were paused; `settings` may be a message why the settings can't be read.
+    """Inspect a source as if nothing were paused; `settings` may be a message saying why they can't be read.
 
     `surroundings` are the kinds to read besides Services and their objects. With `events`, Events and the times of
-    changes are read, too; without, Events are read only if a finding needs them. From files, neither is read. Raises
+    changes are read, too; otherwise, Events are read only if a finding needs them. For files, neither is read. Raises
     click.UsageError, Unreadable, and KubectlFailed if Services can't be read.
     """
     known_settings = settings if isinstance(settings, Settings) else None

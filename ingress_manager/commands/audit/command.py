@@ -90,7 +90,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
 def printed(
     inspection: Inspection, form: str, noun: str = "finding", options: Sequence[str] = (), width: int = 0
 ) -> Iterator[str]:
-    """Yield the findings in pieces, as JSON or as a table. `noun` names them: findings or changes."""
+    """Yield the output piece by piece: JSON if `form` is json, else a table. `noun` is "finding" or "change"."""
     findings, services = inspection.findings, inspection.snapshot.services.values()
     exposed = sum(service.is_exposed for service in services)
     tally = Counter(finding.kind.name for finding in findings)

@@ -1,4 +1,4 @@
-"""The cluster, of which `check` reads each kind on demand and once, and the results of checks."""
+"""The cluster that `check` reads, each kind once and on demand, and the results of checks."""
 
 import contextlib
 import re
@@ -18,14 +18,14 @@ from ingress_manager.core.settings import Settings
 ALL = "--all-namespaces"
 DEPLOYMENTS = "deployments.apps"
 BRIEFLY = "--request-timeout=5s"
-"""A short timeout: if a NetworkPolicy isolates the hook, the API server would wait long for an answer."""
+"""Limits a request to the hook through the API server, which would wait long if a NetworkPolicy isolates it."""
 
 _METACONTROLLER = re.compile(r"(?:.*/)?metacontroller(?::(?P<tag>[^@]+))?(?:@.*)?")
 """The name of Metacontroller's image, from any registry."""
 
 
 class Outcome(StrEnum):
-    """The outcome of a check, as the sign that begins the line."""
+    """The outcome of a check. The value is the mark at the start of the check's line."""
 
     WRONG = "✗"
     WARNING = "!"
@@ -44,7 +44,7 @@ wrong, warning, unknown, ok = (partial(Result, outcome) for outcome in Outcome)
 
 
 class Cluster:
-    """A cluster with an installation. Methods and properties raise KubectlFailed if something can't be read."""
+    """A cluster with ingress-manager, read on demand. Its members raise KubectlFailed if something can't be read."""
 
     def __init__(self, kubectl: Kubectl) -> None:
         self.kubectl = kubectl

@@ -18,16 +18,16 @@ COLOURS = {Outcome.WRONG: "red", Outcome.WARNING: "yellow", Outcome.UNKNOWN: "cy
 SECONDS_BETWEEN_CHECKS = 2.0  # with --wait
 
 AGAIN = "Install this version again, in the same way and with your settings: docs/upgrade.md shows how."
-"""Names no command: the right one depends on how it was installed, with which settings, and where."""
+"""Names no command, because the right one depends on how and where this was installed, and with which settings."""
 
 INSTALL = "Install it: docs/install.md shows how."
-REACH = "Check that the hook runs, and that no NetworkPolicy keeps Metacontroller from it."
+REACH = "Check that the hook runs, and that no NetworkPolicy blocks Metacontroller."
 
 
 class Check(NamedTuple):
     part: str
     what: str
-    """The right state of the part, which the line shows if the check succeeds or can't be made."""
+    """The desired state of the part, which is printed if the check succeeds or can't be made."""
 
     look: Callable[[Cluster], Iterable[Result]]
     """Yields what isn't as it should be. Raises KubectlFailed if something can't be read."""

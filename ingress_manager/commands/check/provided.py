@@ -39,7 +39,7 @@ _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 
 def by_version(name: str, version: str) -> Iterator[Result]:
-    """Yield why a program's version, such as v1.36.3 or 4.17.2-distroless, isn't known to be supported."""
+    """Yield a problem if a version, such as v1.36.3 or 4.17.2-distroless, is too old or can't be parsed."""
     actual, least = _VERSION.fullmatch(version), _VERSION.fullmatch(LEAST[name])
     if not (actual and least):
         yield unknown(f"can't tell the version of {name} from {version}")
@@ -66,7 +66,7 @@ def runs(cluster: Cluster) -> Iterator[Result]:
 
 
 def replicas(item: Item) -> Iterator[Result]:
-    """Yield how many replicas of a Deployment or StatefulSet are ready, unless all are: an error if none is."""
+    """Yield a problem if not all replicas of a Deployment or StatefulSet are ready: an error if none is."""
     replicas, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
     wanted = 1 if replicas is None else replicas
     if not ready or ready < wanted:
@@ -76,7 +76,7 @@ def replicas(item: Item) -> Iterator[Result]:
 
 
 def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
-    """Yield what is wrong with Metacontroller's arguments: harmful ones, or a missing leader election."""
+    """Yield each harmful argument of Metacontroller, and a missing --leader-election."""
     lists = (container.get(key) or () for container in containers(engine) for key in ("command", "args"))
     words = "\0".join(["", *(str(word) for arguments in lists for word in arguments), ""])
     # An argument has one dash or two, = or a space, and the last of several wins.
@@ -115,7 +115,7 @@ class Access(NamedTuple):
 
 
 NEVER = tuple(Access(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
-"""The rights that Metacontroller shouldn't have: Services are never written to."""
+"""The rights that Metacontroller shouldn't have, because it never writes to Services."""
 
 
 def rights(cluster: Cluster) -> Iterator[Result]:
@@ -140,7 +140,7 @@ def rights(cluster: Cluster) -> Iterator[Result]:
 
 
 def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
-    """Return which of the `wanted` rights a ServiceAccount has. The API server stores none of the reviews."""
+    """Return which of the `wanted` rights a ServiceAccount has, by reviews that the API server doesn't store."""
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{account.partition(':')[0]}", "system:authenticated"]
     who = {"user": f"system:serviceaccount:{account}", "groups": groups}
     kind = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
@@ -187,13 +187,13 @@ def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
         except KubectlFailed as failed:
             if _BY_CRD.search(failed.message):
                 remedy = f"Correct it, or upgrade the CRDs of the Gateway API: {PAGES['HTTPRoute']} shows how."
-                yield wrong(f"HTTPRoutes with the profile {listed(names)} are rejected: {failed.message}", remedy)
+                yield wrong(f"the API server rejects HTTPRoutes with profile {listed(names)}: {failed.message}", remedy)
             elif " denied " not in failed.message:  # by a policy or a webhook, which comes after the CRD
                 raise
 
 
 FOLDERS = ("controller", "httproute", "listenerset")
-"""Folders in metacontroller/, each with one more managed kind than the one before."""
+"""Folders in metacontroller/. Each manages one more kind than the one before."""
 
 POLICIES = {
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies.admissionregistration.k8s.io",
@@ -246,7 +246,7 @@ def plain(value: Any) -> Any:
 
 
 def policies(cluster: Cluster) -> Iterator[Result]:
-    """Yield the policies and bindings that are missing, or don't match this version for the managed kinds or more."""
+    """Yield each policy or binding that is missing or outdated. One for more kinds than are managed is fine."""
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
     for kind, name in expected(folders[0]):
         if resource := POLICIES.get(kind):
@@ -271,7 +271,7 @@ def limits(cluster: Cluster) -> Iterator[Result]:
         kind, name = ours["kind"], ours["metadata"]["name"]
         observed = cluster.one(POLICIES[kind], name)
         if sentences := spec_differences(ours, observed):
-            sentence = sentences[0] if observed else "it doesn't exist, so the limits don't bind hand-written routes"
+            sentence = sentences[0] if observed else "it doesn't exist, so hand-written routes have no limits"
             is_stale = observed and "policyName" not in ours["spec"]
             yield (wrong if is_stale else warning)(f"{kind} {name}: {sentence}", LIMITS)
             return

@@ -35,13 +35,13 @@ class Claim(NamedTuple):
     """A host and path that an object claims, or a host and port for a ListenerSet. Equal claims compete."""
 
     server: tuple[str, ...]
-    """What receives the requests: (Ingress, class), or the kind and name of a Gateway or a ListenerSet."""
+    """What receives the requests, as (kind, name): an Ingress class, a Gateway or a ListenerSet."""
 
     listener: tuple[str, str]
     """The name and port of the server's listener; each is empty for all listeners."""
 
     conflict: str
-    """The message of a listener's Conflicted condition, for a ListenerSet; empty if no conflict is reported."""
+    """For a ListenerSet, the message of the listener's Conflicted condition; empty if no conflict is reported."""
 
     host: str
     path: str
@@ -96,7 +96,7 @@ def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(blocks=None, remedy="Check that both are intended.", severity=Severity.HINT)
 def shared_claim(evidence: Evidence) -> Iterator[Finding]:
-    """Two objects claim the same host and path, but conditions, such as a header or a canary, tell requests apart."""
+    """Two objects claim the same host and path, but conditions, such as a header or a canary, separate requests."""
     return _conflicts(evidence, conditional=True)
 
 
@@ -124,7 +124,7 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
 
 
 def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> str:
-    """Return the competitor of a claim and a verb, as the start of a message; empty if none is known."""
+    """Return the start of a message: the competitor of a claim, and a verb. Empty if no competitor is known."""
     loser, claim = claimant
     is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
     for entry in mappings(at(around.items[GATEWAY].get(gateway), "spec", "listeners")) if is_reported else ():

@@ -8,7 +8,7 @@ from ingress_manager.core.settings import Settings
 
 
 class Evidence:
-    """A snapshot with its surroundings. `settings` have the pauses. Unread objects put nothing into the lists below."""
+    """A snapshot, its surroundings, and the `settings` with pauses. Unread objects put nothing into the lists below."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around
@@ -25,7 +25,7 @@ class Evidence:
             if key not in service.observed or service.observed[key].item.is_being_deleted
             if key in snapshot.objects or key[0] not in snapshot.known.unread
         ]
-        """(Service, key, existing object or None) of each desired object that isn't observed, or is being deleted."""
+        """(Service, key, existing object or None) for each desired object that isn't observed, or is being deleted."""
 
         pairs = [(service, obj) for service in self.exposed for obj in service.observed.values()]
         pairs = [(service, obj) for service, obj in pairs if not obj.item.is_being_deleted]
@@ -40,7 +40,7 @@ class Evidence:
         ours = [(obj, owner) for obj, owner in ours if not obj.item.is_being_deleted]
         self.managed = [(obj, owner) for obj, owner in ours if owner and obj.is_decorated]
         self.unmanaged = [(obj, owner) for obj, owner in ours if snapshot.settings and not (owner and obj.is_decorated)]
-        """Objects with our label or annotation that Metacontroller doesn't manage, each with its owner or None."""
+        """Objects with our label or annotation that Metacontroller doesn't manage, each with its Service or None."""
 
     def service_requesting(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
         """Return the Service that requests `obj`, or that may do so once the Service is no longer refused."""

@@ -46,13 +46,13 @@ REMEDIES = msgspec.yaml.decode(_TEXT, type=dict[Whose, dict[Reason, str]])
 
 
 class Blocks(Enum):
-    """What a finding keeps an object from. `status` derives the object's state from this."""
+    """What a finding prevents. `status` derives the object's state from this."""
 
     SYNC = auto()
-    """Being as its Service requests: the state is `waiting`."""
+    """The object isn't as its Service requests, so its state is `waiting`."""
 
     TRAFFIC = auto()
-    """Serving traffic, although the object is as its Service requests."""
+    """The object is as its Service requests, but some traffic isn't served."""
 
 
 class Kind(NamedTuple):
@@ -101,7 +101,7 @@ class Finding(Message):
         return Whose.OWNER if self.reasons else None
 
     def explained(self, reports: Mapping[str, Report] | None) -> "Finding":
-        """Return the finding with the cause from `reports`, by the Service's uid; None if Events could not be read."""
+        """Return the finding with Metacontroller's report on the Service. `reports` is None if Events weren't read."""
         if not self.awaits_sync:
             return self
         service = self.service or self.item
@@ -116,7 +116,7 @@ Find = Callable[[Evidence], Iterator[Finding]]
 
 
 def finding(*, blocks: Blocks | None, remedy: str, severity: Severity = Severity.ERROR) -> Callable[[Find], Kind]:
-    """Turn a function that yields findings into a Kind, named and described by the function's name and docstring."""
+    """Turn a function that yields findings into a Kind, with the function's name and docstring."""
 
     def declare(find: Find) -> Kind:
         name, meaning = find.__name__.replace("_", "-"), (find.__doc__ or "").partition("\n")[0]

@@ -53,7 +53,7 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
     remedy="Adopt that object if it leads to this Service. Otherwise use another entrance, such as web.ingress/http.",
 )
 def name_taken(evidence: Evidence) -> Iterator[Finding]:
-    """An object with the name that the Service needs already exists, and wasn't created for the Service."""
+    """Another object, not created for the Service, already has the name that the Service's object needs."""
     for service, key, namesake in evidence.missing:
         if namesake is None or namesake.item.is_being_deleted:
             continue
@@ -149,7 +149,7 @@ def detached(evidence: Evidence) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def not_copied(evidence: Evidence) -> Iterator[Finding]:
-    """The Service has annotations that look meant for an ingress controller but aren't copied. None protects."""
+    """Annotations that look meant for an ingress controller aren't copied. None of them protects the Service."""
     for service in evidence.accepted:
         keys = keys_not_copied(service.item.annotations, evidence.snapshot.desired_once_allowed(service).values())
         # The settings accept the loss of the others, which protect: otherwise the Service would be refused.
@@ -219,20 +219,20 @@ def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapsho
 def _awaiting_sync(
     evidence: Evidence, service: ServiceSnapshot, item: Item, sentence: str, about: Key | None = None
 ) -> Finding:
-    """Return a finding that Metacontroller has yet to act, with the command to retry, or that a pause prevents it."""
+    """Return a finding that Metacontroller has yet to act on `item`, with the command to retry unless paused."""
     if evidence.settings and evidence.settings.entry_of(item.namespace).paused:
         return Finding(item, f"{sentence}, because the settings pause the namespace", service=service.item, about=about)
     return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
 
 
 def _is_wanted(service: ServiceSnapshot, obj: ObjectSnapshot) -> bool:
-    """Return whether a Service requests an object; a refused Service, every object of each entrance."""
+    """Return whether a Service requests an object. A refused Service requests all objects of its entrances."""
     is_on = entrance_of(service.item.name, obj.key[1]) in service.entrances
     return is_on if service.refused else obj.key in service.desired
 
 
 def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
-    """Return a message why Metacontroller doesn't manage an object that is marked as ours."""
+    """Return a message saying why Metacontroller doesn't manage an object that is marked as ours."""
     if owner:
         return f"it lacks the annotation {DECORATOR}"
     if not obj.owner:

@@ -24,7 +24,7 @@ MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
 
 
 def differences(item: Item, desired: Object) -> list[str]:
-    """Return a message for each field of `item` that differs from `desired`. Raises ValueError like `merged`."""
+    """Return a message for each field of `item` that differs from `desired`. Raises as `merged` does."""
     return list(field_differences(managed_parts(item.object), merged(item, desired), ""))
 
 
@@ -55,7 +55,7 @@ def managed_parts(obj: Object) -> Object:
 
 
 def merged(item: Item, desired: Object) -> Object:
-    """Return labels, annotations and spec as Metacontroller would write them. Raises ValueError like `last_applied`."""
+    """Return the labels, annotations and spec that Metacontroller would give `item`. Raises as `last_applied` does."""
     signed = managed_parts(desired)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
     return _merge_objects(managed_parts(item.object), managed_parts(last_applied(item.object)), signed)

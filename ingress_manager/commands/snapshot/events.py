@@ -40,7 +40,7 @@ class Report(NamedTuple):
     """The resourceVersions of the Service when this was first reported, and of the Event; "" if unknown."""
 
     def precedes(self, current: str) -> bool:
-        """Return whether the Service, now at version `current`, changed later; False if Events have their own etcd."""
+        """Return whether the Service, now at version `current`, changed later; False if Events have another etcd."""
         first, last, now = ((len(version), version) for version in (*self.versions, current))
         return (0, "") < first < last < now
 
@@ -52,7 +52,7 @@ class Report(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Return the message without Metacontroller's introduction."""
+        """Return the report's message without Metacontroller's introduction."""
         sentence = self.sentence.removeprefix("Sync error: ")
         return sentence.partition(_REFUSAL)[2] or sentence
 
@@ -78,5 +78,5 @@ def report_of(event: Item) -> Report:
 
 
 def missing_by(report: str) -> set[Key]:
-    """Return the objects that a report says are missing: those it names if it ends with the tag not-made."""
+    """Return the objects that a report names as missing; empty unless the report ends with [not-made]."""
     return {*_KEY.findall(report)} if report.endswith(f"[{Reason.NOT_MADE}]") else set()

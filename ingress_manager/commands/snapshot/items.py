@@ -52,7 +52,7 @@ class Item:
 
     @cached_property
     def metadata(self) -> Object:
-        """Return the metadata; empty if missing, or if it isn't a mapping."""
+        """Return the object's metadata; empty if it is missing or isn't a mapping."""
         value = self.object.get("metadata")
         metadata = value if isinstance(value, dict) else {}
         for field in ("annotations", "labels"):
@@ -124,12 +124,12 @@ class Message:
 
 
 def about_line(file: str, line: int, sentence: str) -> Message:
-    """Return a message that a file can't be read at `line`, counted from 1."""
+    """Return a message that `file` can't be read because of `line`, counted from 1."""
     return Message(Item({}, file, document=Document({}, line, line, {})), sentence)
 
 
 class Unreadable(Exception):  # noqa: N818 - the problems are its messages
-    """The error that the input isn't YAML, or holds an object that isn't valid for its kind."""
+    """The input isn't YAML, or holds an object that isn't valid for its kind."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         super().__init__("\n".join(map(str, messages)))
@@ -155,5 +155,5 @@ def at(value: Any, *path: str) -> Any:
 
 
 def mappings(value: Any) -> list[dict[str, Any]]:
-    """Return the mappings in `value`; empty if it isn't a list."""
+    """Return the mappings in the list `value`; empty if `value` isn't a list."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

@@ -50,7 +50,7 @@ def is_labelled(item: Item) -> bool:
 
 
 def is_managed(item: Item) -> bool:
-    """Return whether Metacontroller updates and removes an object for a Service."""
+    """Return whether an object is managed: it has Metacontroller's annotation, and a Service controls it."""
     return is_decorated(item) and controller_of(item).get("kind") == "Service"
 
 

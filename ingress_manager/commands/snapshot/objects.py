@@ -140,7 +140,7 @@ def as_object(item: Item) -> ObjectSnapshot:
 
 
 def deletion_of(item: Item) -> str:
-    """Return a message with the start of an object's deletion and its finalizers; empty if it isn't being deleted."""
+    """Return a message saying since when an object is being deleted, and what holds it; empty if it isn't."""
     if not item.is_being_deleted:
         return ""
     finalizers = item.metadata.get("finalizers")
@@ -167,7 +167,7 @@ def _backend_refs(obj: ObjectSnapshot) -> list[Object]:
 
 
 def secrets_of(obj: ObjectSnapshot) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield each Secret that an Ingress or a ListenerSet names, with the hosts that need its certificate."""
+    """Yield each Secret that an Ingress or a ListenerSet names, with the hosts that its certificate must cover."""
     if isinstance(obj.typed, Ingress):
         # An entry without a Secret uses the controller's default certificate.
         yield from ((entry.secret_name, entry.hosts or ()) for entry in obj.typed.spec.tls or () if entry.secret_name)

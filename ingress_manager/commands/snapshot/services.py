@@ -18,10 +18,10 @@ UNREAD_SETTINGS = "settings"
 
 @dataclass(slots=True)
 class Known:
-    """What was read. A kind without objects in files counts as unread, not as empty: the dump may lack it."""
+    """What was and wasn't read. A kind without objects in files counts as unread: the dump may lack it."""
 
     unread: dict[str, str] = field(default_factory=dict)
-    """Messages why something could not be read, by kind or UNREAD_SETTINGS."""
+    """Why something could not be read: messages by kind, or by UNREAD_SETTINGS."""
 
     lacking: set[str] = field(default_factory=set)
     """The kinds that the cluster doesn't have, so that Metacontroller can't manage them."""
@@ -79,12 +79,12 @@ class Snapshot:
     objects: dict[Key, ObjectSnapshot] = field(default_factory=dict)
 
     def owner_of(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
-        """Return the Service that controls an object; None if there is none, because a snapshot has all Services."""
+        """Return the Service that controls an object, or None: a snapshot has all Services that exist."""
         service = self.services.get(obj.service)
         return service if service and obj.owner_uid == service.service.metadata.uid != "" else None
 
     def leading_to(self, service: Item) -> list[ObjectSnapshot]:
-        """Return the objects that lead to a Service, whoever created them."""
+        """Return the objects with a Service as a backend, whoever created them."""
         here = (obj for obj in self.objects.values() if obj.item.namespace == service.namespace)
         return [obj for obj in here if (SERVICE, service.name) in backends_of(obj)]
 

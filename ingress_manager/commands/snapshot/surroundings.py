@@ -31,13 +31,13 @@ class Surroundings:
     now: datetime = LONG_AGO
     unseen: list[str] = field(default_factory=list)
     soon: timedelta = timedelta(days=14)
-    """How long before it expires a certificate is a finding."""
+    """How long before a certificate expires it becomes a finding."""
 
     read: set[str] = field(default_factory=set)
     """The kinds that were read completely: an object that isn't in `items` doesn't exist."""
 
     items: dict[str, dict[str, Item]] = field(default_factory=lambda: {kind: {} for kind in SURROUNDING_RESOURCES})
-    """The objects of each kind, by namespace/name (an IngressClass: by name)."""
+    """The objects of each kind, by namespace/name; IngressClasses by name."""
 
     slices: dict[str, list[Item]] = field(default_factory=dict)
     """The EndpointSlices of each Service, by the Service's namespace/name."""
@@ -52,7 +52,7 @@ class Surroundings:
 
 
 def is_ready(slice_: Item) -> bool:
-    """Return whether an EndpointSlice has a ready endpoint. An endpoint without the condition counts as ready."""
+    """Return whether an EndpointSlice has a ready endpoint. An endpoint without the condition is ready."""
     return any(at(entry, "conditions", "ready") is not False for entry in mappings(slice_.object.get("endpoints")))
 
 
@@ -82,7 +82,7 @@ class StatusCondition(NamedTuple):
     controller: str
     type: str
     status: str
-    """True, False or Unknown; Unknown also if the condition is about an older generation of the object."""
+    """True, False or Unknown. A condition about an older generation of the object is Unknown."""
 
     message: str
 
@@ -134,7 +134,7 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
 
 
 def urls_of(obj: ObjectSnapshot, addresses: Sequence[str], around: Surroundings) -> list[str]:
-    """Return the URLs that an object serves. For every host, the first of `addresses` is used, or `*` without any.
+    """Return the URLs that an object serves. If it serves every host, they have the first of `addresses`, or `*`.
 
     An HTTPRoute's URLs begin with // if the scheme is unknown; a ListenerSet's have no path.
     """

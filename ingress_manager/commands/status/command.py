@@ -82,7 +82,7 @@ def wait_for(
 ) -> tuple[Inspection, list[ServiceSnapshot], list[Row], list[Row]]:
     """Inspect the cluster until all rows have the wanted state, waiting is pointless, or the time is up.
 
-    Return the last inspection, the Services (all, or the named one), their rows, and the rows that aren't as wanted.
+    Return the last inspection, the Services (all, or the named one), their rows, and the rows without the wanted state.
     """
     settings, end = read_settings(source, "--settings"), monotonic() + seconds
     # The details of a Service show all its findings, and its Events.
@@ -104,7 +104,7 @@ def wait_for(
 
 
 def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 0) -> Iterator[str]:
-    """Yield the rows in pieces, as JSON or as a table. A table wider than `width` loses columns on the right."""
+    """Yield the output piece by piece, as JSON or as a table. A table wider than `width` loses columns on the right."""
     if form == "json":
         yield as_json({"exposed": rows, "unseen": unseen})
         return
@@ -139,7 +139,7 @@ def line_of(row: Row) -> str:
 def details(
     service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection, options: Sequence[str] = (), width: int = 0
 ) -> str:
-    """Return all that is known about a Service, as lines for a terminal. Commands get kubectl's `options`."""
+    """Return all that is known about a Service, formatted for a terminal. Commands get kubectl's `options`."""
     rows = list(rows)
     findings = [finding for finding in inspection.findings if finding.service is service.item]
     remedies = [line for finding in findings for line in _remedy(finding, options, width)]

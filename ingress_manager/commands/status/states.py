@@ -47,7 +47,7 @@ class Verdict(NamedTuple):
     state: State
     sentence: str | None = None
     unsure: bool = False
-    """Whether the state may really be a better one, depending on something that could not be read."""
+    """Whether the real state may be better, which depends on something that could not be read."""
 
     reasons: Sequence[Reason] = ()
 
@@ -135,7 +135,7 @@ class Judge:
         return self._reported(service) if service.decision is None else None
 
     def _reported(self, service: ServiceSnapshot) -> Verdict | None:
-        """Return the verdict that Metacontroller's last Event implies; None if the Service or an object is newer."""
+        """Return the verdict from Metacontroller's last Event; None if there is none, or something is newer."""
         if self._reports is None:
             return Verdict(State.UNKNOWN, "neither the settings nor Events could be read", unsure=True)
         report, changed = self._reports.get(service.service.metadata.uid), changed_at(service.item)
