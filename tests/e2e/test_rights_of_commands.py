@@ -183,7 +183,9 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     assert not can(plane, developer, f"get deployments.apps --namespace={HOOK}")
     for name in ("shop", "other"):
         assert by_team(f"kubectl create service clusterip {name} --tcp=80:8080")[0] == 0
-        plane.kubectl("create", "--filename=-", input=json.dumps(ready_endpoint(TEAM, name)))
+        # kubectl gives the port this name.
+        endpoint = ready_endpoint(TEAM, name) | {"ports": [{"name": "80-8080", "port": 8080}]}
+        plane.kubectl("create", "--filename=-", input=json.dumps(endpoint))
     assert by_team(publish)[0] == 0
     give_address(Stage(cluster.api, TEAM), "shop")
     until(wait, 0, "serving", "The settings could not be read: you lack the right to get deployments.apps")
