@@ -1,10 +1,10 @@
 """The inspection that `audit` and `status` share: read a cluster or files, decide on each Service once, find problems.
 
-Each Service is decided on as the hook would, and observed objects are compared as Metacontroller would. So a finding is
-what these two would change, or can't. Kinds are read one after the other: a change made meanwhile may be half in it.
+The decision is the hook's, and observed objects are compared as Metacontroller would. So a finding is something that
+these two would change, or can't. Kinds are read one after the other, so a change made meanwhile may be seen in part.
 
-Events tell why Metacontroller hasn't done something: it reports each failed attempt on the Service, in the words of the
-API server or of the hook, and retries within 1,000 s.
+Events explain why Metacontroller hasn't done something: it reports each failed sync on the Service, quoting the API
+server or the hook, and retries within 1,000 s.
 """
 
 from collections.abc import Callable, Collection, Sequence, Set
@@ -29,13 +29,13 @@ class Inspection(NamedTuple):
     around: Surroundings
     findings: list[Finding]
     events: Sequence[Item]
-    """Metacontroller's Events on Services, if a finding needs them."""
+    """Metacontroller's Events on Services; empty unless requested, or needed by a finding."""
 
     unseen: list[str]
-    """A sentence for each thing that could not be read."""
+    """A message for each thing that could not be read."""
 
     lacking: Set[str]
-    """Which of these are essential: kinds of objects, EVENT or UNREAD_SETTINGS."""
+    """The essential things that could not be read: kinds of objects, EVENT or UNREAD_SETTINGS."""
 
 
 def inspect(
@@ -46,11 +46,11 @@ def inspect(
     surroundings: Collection[str] = SURROUNDING_RESOURCES,
     events: bool = False,
 ) -> Inspection:
-    """Inspect a source as if nothing were paused; `settings` may be the sentence why the settings can't be read.
+    """Inspect a source as if nothing were paused; `settings` may be a message saying why they can't be read.
 
-    `surroundings` are their kinds to read. With `events`, Events and the times of changes are read, too; Events are
-    read anyway if a finding needs them. Files are inspected without both. Raises click.UsageError, KubectlFailed for
-    Services, and Unreadable.
+    `surroundings` are the kinds to read besides Services and their objects. With `events`, Events and the times of
+    changes are read, too; otherwise, Events are read only if a finding needs them. For files, neither is read. Raises
+    click.UsageError, Unreadable, and KubectlFailed if Services can't be read.
     """
     known_settings = settings if isinstance(settings, Settings) else None
     with waiting("evaluating"):

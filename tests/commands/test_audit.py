@@ -187,7 +187,7 @@ def test_new_settings_are_compared_with_the_current_ones_if_these_are_known(sett
     ended = audit_files(GOOD, MADE, options=("--settings", new, "--current-settings", new))
     assert ended[:2] == (0, f"0 changes in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n")
     ended = audit_files(GOOD, MADE, options=("--settings", new))
-    compared = "--current-settings FILE names them; the new ones are compared with the observed objects.\n"
+    compared = "--current-settings FILE names them; the new settings are compared with the observed objects.\n"
     assert (ended.status, compared in ended.out) == (1, True)
     old = settings("defaults: {clazz: internal}\n")
     assert audit_files(GOOD, options=("--settings", os.devnull, "--current-settings", old)).status == 2
@@ -254,7 +254,7 @@ def test_missing_rights_are_reported_with_exit_status_2(settings: WriteSettings,
     ended = run("audit")
     assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings in 1 Service, 1 to be exposed.")
     assert [line.partition(f": {NO}")[0] for line in ended.out.splitlines()[1:]] == [
-        "Only kubectl's current namespace was looked at.",
+        "Only kubectl's current namespace was read.",
         *(f"{what} could not be read" for what in ("Ingresses", "HTTPRoutes", "The settings")),
     ]
     cluster.says({"services": listing(GOOD)}, NO)
@@ -273,9 +273,9 @@ def test_new_settings_are_compared_with_the_clusters(settings: WriteSettings, cl
     assert run(*same)[:2] == (0, "0 changes in 1 Service, 1 to be exposed.\n")
     cluster.answers |= settings_on_a_cluster("defaults: {clazz: nginx}\n")
     ended = run(*same)
-    assert (ended.status, "the new ones are compared with the observed objects.\n" in ended.out) == (0, True)
+    assert (ended.status, "the new settings are compared with the observed objects.\n" in ended.out) == (0, True)
     ended = run(*same[:-1], settings("defaults: {class: internal}\n"))
-    assert (ended.status, '; there is no IngressClass "internal"\n' in ended.out) == (1, True)
+    assert (ended.status, '; IngressClass "internal" doesn\'t exist\n' in ended.out) == (1, True)
 
 
 def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
@@ -305,7 +305,7 @@ def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: WriteS
     cluster.says(AROUND)
     ended = in_team_a(settings)
     table = "".join(printed(dumps.looked(ANSWERING), "table"))
-    assert ended == (1, click.unstyle(table) + "Only the namespace team-a was looked at.\n", "")
+    assert ended == (1, click.unstyle(table) + "Only the namespace team-a was read.\n", "")
     assert len(cluster.calls) == 7
     [call] = [call for call in cluster.calls if call.endswith(" secrets")]
     assert "go-template=" in call

@@ -151,7 +151,7 @@ def test_each_part_that_is_otherwise_is_named(case: dict[str, Any], cluster: Ins
 def test_it_says_that_all_is_well() -> None:
     ended = run("check")
     assert (ended.status, ended.err) == (0, "")
-    assert ended.out.startswith("✓ Kubernetes: its version is recent enough\n✓ Metacontroller: it runs")
+    assert ended.out.startswith("✓ Kubernetes: its version is supported\n✓ Metacontroller: it runs")
     assert ended.out.endswith("\n\nAll is well: 10 ok.\n")
 
 
@@ -177,7 +177,7 @@ def test_it_waits_until_nothing_is_wrong_or_the_timeout(heals_after: int, status
     changed(cluster.objects, "DecoratorController ingress-manager")
     ended = run("check", "--wait", "--timeout", "5")
     assert (ended.status, cluster.naps) == (status, [2.0, 2.0, 2.0])
-    assert ended.err.startswith("… waiting until nothing is wrong: DecoratorController: the DecoratorController ingr")
+    assert ended.err.startswith("… waiting until nothing is wrong: DecoratorController: DecoratorController ingr")
 
 
 def test_of_the_webhooks_secret_no_private_key_is_printed(cluster: Installed) -> None:

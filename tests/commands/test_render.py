@@ -48,7 +48,7 @@ def test_a_mistyped_ingress_http_is_told() -> None:
     denied = service({"ingress/http": "true", "ingress/class": "nginx", "ingress/path": "/~a"})
     ended = run("render", "--check", "-", stdin=as_yaml(denied))
     assert ended.status == 0
-    assert 'by default, ingress-nginx denies "/~a" as a path of the type Prefix' in ended.err
+    assert 'by default, ingress-nginx rejects the path "/~a" with pathType Prefix' in ended.err
 
 
 def test_the_settings_hold_from_a_file_or_the_manifest_of_a_configmap(settings: Callable[[str], Path]) -> None:

@@ -65,8 +65,8 @@ def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> Non
 @pytest.mark.parametrize(
     ("unread", "state", "sentence"),
     [
-        (SLICES, "accepted", "not all EndpointSlices could be looked at"),
-        (INGRESSES, "unknown", "whether Ingress team-a/shop is there: not all Ingresses could be looked at"),
+        (SLICES, "accepted", "not all EndpointSlices could be read"),
+        (INGRESSES, "unknown", "Ingress team-a/shop may be missing: not all Ingresses could be read"),
     ],
 )
 def test_a_missing_right_changes_no_state(unread: str, state: str, sentence: str, cluster: Cluster) -> None:
@@ -122,7 +122,7 @@ def reported(first: str, last: str) -> list[Object]:
         ([OLD_SHOP, OLD_INGRESS, DENIED], "waiting", "can't reconcile children: exceeded quota"),
         ([OLD_SHOP, MISTAKE], "refused", "no such port [unknown-port] · and 2 more"),
         ([OLD_SHOP, NOT_MADE], "waiting", "it isn't there yet [not-made]"),
-        ([OLD_SHOP], "waiting", "nothing has been created for it yet, and no Event of its Service says why"),
+        ([OLD_SHOP], "waiting", "nothing has been created yet, and no Event on the Service explains why"),
         # The Event is older than the change that has mended it.
         ([at(SHOP, NOW - timedelta(seconds=30)), OLD_INGRESS, MISTAKE], "serving", ""),
         ([OLD_SHOP, at(INGRESS, NOW), MISTAKE], "serving", ""),
@@ -132,13 +132,13 @@ def reported(first: str, last: str) -> list[Object]:
         (reported("99", "103"), "refused", "no such port"),
         # The Event is in another etcd.
         (reported("99", "7"), "refused", "no such port"),
-        ([at(SHOP, NOW + timedelta(hours=1)), OLD_INGRESS], "waiting", "the Service has just been changed, and Meta"),
+        ([at(SHOP, NOW + timedelta(hours=1)), OLD_INGRESS], "waiting", "the Service has just changed, and Meta"),
         (
             [with_annotations(OLD_SHOP, {"ingress/http": "false"}), OLD_INGRESS],
             "waiting",
-            "its Service doesn't request it",
+            "the Service doesn't request it",
         ),
-        ([OLD_SHOP, DELETED_INGRESS], "waiting", "Ingress team-a/shop is being deleted since"),
+        ([OLD_SHOP, DELETED_INGRESS], "waiting", "Ingress team-a/shop has been terminating since"),
     ],
 )
 def test_events_and_objects_tell_the_state(objects: list[Object], state: str, sentence: str, cluster: Cluster) -> None:
@@ -161,7 +161,7 @@ def test_without_the_settings_each_entrance_is_listed_and_events_or_objects_may_
     rows = run("status", "-o", "json").json["exposed"]
     assert [(row["entrance"], row["state"]) for row in rows] == [(None, "serving"), ("internal", "waiting")]
     for unread, sentence in (
-        ("events", "neither the settings nor Events could be looked at"),
+        ("events", "neither the settings nor Events could be read"),
         (INGRESSES, "Ingresses could not be read"),
     ):
         cluster.says({key: value for key, value in stored(OLD_SHOP).items() if key != unread}, FORBIDDEN)
@@ -215,12 +215,12 @@ def test_one_service_is_told_with_its_events_or_that_they_may_not_be_read(cluste
     ended = run("status", "team-a/shop", *NO_SETTINGS, "--context", "here")
     assert ended.status == 0
     happened = '2026-01-01T04:00:00Z SyncError (11 times): Sync error: admission webhook "a.example.com" denied the'
-    assert f"  happened\n    {happened} request: no\n" in ended.out
-    assert "isn't there; Metacontroller reported at 2026-01-01T04:00:00Z: admission webhook" in ended.out
+    assert f"  events\n    {happened} request: no\n" in ended.out
+    assert "doesn't exist; at 2026-01-01T04:00:00Z, Metacontroller reported: admission webhook" in ended.out
     assert "      $ kubectl describe --namespace=team-a --context=here -- service shop\n" in ended.out
     cluster.says({key: value for key, value in WITHOUT_INGRESS.items() if key != "events"})
     out = run("status", "team-a/shop", *NO_SETTINGS).out
-    assert out.endswith("  not looked at\n    Events could not be read: Error from server: no\n")
+    assert out.endswith("  not read\n    Events could not be read: Error from server: no\n")
 
 
 # Waiting.

@@ -140,7 +140,7 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
 
 def test_check_asks_the_api_server_whether_httproutes_may_have_what_profiles_add(plane: ControlPlane) -> None:
     printed = run(plane, "check").stdout
-    denied = dict(re.findall("✗ Gateway API: an HTTPRoute of the profile (.*?) is denied: (.*)", printed))
+    denied = dict(re.findall("✗ Gateway API: the API server rejects HTTPRoutes with profile (.*?): (.*)", printed))
     assert "Must have port for Service reference" in denied.pop("mirrored")
     assert 'unknown field "spec.rules[0].filters[0].requestHeaderModifier.sets"' in denied.pop("typo")
     assert not denied, "the first is accepted"
@@ -191,13 +191,13 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     # A mistake: the Ingress stays, and the Event says why. Corrected, the Service is served again.
     by_team("kubectl annotate service shop ingress/path=/ 'ingress/routes=[{path: /}]'")
     until(everything, 0, "refused  team-a", "ingress/path", "has no effect", "[contradiction]")
-    until(one, 0, "[contradiction]", "Remove one of the two.")
+    until(one, 0, "[contradiction]", "Remove one of them.")
     until(wait, 1, "Not serving: team-a/shop")
     by_team("kubectl annotate service shop ingress/routes-")
     until(wait, 0, "serving")
     # A Secret that isn't there yet, and the younger of two Services with one host.
     by_team("kubectl annotate service shop ingress/tls=true ingress/tls-secret=shop-tls")
-    until(once, 1, "accepted", "waiting for Secret team-a/shop-tls")
+    until(once, 1, "accepted", "Secret team-a/shop-tls doesn't exist yet")
     by_team(
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out crt.pem -days 2 "
         "-subj /CN=shop -addext subjectAltName=DNS:shop.example.com"
@@ -206,7 +206,7 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     until(wait, 0, "https://shop.example.com/")
     by_team(publish.replace(" shop ", " other "))
     give_address(Stage(cluster.api, TEAM), "other")
-    until(once.replace(" shop ", " other "), 1, "Ingress team-a/shop is older, and claims shop.example.com/")
+    until(once.replace(" shop ", " other "), 1, "Ingress team-a/shop, which is older, claims shop.example.com/")
     # The Role beside the hook.
     sh(plane, bind)
     until(everything, 0, f"Using the settings of the ConfigMap {HOOK}/")

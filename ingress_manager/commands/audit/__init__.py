@@ -1,1 +1,1 @@
-"""`ingress-manager audit`: the problems of a cluster, and what other settings would change."""
+"""`ingress-manager audit`: problems in a cluster, and what new settings would change."""

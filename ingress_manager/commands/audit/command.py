@@ -30,30 +30,27 @@ from ingress_manager.core.text import one_line
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
 NOT_IN_FILES = "IngressClasses, EndpointSlices, Gateways, Secrets and Events are read only from a cluster"
-NEW_SETTINGS = (
-    "New settings, or a ConfigMap with them: print what they would create, change, move, remove and refuse, "
-    "and nothing else."
-)
+NEW_SETTINGS = "New settings, or a ConfigMap with them: print only what they create, change, move, remove or refuse."
 
 
-@click.command(short_help="Find the problems of a cluster, and how to fix them.")
+@click.command(short_help="Find problems in a cluster, and how to fix them.")
 @with_source(PATHS, *ALL_OBJECTS, CERTIFICATE_DAYS, settings_option("the cluster's", "--current-settings"))
 @click.option("--settings", "new", metavar="FILE", help=NEW_SETTINGS)
 @OUTPUT
 @click.pass_context
 def audit(context: click.Context, source: Source, new: str | None, output: str) -> None:
-    """Find the problems of a cluster, each with the kubectl command that fixes it.
+    """Find problems in a cluster, each with the kubectl command that fixes it.
 
-    `audit` changes nothing. It judges Services, and what was made for them, by the cluster's settings, or by
-    --current-settings, and lists what it may not read. To see why a URL doesn't answer, it also reads IngressClasses,
-    EndpointSlices, Gateways and the certificates in Secrets of a cluster; of files, it looks at Services and what was
-    made for them alone.
+    `audit` changes nothing. It checks Services and the objects created for them against the cluster's settings, or
+    against --current-settings, and lists what it isn't allowed to read. To find out why a URL doesn't answer, it also
+    reads the cluster's IngressClasses, EndpointSlices, Gateways and the certificates in Secrets. From files, it reads
+    only Services and the objects created for them.
 
-    With --settings FILE, it prints instead what would change if these settings took the place of the current ones.
+    With --settings FILE, it prints instead what would change if these settings replaced the current ones.
 
-    Exit status: 0 if nothing is found but hints (with --settings: if nothing would be removed or moved), 1 if something
-    is, or if what is in a file can't be read, 2 for wrong use, if a file can't be opened, if any of these, Events or
-    the settings could not be read, or if there was nothing to read. Without --settings, a file may lack kinds.
+    Exit status: 0 if there are only hints (with --settings: if nothing would be removed or moved), 1 if there is more,
+    or if what is in a file can't be read, 2 for wrong use, if a file can't be opened, if any of these objects, Events
+    or the settings could not be read, or if there was nothing to read. Without --settings, a file may lack kinds.
 
     \b
     Examples:
@@ -76,16 +73,16 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
         known = current if isinstance(current, Settings) else None
         inspection = inspect(source, settings, partial(preview, current=known), surroundings=PREVIEWED)
         if known is None:
-            inspection.unseen.append(f"{current}; the new ones are compared with the observed objects")
+            inspection.unseen.append(f"{current}; the new settings are compared with the observed objects")
     if isinstance(settings, Settings) and settings.pauses:
         note(f"The settings pause {settings.pauses}: nothing changes there until `paused` is false.")
     if not source.all_namespaces:
-        limit = NOT_IN_FILES if source.files else f"Only {scope_of(source)} was looked at"
+        limit = NOT_IN_FILES if source.files else f"Only {scope_of(source)} was read"
         inspection = inspection._replace(unseen=[limit, *inspection.unseen])
     for text in printed(inspection, output, "change" if new else "finding", source.kubectl.options, width()):
         click.echo(text, nl=False)
     has_problems = any(finding.kind.severity is not Severity.HINT for finding in inspection.findings)
-    # A dump may be of some kinds, but to say that nothing is removed takes all.
+    # A dump may lack kinds, but only with all of them is it certain that nothing would be removed.
     is_blind = inspection.lacking - ({*VERSIONS} if source.files and new is None else set())
     context.exit(2 if is_blind else int(has_problems))
 
@@ -93,7 +90,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
 def printed(
     inspection: Inspection, form: str, noun: str = "finding", options: Sequence[str] = (), width: int = 0
 ) -> Iterator[str]:
-    """Yield the findings in a form, in pieces. `noun` is what each is called: with other settings, a change."""
+    """Yield the output piece by piece: JSON if `form` is json, else a table. `noun` is "finding" or "change"."""
     findings, services = inspection.findings, inspection.snapshot.services.values()
     exposed = sum(service.is_exposed for service in services)
     tally = Counter(finding.kind.name for finding in findings)

@@ -1,4 +1,4 @@
-"""`audit --settings`: the difference that new settings would make to a cluster."""
+"""`audit --settings`: what new settings would change in a cluster."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,20 +16,19 @@ from ingress_manager.core.decide import Refused
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import listed, quoted
 
-# A URL would lose its answer by the first two.
+# The first two would make a URL stop answering.
 REMOVED, MOVED = (Kind(name, Severity.ERROR) for name in ("removed", "moved"))
 REFUSED, CHANGED, CREATED = (Kind(name, Severity.HINT) for name in ("refused", "changed", "created"))
 EFFECTS = (REMOVED, MOVED, REFUSED, CHANGED, CREATED)
 
 PREVIEWED = (CLASS_KIND,)
-"""The surroundings that a preview needs."""
 
 
 def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
-    """Return the changes by the settings of the evidence, the gravest first, without those that `current` make, too.
+    """Return the changes that the evidence's settings would make but `current` would not, most serious first.
 
-    If `current` is None, a change is what differs from the observed objects; so it is where only `current` pause. Where
-    the new settings pause, it says what happens once they no longer do.
+    If `current` is None, or pauses a namespace that the new settings don't, every difference from the observed objects
+    is a change. Where the new settings pause, the message says what happens once they no longer do.
     """
     new, known = evidence.settings or Settings(), set[tuple[str, ...]]()
     if current:
@@ -48,37 +47,35 @@ def _effects(snapshot: Snapshot) -> Iterator[Finding]:
     evidence = Evidence(snapshot, snapshot.settings, Surroundings())
     yield from _removals(snapshot)
     yield from (_as(REFUSED, finding) for finding in refused(evidence))
-    for finding in missing(evidence):
-        if finding.awaits_sync:
-            yield _as(CREATED, replace(finding, sentence=f"its {' '.join(finding.key)} is made"))
+    created = (finding for finding in missing(evidence) if finding.awaits_sync)
+    yield from (_as(CREATED, finding, f"{' '.join(finding.key)} would be created") for finding in created)
     yield from (_change(snapshot, finding) for finding in drifted(evidence) if finding.awaits_sync)
 
 
 def _identity(change: Finding) -> tuple[str, ...]:
-    """Return what two equal changes have in common. An object is removed, or a Service refused, for any reason."""
+    """Return a key that equal changes share. For a removed object or a refused Service, the reason doesn't matter."""
     return (change.kind.name, *change.key, "" if change.kind in (REMOVED, REFUSED) else change.sentence)
 
 
 def _missing_class(evidence: Evidence, change: Finding) -> str:
-    """Return the end of a sentence if the changed object gets an IngressClass that doesn't exist."""
+    """Return the end of a message if a changed object would name an IngressClass that doesn't exist, else ""."""
     service = change.service and evidence.snapshot.services[change.service.full_name]
     desired = evidence.snapshot.desired_once_allowed(service).get(change.key, {}) if service else {}
     name, around = desired.get("spec", {}).get("ingressClassName"), evidence.around
     is_missing = name and CLASS_KIND in around.read and name not in around.items[CLASS_KIND]
-    return f"; there is no IngressClass {quoted(name)}" if is_missing else ""
+    return f"; IngressClass {quoted(name)} doesn't exist" if is_missing else ""
 
 
-def _as(effect: Kind, finding: Finding) -> Finding:
-    """Return a finding as an effect, which needs no person."""
-    return replace(finding, kind=effect, command=(), awaits_sync=False)
+def _as(effect: Kind, finding: Finding, sentence: str = "") -> Finding:
+    return replace(finding, kind=effect, sentence=sentence or finding.sentence, command=(), awaits_sync=False)
 
 
 def _removals(snapshot: Snapshot) -> Iterator[Finding]:
-    """Yield each object that the hook would remove, and its creation if the next sync makes it again."""
+    """Yield the removal of each object that the hook would remove, and its creation if the next sync recreates it."""
     for _, service in sorted(snapshot.services.items()):
         if service.item.is_being_deleted or isinstance(service.decision, Refused | None):
             continue
-        # All objects of a refused Service go with a forbidden one.
+        # If an object of a refused Service is forbidden, all its objects are removed.
         fallback = next(iter(service.forbidden.values()), None) if service.refused else None
         for key, obj in sorted(service.observed.items()):
             if key in service.desired or obj.item.is_being_deleted:
@@ -86,14 +83,14 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
             problem = service.forbidden.get(key, fallback)
             sentence = problem.line() if problem else f"Service {service.item.full_name} doesn't request it"
             if key in snapshot.desired_once_allowed(service):
-                sentence += "; it is then recreated"
-                created = f"its {' '.join(key)} is recreated"
+                sentence += "; it would then be recreated"
+                created = f"{' '.join(key)} would be recreated"
                 yield Finding(service.item, created, service=service.item, about=key, kind=CREATED)
             yield Finding(obj.item, sentence, service=service.item, kind=REMOVED)
 
 
 def _change(snapshot: Snapshot, drift: Finding) -> Finding:
-    """Return the effect of correcting a drifted object: it is moved if it loses a claim, else changed."""
+    """Return the effect of correcting a drifted object: MOVED if the object loses a claim, else CHANGED."""
     obj = snapshot.objects[drift.key]
     service = snapshot.owner_of(obj)
     if service is None:
@@ -104,4 +101,4 @@ def _change(snapshot: Snapshot, drift: Finding) -> Finding:
     lost = list(dict.fromkeys(str(claim) for claim in claims_of(obj) if claim not in kept))
     if not lost:
         return _as(CHANGED, drift)
-    return _as(MOVED, replace(drift, sentence=f"{listed(lost)} would no longer answer: {drift.sentence}"))
+    return _as(MOVED, drift, f"{listed(lost)} would no longer answer: {drift.sentence}")

@@ -1,1 +1,1 @@
-"""`ingress-manager check`: the installation, part by part, as it is, and what to do where it isn't as it should be."""
+"""`ingress-manager check`: check each part of the installation, and say how to fix what is wrong."""

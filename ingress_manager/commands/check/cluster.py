@@ -1,4 +1,4 @@
-"""The cluster as `check` reads it, on demand and once; and the results of its checks."""
+"""The cluster that `check` reads, each kind once and on demand, and the results of checks."""
 
 import contextlib
 import re
@@ -18,14 +18,14 @@ from ingress_manager.core.settings import Settings
 ALL = "--all-namespaces"
 DEPLOYMENTS = "deployments.apps"
 BRIEFLY = "--request-timeout=5s"
-"""The API server would wait long for a hook behind a NetworkPolicy."""
+"""Limits a request to the hook through the API server, which would wait long if a NetworkPolicy isolates it."""
 
 _METACONTROLLER = re.compile(r"(?:.*/)?metacontroller(?::(?P<tag>[^@]+))?(?:@.*)?")
-"""The name of its image, from any registry."""
+"""The name of Metacontroller's image, from any registry."""
 
 
 class Outcome(StrEnum):
-    """How a check ended, as the sign that its line begins with."""
+    """The outcome of a check. The value is the mark at the start of the check's line."""
 
     WRONG = "✗"
     WARNING = "!"
@@ -37,14 +37,14 @@ class Result(NamedTuple):
     outcome: Outcome
     sentence: str
     remedy: str = ""
-    """The remedy; empty if there is nothing to do, or if the table of checks has it."""
+    """What to do; empty if there is nothing to do, or if the remedy in the table of checks applies."""
 
 
 wrong, warning, unknown, ok = (partial(Result, outcome) for outcome in Outcome)
 
 
 class Cluster:
-    """A cluster with its installation. Everything raises KubectlFailed if it can't be read."""
+    """A cluster with ingress-manager, read on demand. Its members raise KubectlFailed if something can't be read."""
 
     def __init__(self, kubectl: Kubectl) -> None:
         self.kubectl = kubectl
@@ -52,13 +52,13 @@ class Cluster:
         self._read: dict[str, Sequence[Item]] = {}
 
     def all(self, resources: str, *options: str) -> Sequence[Item]:
-        """Return the objects of a kind, such as "deployments.apps"; none if the cluster doesn't know it."""
+        """Return the objects of a resource, such as "deployments.apps"; empty if the cluster doesn't have it."""
         if resources not in self._read:
             self._read[resources] = self.kubectl.get_if_known(resources, *(options or (ALL,)))
         return self._read[resources]
 
     def one(self, resource: str, name: str, namespace: str = "default") -> Item | None:
-        """Return an object by its name, None if it doesn't exist; cluster-wide ones count as in default."""
+        """Return an object by name; None if it doesn't exist. Cluster-scoped objects count as in namespace default."""
         return next((item for item in self.all(resource) if (item.namespace, item.name) == (namespace, name)), None)
 
     @property
@@ -66,17 +66,16 @@ class Cluster:
         return self.one(DECORATORS, CONTROLLER)
 
     def makes(self, resource: str) -> bool:
-        """Return whether the DecoratorController manages a kind, such as "httproutes"."""
+        """Return whether the DecoratorController manages a resource, such as "httproutes"."""
         return any(one.get("resource") == resource for one in mappings(at(self.controller, "spec", "attachments")))
 
     @property
     def engines(self) -> list[Item]:
-        """Return the workloads that run Metacontroller."""
         return [item for kind in (DEPLOYMENTS, "statefulsets.apps") for item in self.all(kind) if engine_version(item)]
 
     @property
     def installation(self) -> Installation:
-        """Return the hook's Deployment: the one that the DecoratorController calls, or that of manifests/."""
+        """Return where the hook runs: where the DecoratorController calls it, else where manifests/ installs it."""
         return hook_settings.named_by(self.all(DECORATORS)) or DEFAULT_INSTALLATION
 
     @property
@@ -93,11 +92,11 @@ class Cluster:
     def settings(self) -> Settings:
         settings = self.settings_text.parse() if self.settings_text else None
         if not isinstance(settings, Settings):
-            raise KubectlFailed("the settings aren't there, or can't be used")
+            raise KubectlFailed("the settings don't exist or aren't valid")
         return settings
 
     def metric_label(self, metric: str, label: str) -> str:
-        """Return a label of one of the hook's info metrics; empty if they can't be read."""
+        """Return the value of a label of the hook's info metric `metric`; empty if the metrics can't be read."""
         match = re.search(f'^{metric}_info\\{{{label}="([^"]*)"\\}}', self._metrics, re.MULTILINE)
         return match[1] if match else ""
 
@@ -118,6 +117,6 @@ def image_of(item: Item) -> str:
 
 
 def engine_version(item: Item) -> str:
-    """Return the version of Metacontroller that a workload runs, or its image if that has no tag; empty if none."""
+    """Return the tag, or else the name, of the Metacontroller image that a workload runs; empty if it runs none."""
     images = (_METACONTROLLER.fullmatch(str(container.get("image", ""))) for container in containers(item))
     return next((image["tag"] or image[0] for image in images if image), "")

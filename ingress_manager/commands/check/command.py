@@ -15,39 +15,37 @@ from ingress_manager.commands.terminal import note
 from ingress_manager.core.text import one_line
 
 COLOURS = {Outcome.WRONG: "red", Outcome.WARNING: "yellow", Outcome.UNKNOWN: "cyan", Outcome.OK: "green"}
-SECONDS_BETWEEN_CHECKS = 2.0
-"""While --wait waits."""
+SECONDS_BETWEEN_CHECKS = 2.0  # with --wait
 
-AGAIN = "Apply this version's the way it was installed, with your settings: docs/upgrade.md shows how."
-"""No command: it would change more in an installation by Helm, or with other settings or another namespace."""
+AGAIN = "Install this version again, in the same way and with your settings: docs/upgrade.md shows how."
+"""Names no command, because the right one depends on how and where this was installed, and with which settings."""
 
 INSTALL = "Install it: docs/install.md shows how."
-REACH = "See whether it runs, and whether a NetworkPolicy is in the way."
+REACH = "Check that the hook runs, and that no NetworkPolicy blocks Metacontroller."
 
 
 class Check(NamedTuple):
     part: str
     what: str
-    """The right state, reported if it is so and if that isn't known."""
+    """The desired state of the part, which is printed if the check succeeds or can't be made."""
 
     look: Callable[[Cluster], Iterable[Result]]
-    """Yields the deviations. Raises KubectlFailed if they can't be read."""
+    """Yields what isn't as it should be. Raises KubectlFailed if something can't be read."""
 
     remedy: str = ""
-    """The remedy, unless a result has its own."""
 
 
 CHECKS = (
-    Check("Kubernetes", "its version is recent enough", provided.kubernetes),
-    Check("Metacontroller", "it runs in a recent version, with safe arguments", provided.runs, INSTALL),
+    Check("Kubernetes", "its version is supported", provided.kubernetes),
+    Check("Metacontroller", "it runs, its version is supported, and its arguments are safe", provided.runs, INSTALL),
     Check("DecoratorController", "it matches this version", provided.decorator, AGAIN),
-    Check("hook", "it runs, in this program's version", hook.runs, AGAIN),
-    Check("hook", "its settings are valid, pause nothing, and are the ones in use", hook.settings, AGAIN),
-    Check("hook", "Metacontroller reaches it, as far as Events show", hook.reached, REACH),
-    Check("admission policies", "each matches this version", provided.policies, AGAIN),
-    Check("admission webhook", "it is installed if the settings deny, and works", hook.webhook, AGAIN),
-    Check("rights of Metacontroller", "it has what it needs, and may not write Services", provided.rights),
-    Check("Gateway API", "the kinds asked for are made, and their CRDs accept the profiles", provided.gateway_api),
+    Check("hook", "it runs, and has the version of this program", hook.runs, AGAIN),
+    Check("hook", "its settings are valid, pause nothing, and are in use", hook.settings, AGAIN),
+    Check("hook", "Metacontroller can reach it, judging by Events", hook.reached, REACH),
+    Check("admission policies", "they match this version", provided.policies, AGAIN),
+    Check("admission webhook", "it works, and is installed if admission.deny is true", hook.webhook, AGAIN),
+    Check("rights of Metacontroller", "they suffice, and don't allow writing Services", provided.rights),
+    Check("Gateway API", "the requested kinds are managed, and their CRDs accept the profiles", provided.gateway_api),
 )
 
 
@@ -55,10 +53,10 @@ def results(cluster: Cluster) -> Iterator[Result]:
     for part, what, look, remedy in CHECKS:
         outcomes: list[Result] = []
         try:
-            outcomes.extend(look(cluster))  # results stay even if something later can't be read
+            outcomes.extend(look(cluster))  # keeps the results before a failure
             outcomes = outcomes or [ok(what)]
         except KubectlFailed as failed:
-            outcomes.append(unknown(f"it could not be checked whether {what}: {failed.message}"))
+            outcomes.append(unknown(f"can't tell whether {what}: {failed.message}"))
         for outcome, sentence, own_remedy in outcomes:
             is_well = outcome in {Outcome.OK, Outcome.UNKNOWN}
             yield Result(outcome, f"{part}: {sentence}", own_remedy or ("" if is_well else remedy))
@@ -72,10 +70,10 @@ def results(cluster: Cluster) -> Iterator[Result]:
 def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -> None:
     """Check the installation, part by part, and say how to fix what is wrong.
 
-    `check` only reads. It lists what it may not read.
+    `check` changes nothing, and lists what it isn't allowed to read.
 
     Exit status: 0 if nothing is wrong, even with warnings; 1 if something is wrong; 2 for wrong use, or if nothing is
-    known to be wrong, and a part could not be read.
+    known to be wrong but a part could not be read.
 
     \b
     Examples:

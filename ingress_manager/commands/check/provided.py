@@ -1,7 +1,5 @@
-"""`check`: what the hook needs around it, as it is and as this version installs it (installed/).
-
-That is Kubernetes, Metacontroller with its rights, our DecoratorController and admission policies, and the Gateway API.
-docs/install.md names the tested versions.
+"""`check`: what the hook depends on, compared with what this version installs (installed/), and with the versions that
+docs/install.md names as tested.
 """
 
 import json
@@ -32,22 +30,21 @@ from ingress_manager.core.text import cut, listed
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
-"""Fields of the DecoratorController without which Services get no Ingresses, or can't be deleted."""
+"""Fields of the DecoratorController. If one differs, Services may get no Ingresses, or can't be deleted."""
 
 LEAST = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
-"""The oldest supported version of each."""
 
 _BY_CRD = re.compile("strict decoding error: | is invalid: ")
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 
 def by_version(name: str, version: str) -> Iterator[Result]:
-    """Yield what is wrong with the major and minor version of a program, as in v1.36.3 or 4.17.2-distroless."""
+    """Yield a problem if a version, such as v1.36.3 or 4.17.2-distroless, is too old or can't be parsed."""
     actual, least = _VERSION.fullmatch(version), _VERSION.fullmatch(LEAST[name])
     if not (actual and least):
-        yield unknown(f"the version of {name} can't be told from {version}")
+        yield unknown(f"can't tell the version of {name} from {version}")
     elif [*map(int, actual.groups())] < [*map(int, least.groups())]:
-        yield wrong(f"{name} {version} is too old: it has to be {LEAST[name]} or later", f"Upgrade {name}.")
+        yield wrong(f"{name} {version} is too old: {LEAST[name]} or later is needed", f"Upgrade {name}.")
 
 
 def kubernetes(cluster: Cluster) -> Iterator[Result]:
@@ -58,76 +55,72 @@ def kubernetes(cluster: Cluster) -> Iterator[Result]:
 def runs(cluster: Cluster) -> Iterator[Result]:
     engines = cluster.engines
     if not engines:
-        yield wrong("no Deployment and no StatefulSet runs Metacontroller, so nothing is created or removed")
+        yield wrong("no Deployment or StatefulSet runs Metacontroller, so nothing is created or removed")
     for engine in engines:
         yield from by_version("Metacontroller", engine_version(engine))
         yield from replicas(engine)
         yield from arguments(cluster, engine)
     if len(engines) > 1:
-        yield warning(f"several run it: {', '.join(map(str, engines))}; they all write the same objects", "Keep one.")
+        sentence = f"several workloads run it and write the same objects: {', '.join(map(str, engines))}"
+        yield warning(sentence, "Keep only one.")
 
 
 def replicas(item: Item) -> Iterator[Result]:
-    """Yield how many replicas of a Deployment or StatefulSet are ready, unless all are."""
+    """Yield a problem if not all replicas of a Deployment or StatefulSet are ready: an error if none is."""
     replicas, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
     wanted = 1 if replicas is None else replicas
     if not ready or ready < wanted:
         command = f"kubectl describe {str(item.object['kind']).lower()} --namespace={item.namespace} {item.name}"
         sentence = f"{item} has {ready} of {wanted} replicas ready"
-        yield (warning if ready else wrong)(sentence, f"See why its Pods don't start: {command}")
+        yield (warning if ready else wrong)(sentence, f"Find out why its Pods aren't ready: {command}")
 
 
 def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
-    """Yield which of Metacontroller's arguments do harm, or keep it from managing our objects."""
+    """Yield each harmful argument of Metacontroller, and a missing --leader-election."""
     lists = (container.get(key) or () for container in containers(engine) for key in ("command", "args"))
     words = "\0".join(["", *(str(word) for arguments in lists for word in arguments), ""])
     # An argument has one dash or two, = or a space, and the last of several wins.
     values = dict(re.findall("\0--?(apply-strategy|target-label-selector)[=\0]([^\0]*)", words))
     wanted = at(engine, "spec", "replicas") or 1
     if wanted > 1 and not re.search("\0--?leader-election(=true)?\0", words):
-        sentence = f"{engine} has {wanted} replicas without --leader-election: all of them write"
-        yield wrong(sentence, "Add --leader-election to its arguments, or have one replica.")
+        sentence = f"{engine} has {wanted} replicas without --leader-election, so all of them write"
+        yield wrong(sentence, "Add --leader-election to its arguments, or run one replica.")
     if values.get("apply-strategy") == "server-side-apply":
-        sentence = f"{engine} has --apply-strategy=server-side-apply, with which it would overwrite others' objects"
+        sentence = f"{engine} has --apply-strategy=server-side-apply, so it would overwrite objects that others created"
         yield wrong(sentence, "Remove that argument.")
     selector = values.get("target-label-selector")
     if selector and cluster.controller:
         names = cluster.kubectl.run("get", f"--selector={selector}", "--output=name", "--", DECORATORS)
         if not any(name.endswith(f"/{CONTROLLER}") for name in names.split()):
-            sentence = f"{engine} has --target-label-selector={selector}, which leaves out our DecoratorController"
-            yield wrong(f"{sentence}: nothing is made or removed", "Give it those labels with a patch.")
+            sentence = f"{engine} has --target-label-selector={selector}, which our DecoratorController doesn't match"
+            yield wrong(f"{sentence}, so nothing is created or removed", "Patch the DecoratorController's labels.")
 
 
 def decorator(cluster: Cluster) -> Iterator[Result]:
-    """Yield how the DecoratorController differs from this version's, apart from the hook's address."""
+    """Yield the worst difference between the DecoratorController and this version's, ignoring the hook's address."""
     controller = cluster.controller
     if controller is None:
-        yield wrong(f"the DecoratorController {CONTROLLER} doesn't exist, so Metacontroller does nothing")
+        yield wrong(f"DecoratorController {CONTROLLER} doesn't exist, so Metacontroller does nothing")
         return
     ours = expected(folder_of(cluster))["DecoratorController", CONTROLLER]
-    # The hook's address is specific to the installation.
     sentences = (text for text in spec_differences(ours, controller) if not text.startswith("spec.hooks.sync.webhook"))
-    # The most harmful one is reported.
     for sentence in sorted(sentences, key=lambda text: not text.startswith(BREAKING))[:1]:
         yield (wrong if sentence.startswith(BREAKING) else warning)(sentence)
 
 
 class Access(NamedTuple):
-    """Something that an account may do in all namespaces."""
-
     verb: str
     group: str
     resource: str
 
 
 NEVER = tuple(Access(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
-"""The rights that Metacontroller must not have: it never writes Services."""
+"""The rights that Metacontroller shouldn't have, because it never writes to Services."""
 
 
 def rights(cluster: Cluster) -> Iterator[Result]:
-    """Yield which rights Metacontroller's ServiceAccount lacks, and which it shouldn't have."""
     if not cluster.engines:
-        raise KubectlFailed("nothing was found that runs Metacontroller")
+        raise KubectlFailed("Metacontroller isn't running")
     engine = cluster.engines[0]
     account = f"{engine.namespace}:{at(engine, 'spec', 'template', 'spec', 'serviceAccountName') or 'default'}"
     needed = [
@@ -137,17 +130,17 @@ def rights(cluster: Cluster) -> Iterator[Result]:
         if verb != "get"  # Metacontroller doesn't use it
     ]
     has = may(cluster, account, [*needed, *NEVER])
-    called = f"the ServiceAccount {account.replace(':', '/')}"
+    called = f"ServiceAccount {account.replace(':', '/')}"
     if missing := [f"{right.verb} {right.resource}" for right in needed if right not in has]:
         remedy = "Bind the ClusterRole to it: metacontroller/README.md shows how."
         yield wrong(f"{called} may not {', '.join(missing)}", remedy)
     if excessive := [f"{right.verb} {right.resource}" for right in NEVER if right in has]:
-        remedy = "Metacontroller's own manifests grant it; metacontroller/install doesn't, as nothing needs it."
+        remedy = "Remove these rights, which nothing needs. metacontroller/install doesn't grant them."
         yield warning(f"{called} may {', '.join(excessive)}", remedy)
 
 
 def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
-    """Return which rights a ServiceAccount has. The API server answers, and stores nothing."""
+    """Return which of the `wanted` rights a ServiceAccount has, by reviews that the API server doesn't store."""
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{account.partition(':')[0]}", "system:authenticated"]
     who = {"user": f"system:serviceaccount:{account}", "groups": groups}
     kind = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
@@ -158,15 +151,15 @@ def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
 
 
 def gateway_api(cluster: Cluster) -> Iterator[Result]:
-    """Yield the kinds that the settings ask for and the DecoratorController doesn't manage, or that have no CRD."""
+    """Yield the kinds that the settings need but the DecoratorController doesn't manage, or that have no CRD."""
     managed = [kind for kind in PAGES if cluster.makes(f"{kind.lower()}s")]
     for kind in managed:
         name = MANAGED_RESOURCES[kind]
         crds = cluster.all(f"customresourcedefinitions/{name}", IGNORE_NOT_FOUND)
         conditions = mappings(at(crds[0], "status", "conditions")) if crds else ()
         if not any((one.get("type"), one.get("status")) == ("Established", "True") for one in conditions):
-            sentence = f"the CRD {name} isn't established: until then, Metacontroller makes nothing at all"
-            yield wrong(sentence, f"Install the CRDs of the Gateway API: {PAGES[kind]} says how.")
+            sentence = f"the CRD {name} isn't established; until it is, Metacontroller creates nothing at all"
+            yield wrong(sentence, f"Install the CRDs of the Gateway API: {PAGES[kind]} shows how.")
     settings = cluster.settings
     defaults = [msgspec.to_builtins(entry.defaults) for entry in (settings, *settings.namespaces.values())]
     defaults += settings.profiles.values()
@@ -174,13 +167,13 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
     if kinds and any(at(entry, "gateway", "listenerSets") for entry in defaults):
         kinds.append("ListenerSet")
     for kind in [kind for kind in kinds if kind not in managed]:
-        sentence = f"the settings ask for {kind}s, and the DecoratorController doesn't make them"
-        yield wrong(sentence, f"{PAGES[kind]} says which one does.")
+        sentence = f"the settings need {kind}s, but the DecoratorController doesn't manage them"
+        yield wrong(sentence, f"Apply the one that does: {PAGES[kind]} shows how.")
     yield from profiles(cluster, settings)
 
 
 def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
-    """Yield which profiles have fields that the API server denies in an HTTPRoute. It stores none."""
+    """Yield the profiles with fields that the API server rejects in an HTTPRoute, in a dry run."""
     by_fields: dict[str, list[str]] = {}
     for name, profile in settings.profiles.items():
         if fields := {field: profile[field] for field in ("filters", "timeouts", "retry") if profile.get(field)}:
@@ -193,38 +186,36 @@ def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
             cluster.kubectl.run("create", "--dry-run=server", "--validate=strict", "--filename=-", stdin=stdin)
         except KubectlFailed as failed:
             if _BY_CRD.search(failed.message):
-                remedy = f"Correct the profile, or upgrade the CRDs of the Gateway API: {PAGES['HTTPRoute']} says how."
-                yield wrong(f"an HTTPRoute of the profile {listed(names)} is denied: {failed.message}", remedy)
+                remedy = f"Correct it, or upgrade the CRDs of the Gateway API: {PAGES['HTTPRoute']} shows how."
+                yield wrong(f"the API server rejects HTTPRoutes with profile {listed(names)}: {failed.message}", remedy)
             elif " denied " not in failed.message:  # by a policy or a webhook, which comes after the CRD
                 raise
 
 
 FOLDERS = ("controller", "httproute", "listenerset")
-"""The folders of metacontroller/: each adds a kind to the one before it."""
+"""Folders in metacontroller/. Each manages one more kind than the one before."""
 
 POLICIES = {
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies.admissionregistration.k8s.io",
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings.admissionregistration.k8s.io",
 }
 
-LIMITS = "Apply what `ingress-manager settings --policies FILE` prints: docs/tenants.md shows how."
+LIMITS = "Apply the output of `ingress-manager settings --policies FILE`: docs/tenants.md shows how."
 
 LONGEST = 200
-"""Characters of a difference: an expression has thousands."""
+"""How many characters of a difference are shown. An expression has thousands."""
 
 ADDED: Object = {"matchPolicy": "Equivalent", "scope": "*", "parameterNotFoundAction": "Allow"}
 ADDED |= {"namespaceSelector": {}, "objectSelector": {}}
-"""The defaults that the API server adds."""
+"""The defaults that the API server adds to admission policies."""
 
 
 @cache
 def expected(folder: str) -> dict[tuple[str, str], Object]:
-    """Return the objects that a folder in installed/ installs, by kind and name.
-
-    installed/ is a link to metacontroller/. As kustomize does, each patch of an overlay extends lists of one object.
-    """
+    """Return the objects that a folder in installed/, a link to metacontroller/, installs, by kind and name."""
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     documents = [obj for file in files for obj in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
+    # As in kustomize, each patch of an overlay extends lists in one object.
     patches = [patch for obj in documents for patch in obj.get("patches", ())]
     objects = deepcopy(expected(FOLDERS[FOLDERS.index(folder) - 1])) if patches else {}
     objects |= {(obj["kind"], obj["metadata"]["name"]): obj for obj in documents if obj["kind"] != "Kustomization"}
@@ -246,7 +237,7 @@ def spec_differences(ours: Object, observed: Any) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value without what the API server adds, and with single spaces in expressions."""
+    """Return a value without defaults that the API server adds, and with single spaces in strings."""
     if isinstance(value, dict):
         return {key: plain(field) for key, field in value.items() if key not in ADDED or field != ADDED[key]}
     if isinstance(value, list):
@@ -255,21 +246,21 @@ def plain(value: Any) -> Any:
 
 
 def policies(cluster: Cluster) -> Iterator[Result]:
-    """Yield which policies and bindings are missing, or aren't this version's for the managed kinds, or for more."""
+    """Yield each policy or binding that is missing or outdated. One for more kinds than are managed is fine."""
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
     for kind, name in expected(folders[0]):
         if resource := POLICIES.get(kind):
             observed = cluster.one(resource, name)
             by_folder = [spec_differences(expected(folder)[kind, name], observed) for folder in folders]
             if observed is None:
-                yield wrong(f"the {kind} {name} isn't there")
+                yield wrong(f"{kind} {name} doesn't exist")
             elif all(by_folder):
-                yield wrong(f"the {kind} {name}: {by_folder[0][0]}")
+                yield wrong(f"{kind} {name}: {by_folder[0][0]}")
     yield from limits(cluster)
 
 
 def limits(cluster: Cluster) -> Iterator[Result]:
-    """Yield the first way in which the policies of the limits differ from those that the settings make."""
+    """Yield the first difference between the policies for the limits and those generated from the settings."""
     settings = cluster.settings_text and cluster.settings_text.parse()
     try:
         objects = policies_of(settings) if isinstance(settings, Settings) else []
@@ -280,7 +271,7 @@ def limits(cluster: Cluster) -> Iterator[Result]:
         kind, name = ours["kind"], ours["metadata"]["name"]
         observed = cluster.one(POLICIES[kind], name)
         if sentences := spec_differences(ours, observed):
-            sentence = sentences[0] if observed else "it isn't there: the limits don't hold for hand-written routes"
+            sentence = sentences[0] if observed else "it doesn't exist, so hand-written routes have no limits"
             is_stale = observed and "policyName" not in ours["spec"]
-            yield (wrong if is_stale else warning)(f"the {kind} {name}: {sentence}", LIMITS)
+            yield (wrong if is_stale else warning)(f"{kind} {name}: {sentence}", LIMITS)
             return

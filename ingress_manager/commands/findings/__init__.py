@@ -1,1 +1,1 @@
-"""The findings of `audit`, which `status` shows, too: problems of a cluster, each with its remedy."""
+"""Findings: problems in a cluster, each with a remedy. `audit` and `status` show them."""

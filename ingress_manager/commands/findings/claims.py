@@ -1,4 +1,4 @@
-"""Claims: a host and path at a class or listener. Two objects with the same claim compete for its requests.
+"""Claims: a host and path at a class or listener. Two objects with the same claim compete for requests.
 
 Sources: ingress-nginx, internal/ingress/controller/store (the order of Ingresses); the Gateway API reference,
 HTTPRouteRule (which of two equal matches wins) and ParentReference (sectionName).
@@ -27,27 +27,27 @@ CONDITIONS = re.compile(
     r".*/(canary|conditions\..*|headers(\..*)?|http-header-match.*|((exact|prefix|regex)-)?match-.*|methods"
     r"|router\.(cookie|entrypoints|header)|skipper-predicate)"
 )
-"""Annotations by which an Ingress takes only some requests for its paths: canaries, and those of AWS, Kong,
+"""Annotations that limit an Ingress to some of the requests for its paths: canaries, and conditions of AWS, Kong,
 haproxy-ingress, Higress, BFE, Traefik and Skipper. Source: each controller's page on annotations."""
 
 
 class Claim(NamedTuple):
-    """A host and a path, or of a ListenerSet a host and a port. Two equal claims get the same requests."""
+    """A host and path that an object claims, or a host and port for a ListenerSet. Equal claims compete."""
 
     server: tuple[str, ...]
-    """The kind and the name of what takes the requests: a class, a Gateway or a ListenerSet."""
+    """What receives the requests, as (kind, name): an Ingress class, a Gateway or a ListenerSet."""
 
     listener: tuple[str, str]
-    """Its listener's name and port; each is empty for all."""
+    """The name and port of the server's listener; each is empty for all listeners."""
 
     conflict: str
-    """The message of the condition Conflicted of a ListenerSet's listener; empty if its controller reports none."""
+    """For a ListenerSet, the message of the listener's Conflicted condition; empty if no conflict is reported."""
 
     host: str
     path: str
     is_exact: bool
     conditions: frozenset[tuple[str, str]] = frozenset()
-    """Annotations of an Ingress, or fields of a match of an HTTPRoute: it claims only requests that meet them."""
+    """What limits the claim to some requests: annotations of an Ingress, or fields of an HTTPRoute's match."""
 
     def __str__(self) -> str:
         if not self.path:
@@ -86,47 +86,45 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
 
 @finding(
     blocks=Blocks.TRAFFIC,
-    remedy="Give one of them another host or path; a host has one ListenerSet, whatever its paths.",
+    remedy="Give one of them another host or path. A host can have only one ListenerSet, whatever its paths.",
     severity=Severity.WARNING,
 )
 def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
-    """Two objects claim one host and path, or two ListenerSets one host and port. One gets no requests."""
+    """Two objects claim the same host and path, or two ListenerSets the same host and port. One gets no requests."""
     return _conflicts(evidence, conditional=False)
 
 
-@finding(blocks=None, remedy="Check that both are meant to be there.", severity=Severity.HINT)
+@finding(blocks=None, remedy="Check that both are intended.", severity=Severity.HINT)
 def shared_claim(evidence: Evidence) -> Iterator[Finding]:
-    """Two objects claim one host and path, and a condition distinguishes their requests: a header, a canary."""
+    """Two objects claim the same host and path, but conditions, such as a header or a canary, separate requests."""
     return _conflicts(evidence, conditional=True)
 
 
 def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
-    """Yield findings about the younger of two objects, with the oldest that competes with it.
+    """Yield a finding about each object that competes with an older one; the finding names the oldest.
 
-    If its controller reports a conflict, a finding is about a ListenerSet of any age. If only some objects are known,
-    there are fewer such pairs, and no others.
+    A ListenerSet for which a conflict is reported may be of any age. With `conditional`, the two claims differ in their
+    conditions. If only some objects are known, there are fewer findings, never different ones.
     """
     conflicts: dict[tuple[Key, str], tuple[ObjectSnapshot, str, list[str]]] = {}
     for claimants in _competitors(evidence, conditional=conditional):
         claimants.sort(key=lambda claimant: bool(claimant[1].conflict))  # the served one first
         for number, (loser, claim) in enumerate(claimants):
             rivals = claimants if claim.conflict else claimants[:number]
-            rivals = [rival for rival in rivals if rival[0].looks_managed or loser.looks_managed]
-            rivals = [rival for rival in rivals if not conditional or rival[1].conditions != claim.conditions]
+            rivals = [rival for rival in rivals if (rival[1].conditions != claim.conditions) == conditional]
             rival = next((rival for rival in rivals if _compete(rival, (loser, claim))), None)
             if whose := _whose((loser, claim), rival, evidence.around):
                 claims = conflicts.setdefault((loser.key, whose), (loser, claim.conflict, []))[2]
                 claims += [str(claim)] if str(claim) not in claims else []
     for (_, whose), (loser, conflict, claims) in conflicts.items():
-        end = ", on other conditions" if conditional else f"; the Gateway's controller reports: {conflict}"
+        end = ", under other conditions" if conditional else f"; the Gateway's controller reports: {conflict}"
         sentence = f"{whose} {listed(claims)}{end if conditional or conflict else ''}"
-        owner = evidence.snapshot.owner_of(loser)
-        service = owner.item if owner else None
+        service = owner.item if (owner := evidence.snapshot.owner_of(loser)) else None
         yield Finding(loser.item, sentence, kubectl("edit", service or loser.item), service)
 
 
 def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> str:
-    """Return what competes with a claim, and a verb; empty if nothing is known to compete."""
+    """Return the start of a message: the competitor of a claim, and a verb. Empty if no competitor is known."""
     loser, claim = claimant
     is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
     for entry in mappings(at(around.items[GATEWAY].get(gateway), "spec", "listeners")) if is_reported else ():
@@ -136,43 +134,40 @@ def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> 
         return f"a listener of Gateway {gateway} conflicts with" if is_reported else ""
     born, since = rival[0].item.born[0], loser.item.born[0]
     age = "older" if born < since else "younger" if born > since else "as old"
-    return f"{rival[0].item} is {age}, and {'has' if claim.conflict and not rival[1].conflict else 'claims'}"
+    return f"{rival[0].item}, which is {age}, {'has' if claim.conflict and not rival[1].conflict else 'claims'}"
 
 
 def _competitors(evidence: Evidence, *, conditional: bool) -> Iterator[list[Claimant]]:
-    """Yield the claimants of each place at a server, the oldest first, if one of them is ours.
-
-    Classes share a server if they have the same controller; a class of unknown controller stands alone. No class has
-    a Gateway's name, which has a slash.
-    """
+    """Yield the claimants of each place at a server, oldest first, if at least one looks managed."""
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_place: dict[tuple[object, ...], list[Claimant]] = {}
     for obj in sorted(evidence.snapshot.objects.values(), key=lambda obj: obj.item.born):
         for claim in dict.fromkeys(claims_of(obj)):
             if conditional and not claim.path:
-                continue  # of a ListenerSet
+                continue  # a claim of a ListenerSet
             place, controller = claim[3:6] if conditional else claim[3:], controllers.get(claim.server[1])
+            # Classes with the same controller share a server. A Gateway's name has a slash, so it is no class's.
             for server in (claim.server, *([("controller", controller)] if controller else ())):
                 by_place.setdefault((server, *place), []).append((obj, claim))
     yield from (claimants for claimants in by_place.values() if any(obj.looks_managed for obj, _ in claimants))
 
 
 def _compete(one: Claimant, other: Claimant) -> bool:
-    """Return whether only one of two claimants of a place at one server gets its requests.
-
-    An HTTPRoute without a listener's name or port attaches to all. Two Ingresses without a common address have two load
-    balancers.
-    """
+    """Return whether two claimants of the same place at the same server compete, so that only one gets requests."""
     (first, claim), (second, rival) = one, other
     listeners = zip(claim.listener, rival.listener, strict=True)
-    if first is second or not all(name == another or "" in {name, another} for name, another in listeners):
+    if first is second or not (first.looks_managed or second.looks_managed):
         return False
+    # An HTTPRoute that names no listener or port attaches to every listener.
+    if not all(name == another or "" in {name, another} for name, another in listeners):
+        return False
+    # Ingresses without a common address have different load balancers.
     addresses = [{*addresses_of(obj.item)} for obj in (first, second) if obj.kind == INGRESS]
     return not (addresses and all(addresses) and addresses[0].isdisjoint(addresses[1]))
 
 
-@finding(blocks=None, remedy="Change the object, or allow it in its namespace's limits.", severity=Severity.WARNING)
+@finding(blocks=None, remedy="Change the object, or allow it in the namespace's limits.", severity=Severity.WARNING)
 def outside_limits(evidence: Evidence) -> Iterator[Finding]:
     """A hand-written object has a host or class that its namespace's limits don't allow."""
     settings = evidence.snapshot.settings
@@ -180,7 +175,7 @@ def outside_limits(evidence: Evidence) -> Iterator[Finding]:
         if not settings or obj.is_decorated or obj.item.is_being_deleted:
             continue
         effective, spec = effective_settings(settings, obj.item.namespace), obj.typed.spec
-        # As in policies.yaml: an entry of tls without hosts claims none.
+        # As in policies.yaml, a tls entry without hosts claims no host.
         with_hosts = msgspec.structs.replace(spec, tls=tuple(entry for entry in spec.tls or () if entry.hosts))
         claimed = msgspec.structs.replace(obj.typed, spec=with_hosts).hosts
         ends = {"host": effective.hosts_not_allowed([host or EVERY_HOST for host in claimed])}

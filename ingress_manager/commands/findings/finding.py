@@ -1,12 +1,11 @@
-"""A finding: something that needs a person. Each kind of finding is one function with a decorator.
+"""Findings: problems that need a person. Each kind of finding is one decorated function.
 
     @finding(blocks=Blocks.TRAFFIC, remedy="Name another class.")
     def no_class(evidence: Evidence) -> Iterator[Finding]:
-        '''There is no IngressClass of that name.'''
-        yield Finding(item, "its class is nginx", kubectl("edit", item), service)
+        '''The Ingress's class doesn't exist.'''
+        yield Finding(item, "IngressClass nginx doesn't exist", kubectl("edit", item), service)
 
-The function's name and docstring are the finding's. The output of `audit`, its page and the states of `status` are made
-from these.
+The function's name and docstring become the name and description of the kind, in the output of `audit` and in the docs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from ingress_manager.core.kubernetes import Key
 
 
 class Severity(StrEnum):
-    """How much a finding matters, the gravest first. Hints alone leave the exit status at 0."""
+    """How serious a finding is, most serious first. If all findings are hints, `audit` exits with 0."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -35,7 +34,7 @@ class Severity(StrEnum):
 
 
 class Whose(StrEnum):
-    """Whose task it is to do something about a reason."""
+    """Who has to act on the reason for a refusal."""
 
     OWNER = "owner"
     ADMINISTRATOR = "administrator"
@@ -43,33 +42,33 @@ class Whose(StrEnum):
 
 _TEXT = Path(__file__).with_name("reasons.yaml").read_bytes()
 REMEDIES = msgspec.yaml.decode(_TEXT, type=dict[Whose, dict[Reason, str]])
-"""The remedy for each reason, in some sentences, by whose it is."""
+"""What to do about each reason for a refusal, by who has to do it."""
 
 
 class Blocks(Enum):
-    """The step that a finding keeps its object from; `status` derives the object's state from it."""
+    """What a finding prevents. `status` derives the object's state from this."""
 
     SYNC = auto()
-    """Being as its Service requests: it is waiting."""
+    """The object isn't as its Service requests, so its state is `waiting`."""
 
     TRAFFIC = auto()
-    """Serving requests, although it is as its Service requests."""
+    """The object is as its Service requests, but some traffic isn't served."""
 
 
 class Kind(NamedTuple):
-    """A kind of finding: called with evidence, it returns the findings."""
+    """A kind of finding. Call it with evidence to get the findings of this kind."""
 
     name: str
     severity: Severity
     meaning: str = ""
     remedy: str = ""
-    """Empty if it depends on the reasons of each finding."""
+    """What to do; empty if that depends on the reasons of each finding."""
 
     blocks: Blocks | None = None
     find: "Find" = lambda _: iter(())
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
-        """Return the findings of this kind, those for the administrator first, by namespace and name."""
+        """Return the findings of this kind by namespace and name, those for the administrator first."""
         findings = [replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence)]
         findings.sort(key=lambda one: (one.whose != Whose.ADMINISTRATOR, one.item.full_name, str(one.item)))
         return findings
@@ -78,8 +77,6 @@ class Kind(NamedTuple):
 @dataclass(frozen=True)
 class Finding(Message):
     command: Command = ()
-    """Fixes it; empty if no command does."""
-
     service: Item | None = None
     reasons: Sequence[Reason] = ()
     """Why the Service is refused or the object forbidden, as in Events, logs and metrics."""
@@ -88,7 +85,7 @@ class Finding(Message):
     """The object concerned, if it isn't `item`."""
 
     awaits_sync: bool = False
-    """Metacontroller has yet to do it, and nothing known prevents it: an Event may say why it hasn't."""
+    """Whether Metacontroller has yet to act and nothing known prevents it, so that only an Event can explain it."""
 
     kind: Kind = field(default=Kind("", Severity.HINT))
 
@@ -98,20 +95,20 @@ class Finding(Message):
 
     @property
     def whose(self) -> Whose | None:
-        """Return whose the reasons are: the administrator's if one of several is; None without any."""
+        """Return who has to act: the administrator if any of the reasons needs them; None without reasons."""
         if not REMEDIES[Whose.ADMINISTRATOR].keys().isdisjoint(self.reasons):
             return Whose.ADMINISTRATOR
         return Whose.OWNER if self.reasons else None
 
     def explained(self, reports: Mapping[str, Report] | None) -> "Finding":
-        """Return the finding with Metacontroller's report, by the Service's uid; None: no Event could be read."""
+        """Return the finding with Metacontroller's report on the Service. `reports` is None if Events weren't read."""
         if not self.awaits_sync:
             return self
         service = self.service or self.item
         report = (reports or {}).get(str(service.metadata.get("uid") or ""))
         if report is None and reports is not None:
-            return replace(self, sentence=f"{self.sentence}, and no Event of its Service says why")
-        said = report and f"; Metacontroller reported at {report.time}: {report.problem}"
+            return replace(self, sentence=f"{self.sentence}, and no Event on the Service explains why")
+        said = report and f"; at {report.time}, Metacontroller reported: {report.problem}"
         return replace(self, sentence=f"{self.sentence}{said or ''}", command=kubectl("describe", service))
 
 
@@ -119,7 +116,7 @@ Find = Callable[[Evidence], Iterator[Finding]]
 
 
 def finding(*, blocks: Blocks | None, remedy: str, severity: Severity = Severity.ERROR) -> Callable[[Find], Kind]:
-    """Declare the kind of finding that a function finds."""
+    """Turn a function that yields findings into a Kind, with the function's name and docstring."""
 
     def declare(find: Find) -> Kind:
         name, meaning = find.__name__.replace("_", "-"), (find.__doc__ or "").partition("\n")[0]

@@ -1,4 +1,4 @@
-"""All kinds of findings, the gravest first: this is the order of `audit`'s output and of its page."""
+"""All kinds of findings, most serious first: the order in the output of `audit` and in the docs."""
 
 from collections.abc import Iterable
 
@@ -13,9 +13,7 @@ KINDS = sorted(
 )
 
 REASONS = {reason: remedy for remedies in REMEDIES.values() for reason, remedy in remedies.items()}
-"""The remedy for each reason of a refusal, in some sentences."""
 
 
 def findings_of(evidence: Evidence, kinds: Iterable[Kind] = KINDS) -> list[Finding]:
-    """Return the findings, by kind, namespace and name."""
     return [finding for kind in kinds for finding in kind(evidence)]

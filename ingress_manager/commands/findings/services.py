@@ -1,9 +1,7 @@
-"""Findings about Services and their objects: mistakes of a person, and what Metacontroller hasn't done.
+"""Findings about Services and their objects: people's mistakes, and work that Metacontroller hasn't done.
 
-A Service is being deleted, or refused, or accepted. An observed object of a Service is being deleted, forbidden,
-unwanted, drifted, or as desired. So no two findings report the same thing.
-
-In a command, a word in capitals is for a person to fill in.
+A Service is being deleted, refused or accepted. An observed object is being deleted, forbidden, unwanted, drifted or as
+desired. So no two findings report the same thing. Words in capitals in a command are for a person to replace.
 """
 
 from collections.abc import Iterator
@@ -28,19 +26,19 @@ from ingress_manager.core.text import listed, nearest
 from ingress_manager.core.vocabulary import is_for_controllers, is_read_from, is_read_from_services, protects
 
 SYNC_ALL = ("kubectl", "rollout", "restart", "--namespace=metacontroller", "--", "deployment", "metacontroller")
-"""Metacontroller syncs every Service when it starts."""
+"""Restarts Metacontroller, which syncs every Service when it starts."""
 
 REMOVABLE = {Reason.ANNOTATION_NOT_ALLOWED, Reason.CLASS_NOT_ALLOWED, Reason.CONTRADICTION, Reason.UNKNOWN_ANNOTATION}
-"""Reasons fixed by removing the annotation, unless it protects or names the profile or the entrance."""
+"""Reasons fixed by removing the annotation, unless it protects, or is ingress/profile or ingress/http."""
 
 NEEDS_THOUGHT = {Reason.DUPLICATE_ROUTE, Reason.NOT_IN_HTTPROUTE, Reason.PROTECTION_LOST, Reason.TOO_LARGE} | REMOVABLE
-"""Reasons that another value doesn't fix: a person looks at the whole Service."""
+"""Reasons that another value of the annotation can't fix: a person has to look at the whole Service."""
 
 DISOWNED = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}}
-"""The patch after which an object no longer claims to be ours."""
+"""The merge patch that removes our label and annotation from an object."""
 
 
-@finding(blocks=None, remedy="")  # the Service has the state, its reasons have the remedies
+@finding(blocks=None, remedy="")  # the reasons have remedies
 def refused(evidence: Evidence) -> Iterator[Finding]:
     """The hook refuses the Service."""
     for service in evidence.exposed:
@@ -52,27 +50,27 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=Blocks.SYNC,
-    remedy="Adopt that object if it leads to this Service; otherwise use another entrance, such as web.ingress/http.",
+    remedy="Adopt that object if it leads to this Service. Otherwise use another entrance, such as web.ingress/http.",
 )
 def name_taken(evidence: Evidence) -> Iterator[Finding]:
-    """Another object already has the name of the Service's object."""
+    """Another object, not created for the Service, already has the name that the Service's object needs."""
     for service, key, namesake in evidence.missing:
         if namesake is None or namesake.item.is_being_deleted:
             continue
-        # One that is ours and belongs to no Service is `detached`.
+        # A managed object without a Service is `detached`.
         if not namesake.looks_managed or (namesake.is_decorated and evidence.snapshot.owner_of(namesake)):
             backends = backends_of(namesake)
-            leads = f", and leads to {listed(backends, ' '.join)}" if backends else ""
-            sentence = f"{namesake.item} already exists, and was not made for this Service{leads}"
+            leads = f"; it leads to {listed(backends, ' '.join)}" if backends else ""
+            sentence = f"{namesake.item} already exists but wasn't created for this Service{leads}"
             command = kubectl("edit", service.item)
             if (SERVICE, service.item.name) in backends and namesake.kind == INGRESS and not namesake.is_decorated:
                 command = ("ingress-manager", "adopt", namesake.item.full_name)
             yield Finding(service.item, sentence, command, service.item, about=key)
 
 
-@finding(blocks=Blocks.SYNC, remedy="Delete it: it comes back only as the settings allow.")
+@finding(blocks=Blocks.SYNC, remedy="Delete it. It is recreated only if the settings allow it.")
 def forbidden(evidence: Evidence) -> Iterator[Finding]:
-    """The object breaks the limits of the settings."""
+    """The settings no longer allow the object."""
     for service, obj, problem in evidence.observed:
         if problem:
             yield Finding(obj.item, problem.line(), kubectl("delete", obj.item), service.item, [problem.reason])
@@ -80,18 +78,18 @@ def forbidden(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=Blocks.SYNC,
-    remedy="Remove the obstacle that the sentence names. If it names none, check that the hook and Metacontroller run.",
+    remedy="Remove the obstacle that the message names. If it names none, check that the hook and Metacontroller run.",
 )
 def missing(evidence: Evidence) -> Iterator[Finding]:
     """A requested object doesn't exist, or is being deleted."""
     for service, key, namesake in evidence.missing:
         if namesake is None:
-            yield _awaiting_sync(evidence, service, service.item, f"its {' '.join(key)} isn't there", about=key)
+            yield _awaiting_sync(evidence, service, service.item, f"{' '.join(key)} doesn't exist", about=key)
         elif deletion := deletion_of(namesake.item):
-            yield Finding(service.item, f"its {deletion}", kubectl("describe", namesake.item), service.item, about=key)
+            yield Finding(service.item, deletion, kubectl("describe", namesake.item), service.item, about=key)
 
 
-@finding(blocks=Blocks.SYNC, remedy="As with `missing`. Changed settings take up to six minutes.")
+@finding(blocks=Blocks.SYNC, remedy="Remove any obstacle that the message names. New settings take up to six minutes.")
 def drifted(evidence: Evidence) -> Iterator[Finding]:
     """The object differs from what the Service and the settings request."""
     for service, obj in evidence.allowed:
@@ -100,7 +98,7 @@ def drifted(evidence: Evidence) -> Iterator[Finding]:
         try:
             changes = differences(obj.item, service.desired[obj.key])
         except ValueError:
-            sentence = f"its annotation {LAST_APPLIED} can't be read, so that Metacontroller doesn't change it"
+            sentence = f"Metacontroller can't parse the annotation {LAST_APPLIED}, so it doesn't update this object"
             command = kubectl("annotate", obj.item, changes=[f"{LAST_APPLIED}-"])
             yield Finding(obj.item, sentence, command, service.item)
         else:
@@ -108,19 +106,16 @@ def drifted(evidence: Evidence) -> Iterator[Finding]:
                 yield _awaiting_sync(evidence, service, obj.item, listed(changes))
 
 
-@finding(
-    blocks=None,
-    remedy="Put the annotation on the Service if it may act on all that leads there; else a profile adds it.",
-)
+@finding(blocks=None, remedy="Put the annotation on the Service, or in a profile if other Ingresses must not have it.")
 def unguarded(evidence: Evidence) -> Iterator[Finding]:
-    """A protecting annotation is on the object but not on its Service: a new object would lack it."""
+    """An annotation protects the object but is not on its Service, so a recreated object would lack it."""
     for service, obj, only_here in _not_requested(evidence):
         if lost := {key: value for key, value in only_here.items() if protects(key)}:
-            sentence = f"Service {service.item.full_name} lacks {listed(sorted(lost))}, by which this is protected"
+            sentence = f"it is protected by {listed(sorted(lost))}, which Service {service.item.full_name} lacks"
             yield Finding(obj.item, sentence, _annotating(evidence, service, obj, lost), service.item)
 
 
-@finding(blocks=Blocks.SYNC, remedy="Delete it: it doesn't come back. Check that the hook and Metacontroller run.")
+@finding(blocks=Blocks.SYNC, remedy="Delete it; it won't be recreated. Check that the hook and Metacontroller run.")
 def unwanted(evidence: Evidence) -> Iterator[Finding]:
     """The Service no longer requests the object."""
     for service, obj in evidence.allowed:
@@ -131,18 +126,18 @@ def unwanted(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=Blocks.SYNC,
-    remedy="Attach it if a Service requests it, else remove the label: it keeps serving, unless its Service is gone.",
+    remedy="Attach it if a Service requests it. Otherwise remove the label, or delete it if its Service is gone.",
 )
 def detached(evidence: Evidence) -> Iterator[Finding]:
-    """The object has our label or annotation, but lacks its owner, Metacontroller's annotation or its Service."""
+    """The object is marked as ours, but lacks Metacontroller's annotation, or no existing Service owns it."""
     for obj, owner in evidence.unmanaged:
-        is_controlled = bool(obj.owner) and not obj.service  # by something else than a Service
+        is_controlled = bool(obj.owner) and not obj.service  # by something other than a Service
         service = owner or (None if is_controlled else evidence.service_requesting(obj))
-        # Kubernetes deletes what a deleted Service owns. An object without an owner may serve: it stays.
+        # Kubernetes deletes the objects that a deleted Service owned. An object without an owner may be in use.
         command = kubectl("delete", obj.item) if obj.service else steps.patch(obj.item, DISOWNED)
         if service:
             change = managed.patch_to_own(obj.item, service.item)
-            # Controllers write its status all the time: a patch with its version would fail.
+            # Controllers update the object's status all the time, so a patch with its version would fail.
             del change["resourceVersion"]
             command = steps.patch(obj.item, {"metadata": change})
         yield Finding(obj.item, _missing_link(obj, owner), command, service.item if service else None)
@@ -154,10 +149,10 @@ def detached(evidence: Evidence) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def not_copied(evidence: Evidence) -> Iterator[Finding]:
-    """Annotations look meant for an ingress controller, protect nothing, and are not copied."""
+    """Annotations that look meant for an ingress controller aren't copied. None of them protects the Service."""
     for service in evidence.accepted:
         keys = keys_not_copied(service.item.annotations, evidence.snapshot.desired_once_allowed(service).values())
-        # The settings accept the loss of those that protect: otherwise the Service would be refused.
+        # The settings accept the loss of the others, which protect: otherwise the Service would be refused.
         if dropped := [key for key in keys if not protects(key)]:
             sentence = f"{listed(dropped)} {'is' if len(dropped) == 1 else 'are'} not copied"
             command = kubectl("annotate", service.item, changes=[f"{key}-" for key in dropped])
@@ -166,12 +161,12 @@ def not_copied(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=None,
-    remedy="Put the annotation on the Service, if limits.copyAnnotations allows it, or take it off the object. "
-    "The administrator can allow it, or add it by a profile.",
+    remedy="Put the annotation on the Service if limits.copyAnnotations allows it, or remove it from the object. "
+    "The administrator can allow it, or add it in a profile.",
     severity=Severity.WARNING,
 )
 def not_requested(evidence: Evidence) -> Iterator[Finding]:
-    """Neither Service nor settings ask for a controller's annotation of the object: a new object would lack it."""
+    """The object has a controller's annotation that nothing requests, so a recreated object would lack it."""
     for service, obj, only_here in _not_requested(evidence):
         read = [key for key in only_here if is_for_controllers(key) and is_read_from(obj.item.kind, key)]
         others = [key for key in read if not (protects(key) or key.startswith(managed.BOOKKEEPING))]
@@ -185,37 +180,37 @@ def not_requested(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=None,
-    remedy='Set ingress/http: "true" to publish the Service; otherwise remove the other annotations.',
+    remedy='Set ingress/http: "true" to expose the Service; otherwise remove the other annotations.',
     severity=Severity.HINT,
 )
 def no_http(evidence: Evidence) -> Iterator[Finding]:
-    """An entrance has annotations but no `ingress/http`, so nothing is made for it."""
+    """An entrance has annotations but no `ingress/http`, so nothing is created for it."""
     for service in evidence.snapshot.services.values():
         for problem in without_effect(service.item.annotations):
             yield Finding(service.item, problem.sentence, kubectl("edit", service.item), service.item)
 
 
 def _not_requested(evidence: Evidence) -> Iterator[tuple[ServiceSnapshot, ObjectSnapshot, dict[str, str]]]:
-    """Yield the annotations that are on an object alone: a recreated one would lack them."""
+    """Yield (Service, object, the object's annotations that a recreated object would lack)."""
     for service, obj in evidence.allowed:
         if _is_wanted(service, obj):
             desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
-            # An annotation that Metacontroller applied last is `drifted`. Its record is JSON.
+            # An annotation in Metacontroller's record, which is JSON, is `drifted`.
             record, known = obj.item.annotations.get(LAST_APPLIED, ""), desired | service.item.annotations
             present = {k: v for k, v in obj.item.annotations.items() if not managed.is_read_from_services_alone(k)}
             yield service, obj, {k: v for k, v in present.items() if k not in known and f'"{k}":' not in record}
 
 
 def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot, lost: dict[str, str]) -> Command:
-    """Return the command that puts an object's annotations on its Service, `kubectl edit` if a person can't see them.
+    """Return the command that puts the `lost` annotations of an object on its Service.
 
-    There is none if they would act on other entrances or Ingresses, or if a keeper of the Service takes them off.
+    Empty if the annotations would act on other entrances or Ingresses, or if the Service's deployer would remove them.
     """
     leading = evidence.snapshot.leading_to(service.item) if any(map(is_read_from_services, lost)) else ()
     is_shared = len(service.entrances) > 1 or any(other.item.full_name != obj.item.full_name for other in leading)
     if is_shared or any(deployer.takes_off for deployer in deployers_of(service.item)):
         return ()
-    # Anybody may have written them.
+    # Anybody may have written the values: don't offer to copy invisible characters.
     if not all(value.isprintable() for value in lost.values()):
         return kubectl("edit", service.item)
     return steps.annotating(service.item, lost).command
@@ -224,30 +219,30 @@ def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapsho
 def _awaiting_sync(
     evidence: Evidence, service: ServiceSnapshot, item: Item, sentence: str, about: Key | None = None
 ) -> Finding:
-    """Return the finding that Metacontroller hasn't done something, with the command that makes it do so."""
+    """Return a finding that Metacontroller has yet to act on `item`, with the command to retry unless paused."""
     if evidence.settings and evidence.settings.entry_of(item.namespace).paused:
-        return Finding(item, f"{sentence}, because of the pause", service=service.item, about=about)
+        return Finding(item, f"{sentence}, because the settings pause the namespace", service=service.item, about=about)
     return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
 
 
 def _is_wanted(service: ServiceSnapshot, obj: ObjectSnapshot) -> bool:
-    """Return whether a Service requests an object. A refused one requests the objects of all its entrances."""
+    """Return whether a Service requests an object. A refused Service requests all objects of its entrances."""
     is_on = entrance_of(service.item.name, obj.key[1]) in service.entrances
     return is_on if service.refused else obj.key in service.desired
 
 
 def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
-    """Return why Metacontroller doesn't manage an object that looks like ours."""
+    """Return a message saying why Metacontroller doesn't manage an object that is marked as ours."""
     if owner:
         return f"it lacks the annotation {DECORATOR}"
     if not obj.owner:
         return "it has no owner"
     begin = f"its owner, {obj.owner.get('kind')} {obj.owner.get('name')}"
-    return f"{begin} of uid {obj.owner_uid}, isn't there" if obj.service else f"{begin}, is no Service"
+    return f"{begin} with uid {obj.owner_uid}, doesn't exist" if obj.service else f"{begin}, isn't a Service"
 
 
 def _correct(service: Item, refusal: Problems) -> Command:
-    """Return the command that corrects a Service, `kubectl edit` if in doubt; empty if only the administrator can."""
+    """Return the command that corrects a refused Service; empty if only the administrator can correct it."""
     if any(problem.reason in REMEDIES[Whose.ADMINISTRATOR] for problem in refusal.kept):
         return ()
     corrections = [_correction(service, problem) for problem in refusal.kept]
@@ -255,14 +250,14 @@ def _correct(service: Item, refusal: Problems) -> Command:
         return kubectl("edit", service)
     changes: dict[str, str] = {}
     for correction in corrections:
-        # Setting a key for one problem beats removing it for another.
+        # A key that one problem sets and another removes is set.
         changes |= {key: change for key, change in correction.items() if changes.get(key, "-")[-1] == "-"}
     options = ["--overwrite"] if any(change[-1] != "-" for change in changes.values()) else []
     return kubectl("annotate", service, options=options, changes=changes.values())
 
 
 def _correction(service: Item, problem: Problem) -> dict[str, str]:
-    """Return the changes of annotations that fix a problem, by key; none if a person has to think."""
+    """Return arguments for `kubectl annotate` that fix a problem, by key; empty if a person has to decide."""
     key, value = problem.annotation, service.annotations.get(problem.annotation, "")
     begin, _, end = key.rpartition(PREFIX)
     near = nearest(end, WORDS) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""
@@ -271,5 +266,5 @@ def _correction(service: Item, problem: Problem) -> dict[str, str]:
         return {key: f"{key}-", right: f"{right}={value}"}
     if key and problem.reason in REMOVABLE and not (protects(key) or key.endswith((PROFILE, HTTP))):
         return {key: f"{key}-"}
-    # "true" is a right value: then the name of the entrance in the key is wrong.
+    # If the value is "true", the mistake is in the key: in the name of the entrance.
     return {key: f"{key}=VALUE"} if key and problem.reason not in NEEDS_THOUGHT and value != "true" else {}

@@ -1,4 +1,4 @@
-"""Findings about traffic: an object is as its Service requests, and something around it keeps requests from a Pod.
+"""Findings about traffic: an object is as its Service requests, but requests don't reach a ready Pod.
 
 Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlice v1) and the Gateway API reference
 (HTTPRoute v1, ListenerSet v1, Gateway v1: RouteParentStatus).
@@ -23,26 +23,25 @@ from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 GRACE_PERIOD = timedelta(minutes=5)
-"""The age of an object from which a silent controller, or a Secret that isn't there, is a finding."""
+"""How old an object must be before a silent controller or a missing Secret is a finding."""
 
 TLS_TYPE = "kubernetes.io/tls"
 
-_SENTENCES = ("can't resolve what it refers to", "doesn't accept it", "doesn't serve it")
-FAULTS = dict(zip(surroundings.BY_CAUSE, _SENTENCES, strict=True))
-"""The meaning of each false condition of a route or a ListenerSet, the causes first."""
+FAULTS = {"ResolvedRefs": "can't resolve references", "Accepted": "doesn't accept it", "Programmed": "doesn't serve it"}
+"""What each false condition in surroundings.BY_CAUSE means."""
 
 ACCEPTED_PATHS = (
     ("ingress-nginx", {"nginx", "k8s.io/ingress-nginx"}, {"Exact", "Prefix"}, "/[A-Za-z0-9./_-]*"),
     ("AWS", {"alb", "ingress.k8s.aws/alb"}, {"Exact", "ImplementationSpecific", "Prefix"}, ".{1,128}"),
     ("GKE", {"gce", "gce-internal"}, {"ImplementationSpecific"}, r"/([^*?#]*/)?\*?|[^*?#]+"),
 )
-"""Who accepts only some paths: its classes by name or controller, the path types, and an expression of the paths.
+"""Controllers that accept only some paths: name, classes (by name or controller), path types, and the accepted paths.
 Sources: ingress-nginx, internal/ingress/inspector/rules.go (strict-validate-path-type, by default since 1.12; pull
 request 13798); the API references of Elastic Load Balancing (PathPatternConfig) and of Compute Engine (PathRule)."""
 
 
 def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]) -> Find:
-    """Make a finder of a function that yields sentences about one managed object of a Service."""
+    """Turn a function that yields messages about one managed object into one that yields findings about all."""
 
     @wraps(sentences)
     def find(evidence: Evidence) -> Iterator[Finding]:
@@ -61,17 +60,17 @@ def _is_minutes_old(obj: ObjectSnapshot, around: Surroundings) -> bool:
 @finding(blocks=Blocks.TRAFFIC, remedy="Set ingress/class or defaults.class to the class of a running controller.")
 @per_object
 def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
-    """There is no IngressClass of that name, or no default one."""
-    # A controller serves an Ingress with an address, whatever its class.
+    """The IngressClass that the Ingress names doesn't exist, or it names none and there is no default one."""
+    # An Ingress with an address is served, whatever its class.
     if obj.kind != INGRESS or CLASS_KIND not in around.read or surroundings.addresses_of(obj.item):
         return
     name, classes = obj.typed.spec.ingress_class_name, around.items[CLASS_KIND]
     if name is not None and name not in classes:
-        known = f"; there is {listed(sorted(classes))}" if classes else "; there is none at all"
-        yield f"spec.ingressClassName is {quoted(name)}, and there is no IngressClass of that name{known}"
+        known = listed(sorted(classes)) or "none"
+        yield f"IngressClass {quoted(name)}, named in spec.ingressClassName, doesn't exist; the cluster has {known}"
     has_default = any(item.annotations.get(surroundings.IS_DEFAULT) == "true" for item in classes.values())
     if not (has_default or class_of(obj.item, obj.typed.spec)):
-        yield "it names no class (spec.ingressClassName), and no IngressClass is the cluster's default"
+        yield "it names no class (spec.ingressClassName), and the cluster has no default IngressClass"
 
 
 @finding(
@@ -80,7 +79,7 @@ def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surrounding
     severity=Severity.WARNING,
 )
 def path_denied(evidence: Evidence) -> Iterator[Finding]:
-    """The class's controller denies a path, by default at least."""
+    """The class's controller rejects a path, at least by default."""
     for service in evidence.accepted:
         for key, obj in service.desired.items():
             for sentence in denied_paths(obj, evidence.around.items[CLASS_KIND]):
@@ -88,22 +87,23 @@ def path_denied(evidence: Evidence) -> Iterator[Finding]:
 
 
 def denied_paths(obj: Object, classes: Mapping[str, items.Item]) -> Iterator[str]:
-    """Yield each path of a desired object that its class's controller denies; a class that isn't known has its name."""
+    """Yield a message for each path in `obj` that its class's controller rejects; an unknown class goes by name."""
     name = at(obj, "spec", "ingressClassName") or at(obj, "metadata", "annotations", OLD_CLASS)
     known = at(classes.get(name), "spec", "controller") or name
     for controller, _, types, right in (row for row in ACCEPTED_PATHS if known in row[1]):
         for path in (path for rule in items.mappings(at(obj, "spec", "rules")) for path in rule["http"]["paths"]):
             if path["pathType"] in types and not re.fullmatch(right, path["path"]):
-                yield f"by default, {controller} denies {quoted(path['path'])} as a path of the type {path['pathType']}"
+                rejected = f"the path {quoted(path['path'])} with pathType {path['pathType']}"
+                yield f"by default, {controller} rejects {rejected}"
 
 
 @finding(
     blocks=Blocks.TRAFFIC,
-    remedy="Do what the controller's message says. If the Gateway doesn't exist, the administrator sets another.",
+    remedy="Follow the controller's message. If the Gateway doesn't exist, the administrator names another one.",
 )
 @per_object
 def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
-    """The Gateway's controller rejects the object or has been silent for minutes, or there is no Gateway."""
+    """The Gateway doesn't exist, or its controller rejects the object or has been silent for minutes."""
     item = obj.item
     for ref in obj.typed.parents:
         conditions, label = surroundings.conditions_of(item, ref), surroundings.gateway_of(item, ref)
@@ -112,17 +112,17 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
         parent = f"{ref.kind or GATEWAY} {label}"
         false = [condition for condition in conditions if condition.status == "False" and condition.type in FAULTS]
         false.sort(key=lambda condition: surroundings.BY_CAUSE.index(condition.type))
-        # The other false conditions of a ListenerSet follow from the first.
+        # Further false conditions of a ListenerSet follow from the first.
         for condition in false[:1] if obj.kind == LISTENERSET else false:
-            yield f"{condition.controller} {FAULTS[condition.type]} ({parent}): {condition.message}"
+            yield f"{condition.controller} {FAULTS[condition.type]} at {parent}: {condition.message}"
         if ref.kind == LISTENERSET:
             continue  # it has findings of its own: `missing`, or this one
         if label not in around.items[GATEWAY]:
             if GATEWAY in around.read:
-                yield f"it names Gateway {label}, which isn't there"
+                yield f"Gateway {label} doesn't exist"
         elif not conditions and _is_minutes_old(obj, around):
-            made = f"though it was made at {item.metadata['creationTimestamp']}"
-            yield f"no controller has said whether {parent} accepts it, {made}: perhaps none manages the Gateway"
+            created = item.metadata["creationTimestamp"]
+            yield f"created at {created}, but no controller has reported on it: perhaps none manages {parent}"
 
 
 @finding(
@@ -131,10 +131,10 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
 )
 @per_object
 def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
-    """The Service has no ready endpoint that serves its port: its host answers 502 or 503."""
+    """No ready endpoint serves the Service's port, so the host answers with 502 or 503."""
     item, selector = service.item, service.item.object["spec"].get("selector")
     slices = around.slices.get(item.full_name, [])
-    # Each Service with a selector gets an EndpointSlice; without one, its controller hasn't run yet.
+    # A Service with a selector gets an EndpointSlice as soon as the controller has seen it.
     if not backends_of(obj) or SLICE not in around.read or (selector and not slices):
         return
     ready = [slice_ for slice_ in slices if surroundings.is_ready(slice_)]
@@ -143,21 +143,21 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
     # Controllers differ in whether a port without a name has endpoints of any name.
     unserved = [port.name or str(port.port) for port in tcp if (port.name not in served if port.name else not served)]
     if ready and unserved:
-        # A slice lacks the port if its targetPort is a name that its Pods don't have.
-        why = "no ready Pod has its targetPort" if selector else "its EndpointSlices have ports of other names"
+        # An EndpointSlice lacks the port if the targetPort is a name that the Pods don't have.
+        why = "no ready Pod has the targetPort" if selector else "the EndpointSlices name other ports"
         yield f"{item} has no ready endpoint for port {listed(unserved)}: {why}"
     elif ready:
         return
     elif count := sum(len(items.mappings(at(slice_, "endpoints"))) for slice_ in slices):
-        yield f"{item} has no ready endpoint (of {count})"
+        yield f"{item} has no ready endpoint ({count} not ready)"
     else:
-        why = "its selector matches no running Pod" if selector else "it has no selector, and no EndpointSlice"
+        why = "the selector matches no running Pod" if selector else "it has neither a selector nor an EndpointSlice"
         yield f"{item} has no endpoints: {why}"
 
 
 @finding(
     blocks=Blocks.TRAFFIC,
-    remedy="Create a Secret of type kubernetes.io/tls, renew its certificate, or name another in ingress/tls-secret.",
+    remedy="Create a Secret of type kubernetes.io/tls, renew the certificate, or name another in ingress/tls-secret.",
 )
 @per_object
 def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
@@ -170,25 +170,25 @@ def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surround
         data = at(secret, "data") or {}
         if secret is None:
             if _is_minutes_old(obj, around):  # until then, cert-manager may be making it
-                yield f"{field} names {label}, which isn't there"
+                yield f"{label}, named in {field}, doesn't exist"
         elif (type_ := secret.object["type"]) != TLS_TYPE or not {"tls.crt", "tls.key"} <= data.keys():
-            missing_keys = [key for key in ("tls.crt", "tls.key") if key not in data]
-            lacks = f"lacks {listed(missing_keys)}: it " if missing_keys else ""
-            yield f"{label}, which {field} names, {lacks}is of the type {quoted(type_)}, and should be {TLS_TYPE}"
+            lacks = [f"lacks {key}" for key in ("tls.crt", "tls.key") if key not in data]
+            lacks += [f"has type {quoted(type_)} instead of {TLS_TYPE}"] if type_ != TLS_TYPE else []
+            yield f"{label}, named in {field}, {' and '.join(lacks)}"
         elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
             yield f"{label}: {wrong}"
 
 
 @finding(
     blocks=None,
-    remedy="Renew it. If cert-manager makes it, the status of its Certificate and CertificateRequest says what fails.",
+    remedy="Renew it. If cert-manager issues it, the status of the Certificate and CertificateRequest says what fails.",
     severity=Severity.WARNING,
 )
 @per_object
 def certificate_ends(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
-    """The certificate ends within 14 days, or `--certificate-days`, and in less than a third of its time."""
+    """The certificate expires within 14 days (or `--certificate-days`) and in less than a third of its lifetime."""
     for name, hosts in secrets_of(obj) if can_be_read() else ():
         label = f"{obj.item.namespace}/{name}"
         crt = at(around.items[SECRET].get(label), "data", "tls.crt")
         if crt and not wrong_with(crt, hosts, around.now) and (end := end_of(crt, around.now, around.soon)):
-            yield f"Secret {label}: its certificate ends at {end:{TIME}}"
+            yield f"the certificate in Secret {label} expires at {end:{TIME}}"

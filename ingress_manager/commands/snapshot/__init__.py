@@ -1,1 +1,1 @@
-"""The snapshot: what a command read from a cluster or files, and what is desired for each Service. Pure."""
+"""The snapshot: the objects that a command read from a cluster or files, and the decision on each Service. Pure."""

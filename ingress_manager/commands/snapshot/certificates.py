@@ -1,6 +1,4 @@
-"""Certificates: whether one is valid, and for which hosts.
-
-The library `cryptography` of the extra `certificates` parses them.
+"""Certificates: whether they are valid, and for which hosts. The extra `certificates` installs their parser.
 
 Sources: RFC 9525, 6.3 (a wildcard stands for one label); RFC 5280, 6.1 (each certificate of a path signs the next).
 """
@@ -16,7 +14,7 @@ try:
 except ImportError:
     x509 = None  # type: ignore[assignment]
 
-NOT_INSTALLED = "cryptography isn't installed; `pip install '.[certificates]'` in a clone of ingress-manager brings it"
+NOT_INSTALLED = "cryptography isn't installed; run `pip install '.[certificates]'` in a clone of ingress-manager"
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -25,34 +23,32 @@ def can_be_read() -> bool:
 
 
 def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
-    """Return what is wrong with the certificate in a Secret's tls.crt, in base64; "" if it is right."""
+    """Return what is wrong with the certificate in `crt`, a Secret's base64 tls.crt; "" if nothing is."""
     try:
         certificate = first_in(crt)
     except ValueError:
-        return "its tls.crt holds no certificate"
+        return "tls.crt holds no certificate"
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if end < now or begin > now:
         wrong = f"expired at {end:{TIME}}" if end < now else f"isn't valid before {begin:{TIME}}"
-        return f"its certificate {wrong}"
+        return f"the certificate {wrong}"
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError):
-        return "its certificate names no host that can be read (subjectAltName)"
+        return "the certificate names no host that can be read (subjectAltName)"
     covered = [name.lower() for name in names.get_values_for_type(x509.DNSName)]
     missing = [host for host in hosts if not {host.lower(), f"*.{host.lower().partition('.')[2]}"} & {*covered}]
-    return f"its certificate is for {listed(covered) or 'no host'}, and not for {listed(missing)}" if missing else ""
+    return f"the certificate is for {listed(covered) or 'no host'}, not for {listed(missing)}" if missing else ""
 
 
 def end_of(crt: str, now: datetime, soon: timedelta) -> datetime | None:
-    """Return when a right certificate ends if that is soon; None if it has a third of its time left.
-
-    cert-manager renews then, so one that is made for six days is no finding.
-    """
+    """Return when a valid certificate expires if that is within `soon`; None if a third of its lifetime is left."""
     certificate = first_in(crt)
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    # cert-manager renews at a third: a six-day certificate isn't always about to expire.
     return end if end - now < min(soon, (end - begin) / 3) else None
 
 
 def first_in(crt: str) -> "x509.Certificate":
-    """Return the first certificate in a Secret's tls.crt, which a server shows. Raises ValueError if there is none."""
+    """Return the first certificate in `crt`, which a server presents. Raises ValueError if there is none."""
     return x509.load_pem_x509_certificates(b64decode(crt, validate=True))[0]

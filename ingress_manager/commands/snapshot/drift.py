@@ -1,9 +1,9 @@
-"""Drift: what Metacontroller would change about an object, to make it what the hook answers. Pure functions.
+"""Drift: what Metacontroller would change in an object so that it matches the hook's answer. Pure functions.
 
-Only the labels, the annotations and the spec can differ: the hook states nothing else. Metacontroller's own record of
-what it last applied is left out, which changes nothing about how the object acts.
+Only labels, annotations and the spec are compared: the hook sets nothing else. Metacontroller's record of what it last
+applied is ignored: it doesn't affect what the object does.
 
-The three-way merge follows the rules of Metacontroller (pkg/dynamic/apply):
+The three-way merge follows Metacontroller's rules (pkg/dynamic/apply):
 
 - a field that was last applied and is no longer desired is removed; a desired one is set; any other is kept;
 - lists are replaced, unless each item of each version is an object with one of MERGE_KEYS: those merge item by item.
@@ -19,12 +19,12 @@ from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.text import quoted
 
-# The first that all items have wins.
+# The first key that all items have is used.
 MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
 
 
 def differences(item: Item, desired: Object) -> list[str]:
-    """Return a sentence for each field that drifted: what it is and should be. Raises ValueError as `merged`."""
+    """Return a message for each field of `item` that differs from `desired`. Raises as `merged` does."""
     return list(field_differences(managed_parts(item.object), merged(item, desired), ""))
 
 
@@ -47,7 +47,7 @@ def _shown(value: Any) -> str:
 
 
 def managed_parts(obj: Object) -> Object:
-    """Return the parts of an object that the hook states."""
+    """Return the labels, annotations and spec of an object, without Metacontroller's record."""
     metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     annotations = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
@@ -55,19 +55,19 @@ def managed_parts(obj: Object) -> Object:
 
 
 def merged(item: Item, desired: Object) -> Object:
-    """Return these parts as Metacontroller would write them. Raises ValueError if it can't read its record."""
+    """Return the labels, annotations and spec that Metacontroller would give `item`. Raises as `last_applied` does."""
     signed = managed_parts(desired)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
     return _merge_objects(managed_parts(item.object), managed_parts(last_applied(item.object)), signed)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether both are the same JSON. Unlike `==` it distinguishes 1, 1.0 and true, as Go does."""
+    """Return whether two values are the same JSON. Unlike `==`, this distinguishes 1, 1.0 and true, as Go does."""
     return msgspec.json.encode(one, order="sorted") == msgspec.json.encode(other, order="sorted")
 
 
 def last_applied(obj: Object) -> Object:
-    """Return what was last applied to `obj`, empty if nothing was; ValueError if the annotation isn't a JSON object."""
+    """Return what Metacontroller last applied to `obj`, or {}. Raises ValueError if the record isn't a JSON object."""
     text = (obj["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     try:
         return msgspec.json.decode(text, type=Object) if text else {}
@@ -76,10 +76,9 @@ def last_applied(obj: Object) -> Object:
 
 
 def merge(observed: Any, last: Any, desired: Any) -> Any:
-    """Return `observed` without what only `last` has, and with what `desired` has; it may share parts with them.
+    """Return `observed` with the fields of `desired`, without those of `last` that `desired` lacks; parts are shared.
 
-    The type of the observed value decides how. A `last` or `desired` of another type counts as empty. That is
-    surprising, but Metacontroller does the same.
+    The type of `observed` decides how; a `last` or `desired` of another type counts as empty, as in Metacontroller.
     """
     if isinstance(observed, dict):
         return _merge_objects(observed, *(side if isinstance(side, dict) else {} for side in (last, desired)))
@@ -101,6 +100,6 @@ def _merge_lists(observed: list[Any], last: list[Any] | None, desired: list[Any]
         return desired
     by_key = [{str(item[key]): item for item in entries} for entries in lists]
     merged = _merge_objects(*by_key)
-    # First the observed ones in their order (an item that is there twice stays twice), then the new ones.
+    # Observed items come first, in their order (duplicates stay), then new ones.
     kept = [merged[k] for item in observed if (k := str(item[key])) in merged]
     return kept + [item for k, item in merged.items() if k not in by_key[0]]

@@ -13,60 +13,56 @@ SYNC_ERROR = "SyncError"
 """The reason of Metacontroller's Events."""
 
 OF_SERVICES = f"--field-selector=reason={SYNC_ERROR},involvedObject.kind=Service"
-"""The option with which kubectl gets only the Events that `reports` reads."""
+"""The option of kubectl that selects the Events that `reports` uses."""
 
 _ENDED = "context canceled"
-"""How Metacontroller's Event ends for a request that it gave up because it was stopped (Go, `context`)."""
+"""The end of Metacontroller's Event about a request that it abandoned when it was stopped (Go, `context`)."""
 
 _DENIED = "can't reconcile children"
-"""Part of Metacontroller's Event if a write was denied."""
+"""A part of Metacontroller's Event about a rejected write."""
 
 _KEY = re.compile(rf"\b({'|'.join(API_VERSIONS)}) ([a-z0-9-]+/[a-z0-9.-]*[a-z0-9])")
-"""A key as the hook writes it: Ingress team-a/shop."""
+"""An object as the hook writes it: Ingress team-a/shop."""
 
 _REFUSAL = "status code: 422 body: "
-"""The text before the hook's sentences in Metacontroller's report of a refusal."""
+"""The text before the hook's message in Metacontroller's report of a refusal."""
 
 _TAG = re.compile(r" \[([a-z-]+)\](?= · |$)")
 
 
 class Report(NamedTuple):
-    """An Event's report on a Service."""
+    """What an Event reports about a Service, and when it last did."""
 
     time: str
     sentence: str
     uid: str
-    """The Service's; "" where the Event names none."""
-
     versions: tuple[str, str]
     """The resourceVersions of the Service when this was first reported, and of the Event; "" if unknown."""
 
-    def precedes(self, service: str) -> bool:
-        """Return whether the Service, now of this version, has changed since. False if Events have their own etcd."""
-        first, last, now = ((len(version), version) for version in (*self.versions, service))
+    def precedes(self, current: str) -> bool:
+        """Return whether the Service, now at version `current`, changed later; False if Events have another etcd."""
+        first, last, now = ((len(version), version) for version in (*self.versions, current))
         return (0, "") < first < last < now
 
     @property
     def reasons(self) -> list[Reason]:
-        """Return the reasons of a refusal; empty if it reports something else, such as a missing object."""
+        """Return the reasons for a refusal; empty if the report is about something else, such as a missing object."""
         tags = dict.fromkeys(_TAG.findall(self.problem))
         return [Reason(tag) for tag in tags if tag in {*Reason} - {Reason.NOT_MADE, Reason.PAUSED}]
 
     @property
     def problem(self) -> str:
-        """Return the sentence without how Metacontroller begins it."""
+        """Return the report's message without Metacontroller's introduction."""
         sentence = self.sentence.removeprefix("Sync error: ")
         return sentence.partition(_REFUSAL)[2] or sentence
 
 
 def reports(items: Iterable[Item]) -> dict[str, Report]:
-    """Return Metacontroller's newest report of each Service, by the Service's uid.
-
-    A request that it gave up explains nothing, and a missing object explains less than who denied it.
-    """
+    """Return Metacontroller's newest useful report on each Service, by the Service's uid."""
     newest: dict[str, Report] = {}
     of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
     for report in sorted(map(report_of, of_ours)):
+        # An abandoned request explains nothing, and a missing object less than an earlier rejected write.
         is_denied = report.uid in newest and _DENIED in newest[report.uid].sentence
         if report.uid and not report.sentence.endswith(_ENDED) and not (is_denied and missing_by(report.sentence)):
             newest[report.uid] = report
@@ -74,7 +70,6 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
 
 
 def report_of(event: Item) -> Report:
-    """Return what an Event reports, and when it did last."""
     paths = ("lastTimestamp",), ("series", "lastObservedTime"), ("eventTime",), ("metadata", "creationTimestamp")
     time = next((time for path in paths if isinstance(time := at(event, *path), str)), "")
     subject = at(event, "involvedObject", "uid"), at(event, "involvedObject", "resourceVersion")
@@ -83,5 +78,5 @@ def report_of(event: Item) -> Report:
 
 
 def missing_by(report: str) -> set[Key]:
-    """Return the objects that are missing by a report whose reason, the tag at its end, is not-made; else none."""
+    """Return the objects that a report names as missing; empty unless the report ends with [not-made]."""
     return {*_KEY.findall(report)} if report.endswith(f"[{Reason.NOT_MADE}]") else set()

@@ -1,4 +1,4 @@
-"""Items: the objects that were read; each knows the file and the line where it is."""
+"""Items: the objects that were read, each with its file and line."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -13,38 +13,38 @@ SERVICE, INGRESS, HTTPROUTE, LISTENERSET = "Service", "Ingress", "HTTPRoute", "L
 CLASS_KIND, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
 VERSIONS = {SERVICE: "v1", **API_VERSIONS}
-"""The kinds whose objects commands read and let kubectl change, each with the one version that is read."""
+"""The kinds that commands read and let kubectl change, each with the only version that is read."""
 
 
 class Document(NamedTuple):
     value: Any
     first: int
-    """The line, from 1, on which it begins."""
+    """The line, counted from 1, on which the document begins."""
 
     last: int
     places: Places
 
     def line(self, path: FieldPath) -> int:
-        """Return the line of a field, or of the nearest field around it that exists."""
+        """Return the line of the field at `path`, or of the nearest enclosing field that exists."""
         paths = (tuple(path[:length]) for length in range(len(path), -1, -1))
-        # libyaml counts some more characters as line ends than editors do.
+        # libyaml treats more characters as line breaks than editors do.
         return min(self.first + next((self.places[path] for path in paths if path in self.places), 1) - 1, self.last)
 
 
 @dataclass(frozen=True)
 class Item:
-    """An object, and where it was read. Its fields may hold any JSON value; it has none if it can't be read."""
+    """An object, and where it was read. Fields may hold any JSON value; an object that can't be read has none."""
 
     object: Object
     file: str = ""
-    """Empty when it comes from the cluster."""
+    """The file's name; empty for an object from a cluster."""
 
     default: str = "default"
-    """The namespace of objects that state none."""
+    """The namespace of an object that names none."""
 
     document: Document | None = None
     path: FieldPath = ()
-    """Where it is within its document: () or, in a List, ("items", number)."""
+    """Where the object is in the document: () or, in a List, ("items", index)."""
 
     @cached_property
     def kind(self) -> str:
@@ -52,13 +52,13 @@ class Item:
 
     @cached_property
     def metadata(self) -> Object:
-        """Return the metadata; empty when there is none, or when it isn't a mapping."""
+        """Return the object's metadata; empty if it is missing or isn't a mapping."""
         value = self.object.get("metadata")
         metadata = value if isinstance(value, dict) else {}
         for field in ("annotations", "labels"):
             texts = metadata.get(field)
             if isinstance(texts, dict) and None in texts.values():
-                # A key without a value, as Helm leaves it, is "" to the API server.
+                # Helm may leave a key without a value, which the API server reads as "".
                 metadata = metadata | {field: {key: "" if text is None else text for key, text in texts.items()}}
         return metadata
 
@@ -75,12 +75,12 @@ class Item:
         return f"{self.namespace}/{self.name}"
 
     def __str__(self) -> str:
-        """Return what a person calls the object, as in Service team-a/shop."""
+        """Return the object's kind, namespace and name, as in Service team-a/shop."""
         return f"{self.kind} {self.full_name}"
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Return the annotations whose values are text; no other is an annotation to Kubernetes."""
+        """Return the annotations whose values are strings; Kubernetes has no others."""
         return _texts(self.metadata.get("annotations"))
 
     @property
@@ -89,37 +89,34 @@ class Item:
 
     @property
     def born(self) -> tuple[str, str]:
-        """Return a key that sorts objects by age, the oldest first, and by name within a second."""
+        """Return a sort key: the oldest object first, and by name within the same second."""
         return str(self.metadata.get("creationTimestamp") or ""), self.full_name
 
     @property
     def is_being_deleted(self) -> bool:
-        """Return whether it is being deleted: finalizers hold it until then."""
         return bool(self.metadata.get("deletionTimestamp"))
 
     def line(self, *path: str | int) -> int:
-        """Return the line of one of its fields in the file, or of the nearest field around it; 0 without a file."""
+        """Return the line of the field at `path`, or of the nearest enclosing field; 0 for an object without a file."""
         return self.document.line((*self.path, *path)) if self.file and self.document else 0
 
 
 @dataclass(frozen=True)
 class Message:
-    """A sentence about an object, or about a line of a file that can't be read."""
+    """A message about an object, or about a line of a file that can't be read."""
 
     item: Item
     sentence: str
     _: KW_ONLY
     field: FieldPath = ()
     remedy: str = ""
-    """Empty if the sentence includes it."""
 
     @property
     def line(self) -> int:
-        """Return the line of the field in the file; 0 without a file."""
         return self.item.line(*self.field)
 
     def __str__(self) -> str:
-        """Return the message as editors and CI know it: `file:line: namespace/name: sentence; remedy`."""
+        """Return the message in the format of editors and CI: `file:line: namespace/name: sentence; remedy`."""
         place = f"{self.item.file}:{self.line}" if self.item.file else ""
         about = self.item.full_name if self.item.object else ""
         text = "; ".join(filter(None, (self.sentence, self.remedy)))
@@ -127,12 +124,12 @@ class Message:
 
 
 def about_line(file: str, line: int, sentence: str) -> Message:
-    """Return the message why a file can't be read, at a line counted from 1."""
+    """Return a message that `file` can't be read because of `line`, counted from 1."""
     return Message(Item({}, file, document=Document({}, line, line, {})), sentence)
 
 
 class Unreadable(Exception):  # noqa: N818 - the problems are its messages
-    """Something that was read is no YAML, or isn't a valid object of its kind."""
+    """The input isn't YAML, or holds an object that isn't valid for its kind."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         super().__init__("\n".join(map(str, messages)))
@@ -150,7 +147,7 @@ def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
 
 
 def at(value: Any, *path: str) -> Any:
-    """Return the field at a path of an object, None where there is none."""
+    """Return the field of `value` at `path`; None if there is none."""
     value = value.object if isinstance(value, Item) else value
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
@@ -158,5 +155,5 @@ def at(value: Any, *path: str) -> Any:
 
 
 def mappings(value: Any) -> list[dict[str, Any]]:
-    """Return the mappings in a list; empty for anything that isn't a list."""
+    """Return the mappings in the list `value`; empty if `value` isn't a list."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

@@ -14,8 +14,8 @@ from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
 from ingress_manager.core.vocabulary import FROM_SERVICES, OLD_CLASS, is_for_controllers, is_read_from_services
 
 CONTROLLER = "ingress-manager"
-"""The name of the DecoratorController in every installation: a cluster can have only one. The admission policies and
-Metacontroller recognize managed objects by it."""
+"""The name of the DecoratorController in every installation. Metacontroller and the admission policies recognize
+managed objects by it, so a cluster can have only one installation."""
 
 RECORDS = (DECORATOR, LAST_APPLIED, NOT_COPIED, COPIED, PROFILE, FINGERPRINT)
 """The annotations that Metacontroller and ingress-manager write on managed objects."""
@@ -27,9 +27,9 @@ BOOKKEEPING = (
     *(f"ingress.kubernetes.io/{name}" for name in ("target-proxy", "https-target-proxy", "url-map", "static-ip")),
     *(PREFIX, "ingress-manager/", "metacontroller.k8s.io/", OLD_CLASS),
 )
-"""Prefixes of annotations and labels that a recreated object can lack: tools recognize their objects by them, or
-controllers record what they made; spec.ingressClassName has the class. Sources: the documentation of Helm, Argo CD,
-Flux, Rancher and ingress-gce."""
+"""Prefixes of annotations and labels that a recreated object can do without: tools mark their objects with them,
+controllers record what they created, and spec.ingressClassName has the class. Sources: the documentation of Helm, Argo
+CD, Flux, Rancher and ingress-gce."""
 
 
 def owners(item: Item) -> list[Object]:
@@ -37,12 +37,11 @@ def owners(item: Item) -> list[Object]:
 
 
 def controller_of(item: Item) -> Object:
-    """Return the owner reference of an object's controller; empty if it has none."""
+    """Return the owner reference of an object's controller; empty if there is none."""
     return next((owner for owner in owners(item) if owner.get("controller") is True), {})
 
 
 def is_decorated(item: Item) -> bool:
-    """Return whether an object has Metacontroller's annotation with our name."""
     return item.annotations.get(DECORATOR) == CONTROLLER
 
 
@@ -51,7 +50,7 @@ def is_labelled(item: Item) -> bool:
 
 
 def is_managed(item: Item) -> bool:
-    """Return whether an object is managed: Metacontroller updates and removes it."""
+    """Return whether an object is managed: it has Metacontroller's annotation, and a Service controls it."""
     return is_decorated(item) and controller_of(item).get("kind") == "Service"
 
 
@@ -60,23 +59,23 @@ def is_made_for(item: Item, service: Item) -> bool:
 
 
 def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
-    """Return the annotations that were copied from a Service, without those that a controller also reads there."""
+    """Return the annotations copied from a Service to `objects`, except those that controllers read from Services."""
     same = {pair for item in objects for pair in item.annotations.items()} & service.annotations.items()
     return [key for key, _ in sorted(same) if is_for_controllers(key) and not is_read_from_services(key)]
 
 
 def is_read_from_services_alone(key: str) -> bool:
-    """Return whether an annotation has no effect on an Ingress, but would act on its Service."""
+    """Return whether controllers read an annotation from Services but not from Ingresses."""
     return bool((match := FROM_SERVICES.fullmatch(key)) and match["alone"])
 
 
 def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
-    """Return the metadata, for a merge patch, with which an object without an owner becomes a Service's."""
+    """Return the metadata of a merge patch that makes a Service the owner of an object without one."""
     reference = {"apiVersion": "v1", "kind": "Service", "name": service.name, "uid": service.metadata.get("uid")}
     reference |= {"controller": True, "blockOwnerDeletion": True}
     annotations: dict[str, Any] = {DECORATOR: CONTROLLER}
     if LAST_APPLIED in item.annotations:
-        # An old record: Metacontroller would remove the fields that only this record has.
+        # With an old record, Metacontroller would remove the fields that only the record has.
         annotations[LAST_APPLIED] = None
     marks = {"labels": {MANAGED_BY_LABEL: MANAGED_BY}, "annotations": annotations, "ownerReferences": [reference]}
     return {"resourceVersion": item.metadata.get("resourceVersion"), **marks}
@@ -85,9 +84,9 @@ def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
 def operations_to_disown(item: Item) -> list[dict[str, Any]]:
     """Return a JSON patch (RFC 6902) that releases a managed object.
 
-    It names neither the object nor its resourceVersion, so that many objects can share it. By its tests, the API
-    server rejects it unless the object is still managed. It is one patch because an admission policy denies a change
-    that removes the owner and leaves the annotation.
+    The patch has no resourceVersion, so that many objects can share it; its `test` operations make the API server
+    reject it unless the object is still managed. An admission policy denies removing the owner without the annotation,
+    so everything is in one patch.
     """
     marks = [("annotations", key) for key in RECORDS if key in item.annotations]
     marks += [("labels", MANAGED_BY_LABEL)] if is_labelled(item) else []

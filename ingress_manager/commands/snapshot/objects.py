@@ -1,4 +1,4 @@
-"""Ingresses, HTTPRoutes and ListenerSets, whoever made them, and what each leads to."""
+"""Ingresses, HTTPRoutes and ListenerSets, whoever created them, and what each leads to."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-# The fields of an Ingress on which no decision depends, in the types of the core.
+# The core's types, with the fields of an Ingress that no decision depends on.
 
 
 class BackendPort(msgspec.Struct, frozen=True):
@@ -26,7 +26,6 @@ class BackendPort(msgspec.Struct, frozen=True):
     number: int | None = None
 
     def __str__(self) -> str:
-        """Return the port as the annotation ingress/port names it."""
         return self.name or str(self.number)
 
 
@@ -56,7 +55,6 @@ class IngressTls(kubernetes.IngressTls, rename="camel", frozen=True):
     secret_name: str | None = None
 
     def __str__(self) -> str:
-        """Return what a person calls the source of the certificate."""
         return f"Secret {self.secret_name}" if self.secret_name else "the controller's certificate"
 
 
@@ -66,7 +64,7 @@ class IngressSpec(kubernetes.Spec, frozen=True):
     rules: tuple[IngressRule, ...] | None = None
 
     def paths(self) -> Iterator[tuple[str, IngressPath]]:
-        """Yield the host and each path of the rules; the host "" stands for every host."""
+        """Yield (host, path) for each path of the rules; the host "" means every host."""
         for rule in self.rules or ():
             for path in rule.http.paths if rule.http else ():
                 yield rule.host, path
@@ -82,7 +80,7 @@ def as_spec(item: Item) -> IngressSpec:
 
 
 def as_type(item: Item, type_: type[T]) -> T:
-    """Return an object as a type. Raises Unreadable at the line of the first field of a wrong type."""
+    """Convert an object to `type_`. Raises Unreadable with the line of the first field that has a wrong type."""
     metadata = {**item.metadata, "namespace": item.namespace, "uid": str(item.metadata.get("uid") or "")}
     obj = {**item.object, "metadata": metadata}
     with suppress(msgspec.ValidationError):
@@ -95,7 +93,7 @@ def as_type(item: Item, type_: type[T]) -> T:
 
 
 def without_nulls(value: Any) -> Any:
-    """Return a value without its null fields, which the API server treats as left out."""
+    """Return a value without null fields, which the API server treats as missing."""
     if isinstance(value, list):
         return [without_nulls(entry) for entry in value]
     if isinstance(value, dict):
@@ -104,22 +102,20 @@ def without_nulls(value: Any) -> Any:
 
 
 TYPES: dict[str, type[Attachment]] = {**dict.fromkeys(API_VERSIONS, Attachment), INGRESS: Ingress}
-"""The types of the objects that are made for Services, by kind."""
+"""The types of the objects that the hook creates, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectSnapshot:
-    """An object of one of TYPES, whoever made it."""
+    """An Ingress, HTTPRoute or ListenerSet that was read, whoever created it."""
 
     kind: str
     item: Item
     typed: Attachment
     owner: Object
-    """The owner reference of its controller; empty if it has none."""
-
     is_decorated: bool
     looks_managed: bool
-    """Whether it has our label or annotation, even if no Service owns it."""
+    """Whether the object has our label or annotation, even if no Service owns it."""
 
     @property
     def key(self) -> Key:
@@ -127,44 +123,42 @@ class ObjectSnapshot:
 
     @property
     def owner_uid(self) -> str:
-        """Return the uid of its controller; empty if it has none."""
         return str(self.owner.get("uid") or "")
 
     @property
     def service(self) -> str:
-        """Return the Service that controls it, as namespace/name; empty if none does."""
+        """Return the Service that controls the object, as namespace/name; empty if none does."""
         is_service = (self.owner.get("apiVersion"), self.owner.get("kind")) == ("v1", "Service")
         return f"{self.item.namespace}/{self.owner.get('name')}" if is_service else ""
 
 
 def as_object(item: Item) -> ObjectSnapshot:
-    """Return the typed object. Raises Unreadable if the API server wouldn't accept it."""
+    """Return an item as a typed object. Raises Unreadable if the API server wouldn't accept it."""
     typed = as_type(item, TYPES[item.kind])
     owner, is_decorated = managed.controller_of(item), managed.is_decorated(item)
     return ObjectSnapshot(item.kind, item, typed, owner, is_decorated, is_decorated or managed.is_labelled(item))
 
 
 def deletion_of(item: Item) -> str:
-    """Return since when an object is being deleted, and which finalizers hold it; empty for any other object."""
+    """Return a message saying since when an object is being deleted, and what holds it; empty if it isn't."""
     if not item.is_being_deleted:
         return ""
     finalizers = item.metadata.get("finalizers")
-    held_by = listed(finalizers) if isinstance(finalizers, list) and finalizers else "nothing"
-    return f"{item} is being deleted since {item.metadata['deletionTimestamp']}; held by {held_by}"
+    held_by = listed(finalizers) if isinstance(finalizers, list) and finalizers else "no finalizer"
+    return f"{item} has been terminating since {item.metadata['deletionTimestamp']}, held by {held_by}"
 
 
 def backends_of(obj: ObjectSnapshot) -> list[tuple[str, str]]:
-    """Return the kind and the name of each backend of an object, once; a ListenerSet has none."""
+    """Return the distinct backends of an object, as (kind, name); a ListenerSet has none."""
     return list(dict.fromkeys((str(ref.get("kind", SERVICE)), str(ref.get("name"))) for ref in _backend_refs(obj)))
 
 
 def ports_of(obj: ObjectSnapshot) -> set[int]:
-    """Return the numbers of the ports of its backends."""
     return {port for ref in _backend_refs(obj) if isinstance(port := ref.get("port"), int)}
 
 
 def _backend_refs(obj: ObjectSnapshot) -> list[Object]:
-    """Return the backends of an object, in the form of an HTTPRoute's."""
+    """Return the backends of an object in the format of an HTTPRoute's backendRefs."""
     if not isinstance(obj.typed, Ingress):
         return [ref for rule in mappings(at(obj.item, "spec", "rules")) for ref in mappings(at(rule, "backendRefs"))]
     backends = [*(path.backend for _, path in obj.typed.spec.paths()), obj.typed.spec.default_backend or Backend()]
@@ -173,9 +167,9 @@ def _backend_refs(obj: ObjectSnapshot) -> list[Object]:
 
 
 def secrets_of(obj: ObjectSnapshot) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the Secrets that an Ingress or a ListenerSet names, each with the hosts of its certificate."""
+    """Yield each Secret that an Ingress or a ListenerSet names, with the hosts that its certificate must cover."""
     if isinstance(obj.typed, Ingress):
-        # An entry without a name means the controller's default certificate.
+        # An entry without a Secret uses the controller's default certificate.
         yield from ((entry.secret_name, entry.hosts or ()) for entry in obj.typed.spec.tls or () if entry.secret_name)
     for listener in mappings(at(obj.item, "spec", "listeners")):
         hosts = [str(listener["hostname"])] if listener.get("hostname") else []
@@ -183,11 +177,11 @@ def secrets_of(obj: ObjectSnapshot) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 Place = tuple[str, str, bool]
-"""A host, empty for every host, a path, and whether it is exact."""
+"""(host, path, whether the path is exact); an empty host means every host."""
 
 
 def places_of(spec: IngressSpec) -> Iterator[Place]:
-    """Yield the places that an Ingress answers: its paths, and everything if it has a default backend."""
+    """Yield the places that an Ingress serves: its paths, and every place if it has a default backend."""
     for host, path in spec.paths():
         yield location(host, path.path or "/", path.path_type)
     if spec.default_backend:
@@ -195,34 +189,32 @@ def places_of(spec: IngressSpec) -> Iterator[Place]:
 
 
 def class_of(item: Item, spec: kubernetes.Spec) -> str:
-    """Return the class of an Ingress; empty for the cluster's default."""
+    """Return the class of an Ingress; empty if it uses the cluster's default."""
     return spec.ingress_class_name or item.annotations.get(OLD_CLASS, "")
 
 
 def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
-    """Return the entry, without hosts, that gives a host of the rules its certificate; None if it has no TLS.
-
-    An entry that names the host goes before a wildcard, and a wildcard before an entry without hosts.
-    """
+    """Return the tls entry that applies to a host of the rules, without the entry's hosts; None without TLS."""
     entries = spec.tls or ()
     exact = [entry for entry in entries if host in (entry.hosts or ())]
     wildcards = [entry for entry in entries if host and any(covers(name, (host,)) for name in entry.hosts or ())]
+    # An entry that names the host takes precedence over a wildcard, and a wildcard over an entry without hosts.
     entry = next(iter([*exact, *wildcards, *(entry for entry in entries if not entry.hosts)]), None)
     return entry and IngressTls(secret_name=entry.secret_name)
 
 
 def certificates_of(spec: IngressSpec) -> list[IngressTls]:
-    """Return the entries, without hosts, that give the hosts of the rules their certificates, each once."""
+    """Return the distinct tls entries that apply to the hosts of the rules, without the entries' hosts."""
     return list(dict.fromkeys(filter(None, (certificate_of(rule.host, spec) for rule in spec.rules or ()))))
 
 
 def covers(host: str, hosts: Collection[str]) -> bool:
-    """Return whether a certificate for a host, which may be a wildcard, covers one of the hosts."""
+    """Return whether a certificate for `host`, which may be a wildcard, covers any of `hosts`."""
     return host in hosts or (host.startswith("*.") and any(name.partition(".")[2] == host[2:] for name in hosts))
 
 
 def spec_for(spec: IngressSpec, service: str) -> IngressSpec:
-    """Return a spec with only the rules that lead to one Service, and the certificates for their hosts."""
+    """Return a spec with only the rules that lead to one Service, and the tls entries for the hosts of these rules."""
     rules = []
     for rule in spec.rules or ():
         paths = rule.http.paths if rule.http else ()

@@ -1,7 +1,4 @@
-"""The snapshot of a cluster, or of files: what is observed, and what is desired for each Service, decided once.
-
-What could not be read isn't the same as what isn't there: `Known` tells them apart.
-"""
+"""The snapshot of a cluster or of files: the observed objects, and one decision on each Service."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,16 +18,16 @@ UNREAD_SETTINGS = "settings"
 
 @dataclass(slots=True)
 class Known:
-    """The extent of a snapshot. A kind without an object in files is unread: their dump may have left it out."""
+    """What was and wasn't read. A kind without objects in files counts as unread: the dump may lack it."""
 
     unread: dict[str, str] = field(default_factory=dict)
-    """The kinds, or UNREAD_SETTINGS, that could not be read, each with the sentence why."""
+    """Why something could not be read: messages by kind, or by UNREAD_SETTINGS."""
 
     lacking: set[str] = field(default_factory=set)
-    """The kinds that the cluster doesn't know, so that Metacontroller can't manage them."""
+    """The kinds that the cluster doesn't have, so that Metacontroller can't manage them."""
 
     optional: set[str] = field(default_factory=set)
-    """The unread kinds that matter only if a Service asks for one."""
+    """The kinds that, if unread, matter only if a Service requests one of their objects."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,6 @@ class ServiceSnapshot:
     item: Item
     service: Service
     observed: Mapping[Key, ObjectSnapshot]
-    """The objects that Metacontroller reports as the Service's."""
-
     decision: Decision | None
     """None if the settings could not be read."""
 
@@ -59,12 +54,12 @@ class ServiceSnapshot:
 
     @property
     def forbidden(self) -> Mapping[Key, Problem]:
-        """Return which of its observed objects the settings forbid, and why."""
+        """Return the observed objects that the settings forbid, each with the reason."""
         return self.decision.forbidden if isinstance(self.decision, RemovedFirst) else {}
 
     @property
     def is_exposed(self) -> bool:
-        """Return whether it asks for an object, even if it is refused."""
+        """Return whether the Service requests an object, even if the Service is refused."""
         if isinstance(self.decision, Desired):
             return bool(self.decision.objects)
         return bool(self.decision or self.entrances)
@@ -84,28 +79,28 @@ class Snapshot:
     objects: dict[Key, ObjectSnapshot] = field(default_factory=dict)
 
     def owner_of(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
-        """Return the Service that controls an object, None if it doesn't exist. A snapshot has all Services."""
+        """Return the Service that controls an object, or None: a snapshot has all Services that exist."""
         service = self.services.get(obj.service)
         return service if service and obj.owner_uid == service.service.metadata.uid != "" else None
 
     def leading_to(self, service: Item) -> list[ObjectSnapshot]:
-        """Return the objects that lead to a Service, whoever made them."""
+        """Return the objects with a Service as a backend, whoever created them."""
         here = (obj for obj in self.objects.values() if obj.item.namespace == service.namespace)
         return [obj for obj in here if (SERVICE, service.name) in backends_of(obj)]
 
     def unseen(self) -> dict[str, str]:
-        """Return what was unread and matters: an optional kind does only if a Service asks for it."""
+        """Return the messages of `known.unread`, without optional kinds that no Service requests."""
         skipped = self.known.optional - {kind for service in self.services.values() for kind, _ in service.desired}
         return {kind: sentence for kind, sentence in self.known.unread.items() if kind not in skipped}
 
     def decided(self, service: Service, observed: Mapping[Key, ObjectSnapshot]) -> Decision | None:
-        """Return what the hook answers for a Service with these objects; None if the settings are unknown."""
+        """Return the hook's decision on a Service with the `observed` objects; None if the settings are unknown."""
         if self.settings is None:
             return None
         by_kind: dict[str, dict[str, Attachment]] = {kind: {} for kind in TYPES}
         for (kind, name), obj in observed.items():
             by_kind[kind][name] = obj.typed
-        # Metacontroller doesn't manage the kinds that the cluster doesn't know.
+        # Metacontroller doesn't manage a kind that the cluster doesn't have.
         ingresses, *others = (None if kind in self.known.lacking else objects for kind, objects in by_kind.items())
         return decide(service, Observed(ingresses or {}, *others), self.settings)
 
@@ -116,7 +111,7 @@ class Snapshot:
         return other
 
     def desired_once_allowed(self, service: ServiceSnapshot) -> Mapping[Key, Object]:
-        """Return the desired objects of a Service once its forbidden ones are removed."""
+        """Return the objects desired for a Service once the Service's forbidden objects are removed."""
         if not isinstance(service.decision, RemovedFirst):
             return service.desired
         kept = {key: obj for key, obj in service.observed.items() if key not in service.forbidden}
@@ -125,7 +120,7 @@ class Snapshot:
 
 
 def snapshot_of(items: Iterable[Item], settings: Settings | None, known: Known | None = None) -> Snapshot:
-    """Return the Services and objects among the items, with decisions. Raises Unreadable for an invalid object."""
+    """Return a snapshot of the items, with a decision on each Service. Raises Unreadable for an invalid object."""
     snapshot = Snapshot(settings, known or Known())
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:

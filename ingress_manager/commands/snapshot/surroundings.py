@@ -1,4 +1,4 @@
-"""The surroundings of Services and their objects: what must exist for an answer, and what controllers report.
+"""The surroundings of Services and their objects: what traffic depends on, and what controllers report.
 
 Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlice v1, Secret v1 core) and the Gateway
 API reference (Gateway v1, RouteParentStatus, GatewayStatus, ListenerSetStatus).
@@ -30,19 +30,17 @@ IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 class Surroundings:
     now: datetime = LONG_AGO
     unseen: list[str] = field(default_factory=list)
-    """A sentence for each kind that matters and could not be read."""
-
     soon: timedelta = timedelta(days=14)
-    """The time before the end of a certificate from which that is a finding."""
+    """How long before a certificate expires it becomes a finding."""
 
     read: set[str] = field(default_factory=set)
-    """The kinds that were read completely: other objects don't exist."""
+    """The kinds that were read completely: an object that isn't in `items` doesn't exist."""
 
     items: dict[str, dict[str, Item]] = field(default_factory=lambda: {kind: {} for kind in SURROUNDING_RESOURCES})
-    """The objects of each kind, by namespace/name; IngressClasses by their names."""
+    """The objects of each kind, by namespace/name; IngressClasses by name."""
 
     slices: dict[str, list[Item]] = field(default_factory=dict)
-    """The EndpointSlices of each Service, by its namespace/name."""
+    """The EndpointSlices of each Service, by the Service's namespace/name."""
 
     def take(self, items: Iterable[Item]) -> None:
         for item in items:
@@ -54,12 +52,12 @@ class Surroundings:
 
 
 def is_ready(slice_: Item) -> bool:
-    """Return whether an EndpointSlice has a ready endpoint. One without the condition counts as ready."""
+    """Return whether an EndpointSlice has a ready endpoint. An endpoint without the condition is ready."""
     return any(at(entry, "conditions", "ready") is not False for entry in mappings(slice_.object.get("endpoints")))
 
 
 def time_of(text: object) -> datetime:
-    """Return the time in a timestamp of Kubernetes; LONG_AGO for anything else."""
+    """Return the time of a Kubernetes timestamp; LONG_AGO for any other text."""
     try:
         time = datetime.fromisoformat(str(text))
     except ValueError:
@@ -68,30 +66,28 @@ def time_of(text: object) -> datetime:
 
 
 def changed_at(item: Item) -> datetime:
-    """Return when an object was created or last changed, apart from its status; LONG_AGO if that isn't known."""
+    """Return when an object was created or last changed, ignoring changes of its status; LONG_AGO if unknown."""
     times = [one.get("time") for one in mappings(item.metadata.get("managedFields")) if not one.get("subresource")]
     return max(map(time_of, [item.metadata.get("creationTimestamp"), *times]))
 
 
 SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}
-"""By the protocol of a Gateway's listener."""
+"""The schemes of URLs, by the protocol of a Gateway's listener."""
 
 BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
-"""The conditions that count, causes first: a listener without its certificate may also be not accepted, not served."""
+"""The conditions that matter, causes first: a listener without a certificate may be neither accepted nor served."""
 
 
 class StatusCondition(NamedTuple):
     controller: str
     type: str
     status: str
-    """Unknown if it is about an older generation of the object."""
+    """True, False or Unknown. A condition about an older generation of the object is Unknown."""
 
     message: str
-    """Its message, and its reason in brackets."""
 
 
 def addresses_of(item: Item) -> list[str]:
-    """Return the addresses in the status of an Ingress or of a Gateway."""
     status = at(item, "status")
     entries = mappings(at(status, "loadBalancer", "ingress")) or mappings(at(status, "addresses"))
     addresses = (entry.get("ip") or entry.get("hostname") or entry.get("value") for entry in entries)
@@ -104,12 +100,12 @@ def gateway_of(item: Item, parent: ParentRef) -> str:
 
 
 def attached_to(obj: ObjectSnapshot, kind: str) -> list[str]:
-    """Return the Gateways, or the ListenerSets, to which an object is attached, as namespace/name."""
+    """Return the parents of `kind`, Gateway or ListenerSet, to which an object attaches, as namespace/name."""
     return [gateway_of(obj.item, parent) for parent in obj.typed.parents if (parent.kind or GATEWAY) == kind]
 
 
 def is_taken(obj: ObjectSnapshot) -> bool:
-    """Return whether all parents of an object have accepted it; only ListenerSets are also programmed."""
+    """Return whether all parents have accepted an object; a ListenerSet must be programmed, too."""
     types = {*BY_CAUSE} if obj.kind == LISTENERSET else {*BY_CAUSE} - {"Programmed"}
     at_parents = (conditions_of(obj.item, parent) for parent in obj.typed.parents)
     true = {(type_, "True") for type_ in types}
@@ -117,7 +113,7 @@ def is_taken(obj: ObjectSnapshot) -> bool:
 
 
 def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
-    """Return the conditions of an HTTPRoute at one of its parents, or of a ListenerSet, its (named) listeners first."""
+    """Return an HTTPRoute's conditions at `parent`, or a ListenerSet's, those of the (named) listeners first."""
     status = at(item, "status")
     wanted = parent.kind or GATEWAY, parent.namespace or item.namespace, parent.name, parent.section_name or ""
     defaults = {"kind": GATEWAY, "namespace": item.namespace, "name": "", "sectionName": ""}
@@ -138,9 +134,9 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
 
 
 def urls_of(obj: ObjectSnapshot, addresses: Sequence[str], around: Surroundings) -> list[str]:
-    """Return the URLs that an object answers; if it answers every host, with its first address, or with `*`.
+    """Return the URLs that an object serves. If it serves every host, they have the first of `addresses`, or `*`.
 
-    URLs of an HTTPRoute begin with // if the scheme isn't known; a ListenerSet's have no path.
+    An HTTPRoute's URLs begin with // if the scheme is unknown; a ListenerSet's have no path.
     """
     typed, urls = obj.typed, list[tuple[str, str, str]]()
     if isinstance(typed, Ingress):

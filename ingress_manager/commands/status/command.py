@@ -1,4 +1,4 @@
-"""`ingress-manager status`: the command, and its output: a table, JSON, or the details of one Service."""
+"""`ingress-manager status`: the command, and its output as a table, as JSON, or in detail for one Service."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -27,31 +27,29 @@ SECONDS_BETWEEN_LOOKS = 2.0
 WAITED_FOR = click.Choice([State.SERVING.value, State.ACCEPTED.value])
 COLOURS = dict(zip(State, ["green", "cyan", "yellow", "red", "red"], strict=True))
 HEAD = ("STATE", "NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS")
-FIRST = HEAD[: HEAD.index("URL") + 1]
-"""The columns that are printed however narrow the terminal is."""
+FIRST = HEAD.index("URL") + 1  # columns that are printed even if the terminal is too narrow
 MOST_EVENTS = 5
-"""Events that are shown, the newest first."""
 
 
 @click.command(short_help="List the exposed URLs, and whether they are served.")
 @click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False, shell_complete=SERVICES)
 @options.with_source(*options.OF_CLUSTER, options.CERTIFICATE_DAYS, options.settings_option("the cluster's"))
 @options.OUTPUT
-@click.option("--wait", "wanted", type=WAITED_FOR, help="Wait until all that is listed has this state.")
+@click.option("--wait", "wanted", type=WAITED_FOR, help="Wait until everything listed has this state.")
 @options.timeout_option(60, "How long --wait waits.")
 @click.pass_context
 def status(  # noqa: PLR0913, PLR0917 - each is an option
     context: click.Context, source: Source, name: str | None, output: str, wanted: str | None, seconds: int
 ) -> None:
-    """List the URLs that Services expose, the Ingress or HTTPRoute of each, its address, and its state.
+    """List the URLs that Services expose, with the Ingress or HTTPRoute, the address and the state of each.
 
-    `status` lists what it may not read, and then no state says more than is known.
+    `status` lists what it isn't allowed to read. No state claims more than is known.
 
-    With a SERVICE, it tells all about it: what it asks for, what stands, Metacontroller's Events, and what to do. As
-    JSON, it lists only its URLs. With --wait, it ends when all of them are served, or accepted by a controller; a
-    refusal ends it at once.
+    With a SERVICE, it shows what the Service requests, the Service's objects, Metacontroller's Events, and what to do.
+    As JSON, it lists only the URLs. With --wait, it exits when all URLs are served, or accepted by a controller, or as
+    soon as a Service is refused.
 
-    Without the right to read the settings, Metacontroller's Events say what is refused.
+    Without the right to read the settings, it learns from Metacontroller's Events what is refused.
 
     Exit status: 0, whatever the states are; with --wait, 1 if the state wasn't reached in time or a Service is
     refused; 2 for wrong use, or if a state depends on something that could not be read.
@@ -84,8 +82,7 @@ def wait_for(
 ) -> tuple[Inspection, list[ServiceSnapshot], list[Row], list[Row]]:
     """Inspect the cluster until all rows have the wanted state, waiting is pointless, or the time is up.
 
-    Return the last inspection, its Services (or the one named), their rows, and the rows that are late. The settings
-    are read once.
+    Return the last inspection, the Services (all, or the named one), their rows, and the rows without the wanted state.
     """
     settings, end = read_settings(source, "--settings"), monotonic() + seconds
     # The details of a Service show all its findings, and its Events.
@@ -99,7 +96,7 @@ def wait_for(
             services = [inspection.snapshot.services[item.full_name]]
         rows = list(Judge(inspection).rows(services))
         if wanted and not rows:
-            raise click.UsageError('nothing to wait for: no annotation ingress/http: "true"')
+            raise click.UsageError('nothing to wait for: no annotation ingress/http: "true" is set')
         late = [row for row in rows if wanted and row.state not in {State.SERVING, wanted}]
         if not late or any(row.state is State.REFUSED or row.unsure for row in late) or monotonic() >= end:
             return inspection, services, rows, late
@@ -107,13 +104,13 @@ def wait_for(
 
 
 def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 0) -> Iterator[str]:
-    """Yield the rows in a form, in pieces. A table that is wider than the terminal loses its last columns."""
+    """Yield the output piece by piece, as JSON or as a table. A table wider than `width` loses columns on the right."""
     if form == "json":
         yield as_json({"exposed": rows, "unseen": unseen})
         return
     lines = [[one_line(cell) for cell in _cells(row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(HEAD, *lines, strict=True)]
-    while width and len(widths) > len(FIRST) and sum(widths) + 2 * (len(widths) - 1) > width:
+    while width and len(widths) > FIRST and sum(widths) + 2 * (len(widths) - 1) > width:
         widths.pop()
     yield f"{style(_line(HEAD, widths), bold=True)}\n" if rows else "Nothing is exposed.\n"
     for row, cells in zip(rows, lines, strict=True):
@@ -130,12 +127,11 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _cells(row: Row) -> Sequence[str]:
     server = ", ".join(row.gateways) or row.ingress_class or ""
-    url = row.urls[0] if row.urls else ""
+    url = next(iter(row.urls), "")
     return row.state, row.namespace, row.label, url, row.output or "", server, ", ".join(row.addresses)
 
 
 def line_of(row: Row) -> str:
-    """Return a row as one line that can stand alone."""
     state = f"{row.state}: {row.sentence}" if row.sentence else row.state
     return " ".join(filter(None, (f"{row.namespace}/{row.label}", row.output, row.name, *row.urls, state)))
 
@@ -143,18 +139,18 @@ def line_of(row: Row) -> str:
 def details(
     service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection, options: Sequence[str] = (), width: int = 0
 ) -> str:
-    """Return all that is known of a Service, for a terminal, with its rows and kubectl's options."""
+    """Return all that is known about a Service, formatted for a terminal. Commands get kubectl's `options`."""
     rows = list(rows)
     findings = [finding for finding in inspection.findings if finding.service is service.item]
     remedies = [line for finding in findings for line in _remedy(finding, options, width)]
     if not service.decision:
         remedies += _lines(dict.fromkeys(REASONS[reason] for row in rows for reason in row.reasons), width)
     sections = (
-        ("asks for", _lines(_requests(service), width)),
-        ("stands", _lines(_objects(service, rows, inspection), width)),
-        ("happened", _lines(_events(service, inspection.events), width)),
-        ("to do", remedies or _lines(["nothing was found"], width)),
-        ("not looked at", _lines(inspection.unseen, width)),
+        ("requests", _lines(_requests(service), width)),
+        ("objects", _lines(_objects(service, rows, inspection), width)),
+        ("events", _lines(_events(service, inspection.events), width)),
+        ("to do", remedies or _lines(["no problem was found"], width)),
+        ("not read", _lines(inspection.unseen, width)),
     )
     text = "\n".join("\n".join([f"  {title}", *lines, ""]) for title, lines in sections if lines)
     return f"Service {service.item.full_name}\n\n{text}"
@@ -175,7 +171,7 @@ def _requests(service: ServiceSnapshot) -> Iterator[str]:
 def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection) -> Iterator[str]:
     lines = list(map(line_of, rows))
     others = (obj for obj in inspection.snapshot.leading_to(service.item) if obj.key not in service.observed)
-    lines += (f"{obj.item}: not made for it, but leads to it" for obj in others)
+    lines += (f"{obj.item}: leads to this Service, but wasn't created for it" for obj in others)
     yield from lines or (() if inspection.snapshot.unseen() else ("nothing",))
 
 

@@ -1,10 +1,10 @@
-"""The states that `status` shows: how far each exposed object has come, by what Kubernetes reports. Pure.
+"""The states that `status` shows: how close each exposed object is to serving, as Kubernetes reports it. Pure.
 
-Each object of a Service has a row, and so has a Service that is refused or undecided and has none. A state claims no
-more than is known: if something could not be read, it is UNKNOWN, or the last state that is certain.
+Each object of a Service has a row, and so has a refused or undecided Service without objects. A state claims no more
+than is known: if something could not be read, it is UNKNOWN, or the last state that is certain.
 
-Without the settings, nobody knows what a Service should have. Then Metacontroller's last Event says whether it is
-refused; and if no Event does, its objects are taken for what it requests.
+Without the settings, a Service has no decision. Then Metacontroller's last Event says whether the Service is refused;
+without an Event, its objects are assumed to be as requested.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,11 +30,11 @@ from ingress_manager.core.kubernetes import Key
 from ingress_manager.core.text import listed
 
 SYNC_TIME = timedelta(seconds=10)
-"""How long Metacontroller may take to act on a change of a Service. Most take a tenth of a second."""
+"""How long Metacontroller may take to act on a changed Service; usually, it takes a tenth of a second."""
 
 
 class State(StrEnum):
-    """How far an exposed object has come; docs/commands/status.md explains each."""
+    """How close an exposed object is to serving; docs/commands/status.md explains each value."""
 
     SERVING = "serving"
     ACCEPTED = "accepted"
@@ -46,17 +46,14 @@ class State(StrEnum):
 class Verdict(NamedTuple):
     state: State
     sentence: str | None = None
-    """Why it has come no further."""
-
     unsure: bool = False
-    """Whether it may have come further: that depends on something that could not be read."""
+    """Whether the real state may be better, which depends on something that could not be read."""
 
     reasons: Sequence[Reason] = ()
-    """Why the Service is refused, as in Events, logs and metrics."""
 
 
 class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
-    """An exposed object, or a Service without one, as in JSON."""
+    """A row of the output: an exposed object, or a Service without one. The fields are those of the JSON."""
 
     namespace: str
     service: str
@@ -66,8 +63,6 @@ class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
     reasons: Sequence[Reason]
     entrance: str | None = None
     output: str | None = None
-    """The kind of the object; None if there is none."""
-
     name: str | None = None
     urls: Sequence[str] = ()
     ingress_class: str | None = None
@@ -76,7 +71,6 @@ class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
 
     @property
     def label(self) -> str:
-        """Return the Service's name, with that of the entrance in brackets."""
         return f"{self.service} ({self.entrance})" if self.entrance else self.service
 
 
@@ -100,7 +94,7 @@ class Judge:
         item, shared = service.item, self._shared_verdict(service)
         desired = {**self._snapshot.desired_once_allowed(service), **service.desired}
         for key in sorted({**desired, **service.observed}):
-            # An object that doesn't exist yet is shown as it would be.
+            # An object that doesn't exist yet is shown as it would be created.
             obj = service.observed.get(key) or objects.as_object(Item(desired[key]))
             verdict = shared or self._verdict(service, key)
             gateways = self._gateways(obj)
@@ -124,7 +118,7 @@ class Judge:
                 yield Row(item.namespace, item.name, *self._nothing_made(), entrance=entrance or None)
 
     def _gateways(self, obj: ObjectSnapshot) -> dict[str, Item | None]:
-        """Return the Gateways of an object, or of its ListenerSets, by namespace/name; None: it wasn't read."""
+        """Return the Gateways of an object and of its ListenerSets, by namespace/name; None if it wasn't read."""
         gateways = {label: self._around.items[GATEWAY].get(label) for label in attached_to(obj, GATEWAY)}
         for label in attached_to(obj, LISTENERSET):
             if listener_set := self._snapshot.objects.get((LISTENERSET, label)):
@@ -132,7 +126,7 @@ class Judge:
         return gateways
 
     def _shared_verdict(self, service: ServiceSnapshot) -> Verdict | None:
-        """Return the state of all objects of a Service, None if each has its own."""
+        """Return the verdict on all objects of a Service; None if each needs its own."""
         if deletion := objects.deletion_of(service.item):
             return Verdict(State.WAITING, deletion)
         if service.refused:
@@ -141,24 +135,25 @@ class Judge:
         return self._reported(service) if service.decision is None else None
 
     def _reported(self, service: ServiceSnapshot) -> Verdict | None:
-        """Return the state that Metacontroller's last Event says, None if no Event is newer than what is there."""
+        """Return the verdict from Metacontroller's last Event; None if there is none, or something is newer."""
         if self._reports is None:
-            return Verdict(State.UNKNOWN, "neither the settings nor Events could be looked at", unsure=True)
+            return Verdict(State.UNKNOWN, "neither the settings nor Events could be read", unsure=True)
         report, changed = self._reports.get(service.service.metadata.uid), changed_at(service.item)
         synced = max((changed_at(obj.item) for obj in service.observed.values()), default=None)
         if report and report.precedes(service.service.metadata.resource_version):
-            report = None  # the hook reports each version; the removal of an annotation leaves no time
+            report = None  # the hook reports on each version; removing an annotation leaves no timestamp
         if report and time_of(report.time) >= changed and not (synced and time_of(report.time) <= synced):
             state = State.REFUSED if report.reasons else State.WAITING
-            return Verdict(state, f"Metacontroller reported at {report.time}: {report.problem}", reasons=report.reasons)
+            sentence = f"at {report.time}, Metacontroller reported: {report.problem}"
+            return Verdict(state, sentence, reasons=report.reasons)
         if synced and synced < changed and self._around.now - changed < SYNC_TIME:
-            return Verdict(State.WAITING, "the Service has just been changed, and Metacontroller has yet to sync it")
+            return Verdict(State.WAITING, "the Service has just changed, and Metacontroller has yet to sync it")
         return None
 
     def _nothing_made(self) -> Verdict:
         if unread := [plural(kind) for kind in objects.TYPES if kind in self._snapshot.known.unread]:
             return Verdict(State.UNKNOWN, f"{listed(unread)} could not be read", unsure=True)
-        return Verdict(State.WAITING, "nothing has been created for it yet, and no Event of its Service says why")
+        return Verdict(State.WAITING, "nothing has been created yet, and no Event on the Service explains why")
 
     def _verdict(self, service: ServiceSnapshot, key: Key) -> Verdict:
         findings = self._findings.get(key, [])
@@ -166,11 +161,11 @@ class Judge:
             return Verdict(State.WAITING, blocked.sentence)
         obj = service.observed.get(key)
         if obj is None:
-            sentence = f"whether {key[0]} {key[1]} is there: not all {plural(key[0])} could be looked at"
+            sentence = f"{key[0]} {key[1]} may be missing: not all {plural(key[0])} could be read"
             return Verdict(State.UNKNOWN, sentence, unsure=True)
         if service.decision is None:
             is_wanted = entrance_of(service.item.name, key[1]) in service.entrances
-            if sentence := objects.deletion_of(obj.item) or ("" if is_wanted else "its Service doesn't request it"):
+            if sentence := objects.deletion_of(obj.item) or ("" if is_wanted else "the Service doesn't request it"):
                 return Verdict(State.WAITING, sentence)
         for label in attached_to(obj, LISTENERSET):
             listener_set = self._verdict(service, (LISTENERSET, label))
@@ -179,14 +174,14 @@ class Judge:
         if obj.kind == INGRESS:
             taken, otherwise = bool(addresses_of(obj.item)), "no controller of its class has given it an address"
         else:
-            taken, otherwise = surroundings.is_taken(obj), "its controller has not accepted it"
+            taken, otherwise = surroundings.is_taken(obj), "no controller has accepted it"
         causes = "; ".join(finding.sentence for finding in findings if finding.kind.blocks is Blocks.TRAFFIC)
         if causes or not taken:
             return Verdict(State.ACCEPTED if taken else State.WAITING, causes or otherwise)
         return next(self._obstacles(service, obj), Verdict(State.SERVING))
 
     def _obstacles(self, service: ServiceSnapshot, obj: ObjectSnapshot) -> Iterator[Verdict]:
-        """Yield why an object that a controller has taken, and no finding is about, may not be served."""
+        """Yield a verdict for each reason why an accepted object without findings may not be serving."""
         for label, gateway in self._gateways(obj).items():
             if gateway is None:
                 yield Verdict(State.ACCEPTED, f"Gateway {label} could not be read", unsure=True)
@@ -199,10 +194,10 @@ class Judge:
             if SECRET not in self._around.read or not can_be_read():
                 yield Verdict(State.ACCEPTED, f"the certificate in Secret {label} could not be read", unsure=True)
             elif label not in self._around.items[SECRET]:
-                sentence = f"waiting for Secret {label}, which an issuer such as cert-manager creates, or you"
+                sentence = f"Secret {label} doesn't exist yet: create it, or wait for an issuer such as cert-manager"
                 yield Verdict(State.ACCEPTED, sentence)
         needs_pod = obj.kind == INGRESS or objects.backends_of(obj)  # a redirect and a ListenerSet need none
         if needs_pod and not any(map(is_ready, self._around.slices.get(service.item.full_name, ()))):
             if SLICE not in self._around.read:
-                yield Verdict(State.ACCEPTED, "not all EndpointSlices could be looked at", unsure=True)
+                yield Verdict(State.ACCEPTED, "not all EndpointSlices could be read", unsure=True)
             yield Verdict(State.ACCEPTED, f"Service {service.item.full_name} has no ready endpoint")
