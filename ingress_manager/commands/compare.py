@@ -145,7 +145,7 @@ def tls(*, verified: bool) -> ssl.SSLContext:
 
 
 def comparable(name: str, values: Sequence[str]) -> str:
-    """Return the stable part of a header: of cookies and of a Location's query parameters, only the names."""
+    """Return the part of a header that doesn't vary: only the names of cookies and of a Location's query parameters."""
     if name == "Set-Cookie":
         values = sorted(value.partition("=")[0].strip() for value in values)
     elif name == "WWW-Authenticate":

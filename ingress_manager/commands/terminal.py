@@ -58,7 +58,7 @@ def progress(text: str = "") -> None:
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Print `what` on standard error if the block takes longer than SILENCE, in the main thread only."""
+    """Print `what` on standard error if the `with` block takes longer than SILENCE, in the main thread only."""
     timer = threading.Timer(SILENCE, lambda: click.echo(f"… {what}", err=True))
     timer.daemon = True
     if threading.current_thread() is threading.main_thread():

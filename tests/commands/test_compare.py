@@ -130,7 +130,7 @@ def test_the_hosts_and_paths_of_an_ingress_are_asked_for(controllers: list[Contr
 
 def test_a_regular_expression_is_asked_for_by_what_it_begins_with() -> None:
     plain = {"/shop": "/shop", "/index.html": "/index.html", "/a/.*": "/a/", "/api(/|$)(.*)": "/api"}
-    plain |= {r"/a\.b/?$": "/a.b", "/ab*": "/a", "/ab+": "/ab", "/v[0-9]+/x": "/v"}
+    plain |= {r"/a\.b/?$": "/a.b", "/ab*": "/a", "/ab+": "/ab", "/v[0-9]+/x": "/v", r"/a\.?b": "/a", "?a": ""}
     assert {path: compare.plain_part(path) for path in plain} == plain
 
 

@@ -19,7 +19,7 @@ from ingress_manager.core.text import cut, quoted
 from ingress_manager.core.vocabulary import holds_code
 
 NEEDED = (
-    "To adopt these Ingresses, replace the entries with the same names under `namespaces` in the settings. "
+    "To adopt these Ingresses, use the settings below, which replace the entries with the same names. "
     "`ingress-manager audit --settings FILE` shows what else would change."
 )
 ACCEPT = "Allow this field of an Ingress to change. The reasons against adoption name the field. Can be repeated."

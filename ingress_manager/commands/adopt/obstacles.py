@@ -22,13 +22,13 @@ Obstacle = tuple[str, str]
 
 
 def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[Obstacle]:
-    """Yield the obstacles that don't depend on what Services request."""
+    """Yield the reasons why an Ingress can't be adopted, whatever its Services request."""
     if spec.default_backend and DEFAULT_BACKEND not in around.accepted:
         problem = f"{DEFAULT_BACKEND}: controllers disagree on which requests the default backend answers"
         yield problem, f"replace it with a rule without a host, or drop it with --accept-changes {DEFAULT_BACKEND}"
     yield from ((f"{obj} is being deleted", "") for obj in (item, service) if obj and obj.is_being_deleted)
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
-        yield f"{ANNOTATIONS}{DECORATOR}: another DecoratorController, {other}, manages this Ingress", ""
+        yield f"{ANNOTATIONS}{DECORATOR}: DecoratorController {other} already manages this Ingress", ""
     if item.annotations.get(EDIT_IN_PLACE) == "true":
         problem = f"{ANNOTATIONS}{EDIT_IN_PLACE}: Metacontroller would remove cert-manager's challenges at once"
         yield problem, "remove the annotation first, or certificates can't be renewed"
@@ -42,7 +42,7 @@ def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Aroun
 
 
 def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
-    """Yield the obstacles to serving a part of an Ingress by the Ingress that its Service would request."""
+    """Yield the reasons why the Ingress that a Service would request can't replace a part of the old Ingress."""
     name, effective = part.service.name, part.effective
     certificates = [*map(str, certificates_of(part.spec))]
     if effective.gateway_of_httproutes or not effective.makes_ingresses:
@@ -70,7 +70,7 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
 
 
 def why_not_recreated(part: Part, around: Around) -> Iterator[Obstacle]:
-    """Yield an obstacle for each annotation and label that a recreated Ingress would lack, unless that is accepted."""
+    """Yield an obstacle for each annotation and label that a recreated Ingress would lack and that isn't accepted."""
     for field, protects in part.dropped.items():
         if field in around.accepted and not protects:
             continue
@@ -80,7 +80,7 @@ def why_not_recreated(part: Part, around: Around) -> Iterator[Obstacle]:
             problem = f"{field}: controllers read it only from Services, so it has no effect on an Ingress"
             remedy = f"remove it, move it to Service {part.service.name} if it should take effect there"
         elif field.startswith(ANNOTATIONS):
-            remedy += ", copy it from a Service with one entrance (limits.copyAnnotations)"
+            remedy += ", have it copied from a Service with one entrance (limits.copyAnnotations)"
         loss = "ask the administrator to accept the loss (limits.acceptedLosses)"
         yield problem, f"{remedy}, or {loss if protects else f'accept the loss with --accept-changes {field}'}"
 

@@ -134,7 +134,7 @@ def requested_for(part: Part) -> Part:
 
 
 def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
-    """Return the annotations of an Ingress that restrict access, without those that the settings add or may lose."""
+    """Return the annotations of an Ingress that restrict access, except those that settings add or allow to lose."""
     without = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
     without.update(filter(is_read_from_services_alone, item.annotations))
     return {key: value for key, value in item.annotations.items() if protects(key) and key not in without}

@@ -57,7 +57,7 @@ def deployers_of(item: Item) -> list[Deployer]:
 
 
 def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iterator[tuple[str, str]]:
-    """Yield the problem and the remedy for each tool that would undo an adoption: of the Ingress or its `services`."""
+    """Yield a problem and its remedy for each tool that would undo changes to the Ingress or to the `services`."""
     for deployer in deployers_of(ingress):
         key, _, value = deployer.keep.partition("=")
         if value not in ingress.annotations.get(key, "").split(","):
@@ -73,7 +73,7 @@ def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iter
 
 
 def about_service(item: Item, *, released: bool = False) -> Iterator[str]:
-    """Yield what to do in the source of each tool that deploys a Service, whose annotations are added or `released`."""
+    """Yield the change that each tool's source needs if a Service gets annotations or, if `released`, loses them."""
     for deployer in deployers_of(item):
         added = f"add its annotations to {deployer.source}, too"
         removed = f"remove its annotations from {deployer.source} only after this, or the Ingress would be deleted"

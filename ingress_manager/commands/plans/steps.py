@@ -32,7 +32,7 @@ def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Itera
 
 
 def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
-    """Return a step that runs kubectl once: it names a few items of one kind and namespace, or else reads all names."""
+    """Return a step that runs kubectl once. Few items of one kind and namespace are arguments, others are stdin."""
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [

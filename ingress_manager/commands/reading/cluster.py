@@ -19,7 +19,7 @@ from ingress_manager.core.text import listed
 
 
 def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
-    """Return the objects that the user may read. Raises click.UsageError or KubectlFailed if there are no Services."""
+    """Return the objects that the user may read. Raises click.UsageError or KubectlFailed without Services."""
     known, items = Known(), list[Item]()
     if source.files:
         items = source.read("")
@@ -56,7 +56,7 @@ def scope_of(source: Source) -> str:
 
 
 def read_settings(source: Source, option: str) -> Settings | str:
-    """Return the settings that `option` names, or else the cluster's, or why not. Raises click.UsageError."""
+    """Return the settings that `option` names or the cluster's, or why they can't be read. Raises click.UsageError."""
     if source.files and source.settings is None:
         return f"The settings could not be read: files don't include the cluster's; name a file with {option} FILE"
     try:

@@ -149,7 +149,7 @@ def timeout_option(default: int, of: str) -> Callable[[Decorated], Decorated]:
 
 
 def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[list[Item], list[Item]]:
-    """Return all objects in the namespaces of `names`, and the objects of `kind` named so. Raises click.UsageError."""
+    """Return all objects in the namespaces of `names`, and those of `kind` with the names. Raises click.UsageError."""
     namespaces = sorted({name.rpartition("/")[0] or source.namespace for name in names}, key=str)
     sources = [source] if source.files else [replace(source, namespace=namespace) for namespace in namespaces]
     items = [item for source in sources for item in source.read_with_managers()]
