@@ -1,4 +1,4 @@
-"""`ingress-manager compare`: whether two controllers answer alike, for every host and path of some Ingresses."""
+"""`ingress-manager compare`: compare the responses of two controllers for every host and path of some Ingresses."""
 
 import re
 import ssl
@@ -20,22 +20,18 @@ from ingress_manager.commands.terminal import note
 from ingress_manager.commands.text import counted
 from ingress_manager.core.text import one_line, quoted
 
-AT_ONCE = 16
-"""Concurrent requests: few enough for controllers in use."""
-
-TIMEOUT = 10.0
-"""Seconds that an address may be silent."""
-
+AT_ONCE = 16  # requests: few enough for controllers in production
+TIMEOUT = 10.0  # seconds to wait for an address that sends nothing
 COMPARED = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Security")
 STATUS = "status"
 
 ANY_NAME = "any-name"
-"""The label that replaces a wildcard's *, and is put before example.com for a rule without a host."""
+"""The label that replaces the * of a wildcard host. For a rule without a host, it is a label below example.com."""
 
 _ADDRESS = re.compile(r"\[?(?P<name>[^\s,\[\]]+?)\]?(?::(?P<http>\d{1,5}),(?P<https>\d{1,5}))?")
 
-_PLAIN = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\.|\.(?![*+?{]))*")
-"""The literal beginning of a regular expression."""
+_PLAIN = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\.|\.(?![*+?{]))*(?![?*{])")
+"""The literal prefix of a regular expression, without a character that is optional or repeated."""
 
 
 class Address(NamedTuple):
@@ -45,43 +41,42 @@ class Address(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A GET request, without the address that it is sent to."""
-
     scheme: str
     host: str
     path: str
 
 
 Answer = dict[str, str]
-"""The status and what else is compared, "" for a missing header; or only why there is no answer, as the status."""
+"""The status and the other compared values ("" for a missing header), or only the error, as the status."""
 
 
 def address_in(_context: click.Context, _option: click.Parameter, value: str) -> Address:
-    """Return the address in a text. Raises click.BadParameter."""
     match = _ADDRESS.fullmatch(value)
-    # With a single colon, it is neither a name nor IPv6: a port is missing.
+    # A name with a single colon is neither a host nor IPv6: the second port is missing.
     if not match or match["name"].count(":") == 1:
-        example = "203.0.113.10, or with a port for http and one for https 203.0.113.10:8080,8443"
-        raise click.BadParameter(f"{quoted(value)} is no address, such as {example}")
+        example = "203.0.113.10 or, with the ports for HTTP and HTTPS, 203.0.113.10:8080,8443"
+        raise click.BadParameter(f"{quoted(value)} is not an address, such as {example}")
     return Address(match["name"], int(match["http"] or 80), int(match["https"] or 443))
 
 
-@click.command(short_help="Ask an old and a new controller for every URL, and print what differs.")
+@click.command(short_help="Request every URL from an old and a new controller, and print the differences.")
 @click.option("--old", metavar="ADDRESS", required=True, callback=address_in, help="Where the old controller listens.")
-@click.option("--new", metavar="ADDRESS", required=True, callback=address_in, help="Where the new one does.")
-@click.option("--class", "ingress_class", metavar="NAME", default="nginx", show_default=True, help="Whose Ingresses.")
+@click.option("--new", metavar="ADDRESS", required=True, callback=address_in, help="Where the new one listens.")
+@click.option(
+    "--class", "ingress_class", metavar="NAME", default="nginx", show_default=True, help="The class of the Ingresses."
+)
 @with_source(*ALL_OBJECTS)
 @click.pass_context
 def compare(context: click.Context, source: Source, old: Address, new: Address, ingress_class: str) -> None:
-    """Ask two controllers for each host and path of the Ingresses of a class, and print what differs.
+    """Request each host and path of a class's Ingresses from two controllers, and print the differences.
 
-    `compare` asks by http and by https, GET alone, and compares the status, Location, the names of cookies, and the
+    `compare` sends GET requests over HTTP and HTTPS. It compares the status, Location, the names of cookies, the
     headers WWW-Authenticate and Strict-Transport-Security, and whether a browser would trust the certificate. It
-    follows no redirect, and asks for no host that only an annotation names, such as server-alias. Behind an address,
-    there may be a port for http and one for https.
+    follows no redirects, and requests no host that only an annotation names, such as server-alias. An address can end
+    with the ports for HTTP and HTTPS.
 
-    Exit status: 0 if all is answered alike, 1 if something differs, or if what is in a file can't be read, 2 for wrong
-    use, if a file can't be opened, if kubectl has failed, or if there was nothing to ask.
+    Exit status: 0 if all responses are alike, 1 if some differ, or if what is in a file can't be read, 2 for wrong use,
+    if a file can't be opened, if kubectl failed, or if there was nothing to request.
 
     \b
     Examples:
@@ -96,9 +91,9 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
             for request in requests_of(spec):
                 requests.setdefault(request, item.full_name)
     if not requests:
-        note(f"There is no Ingress of the class {ingress_class} in what was read.")
+        note(f"No Ingress has the class {ingress_class}, so there is nothing to request.")
         context.exit(2)
-    note(f"… asking for {counted(len(requests), 'URL')}, twice")
+    note(f"… requesting {counted(len(requests), 'URL')} from both controllers")
     with ThreadPoolExecutor(AT_ONCE) as pool:
         answers = list(pool.map(lambda request: answer_differences(ask(old, request), ask(new, request)), requests))
     for (request, name), sentences in zip(requests.items(), answers, strict=True):
@@ -110,7 +105,6 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
 
 
 def requests_of(spec: IngressSpec) -> Iterator[Request]:
-    """Yield the requests that an Ingress answers, some perhaps twice."""
     places = [(host, path.path) for host, path in spec.paths()]
     places += [(rule.host, "/") for rule in spec.rules or () if not rule.http]
     places += [("", "/")] if spec.default_backend else []
@@ -121,16 +115,13 @@ def requests_of(spec: IngressSpec) -> Iterator[Request]:
 
 
 def plain_part(path: str) -> str:
-    """Return the longest literal beginning of a path that may be a regular expression; all of it, if it isn't one."""
+    """Return the longest literal prefix of a path that may be a regular expression; the whole path if it isn't one."""
     match = _PLAIN.match(path)
-    end = match.end() if match else 0
-    # An optional or repeated character isn't part of it.
-    end -= path[end : end + 1] in {"?", "*", "{"}
-    return re.sub(r"\\(.)", r"\1", path[:end])
+    return re.sub(r"\\(.)", r"\1", match[0]) if match else ""
 
 
 def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
-    """Return how the controller at an address answers, and whether a browser would trust its certificate."""
+    """Return the response of the controller at an address, and whether a browser would trust its certificate."""
     try:
         with closing(HTTPConnection(address.name, getattr(address, request.scheme), timeout=TIMEOUT)) as connection:
             connection.connect()
@@ -138,7 +129,7 @@ def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
                 connection.sock = tls(verified=verified).wrap_socket(connection.sock, server_hostname=request.host)
             connection.request("GET", request.path, headers={"Host": request.host, "User-Agent": "ingress-manager"})
             answer = connection.getresponse()
-    except ssl.SSLCertVerificationError:  # it is accepted: the old controller may have one, too
+    except ssl.SSLCertVerificationError:  # the old controller's certificate may be untrusted, too
         return ask(address, request, verified=False)
     except TimeoutError:
         return {STATUS: f"no answer in {TIMEOUT:.0f} seconds"}
@@ -154,7 +145,7 @@ def tls(*, verified: bool) -> ssl.SSLContext:
 
 
 def comparable(name: str, values: Sequence[str]) -> str:
-    """Return the part that is the same in all answers: the names of cookies and of a query's parameters."""
+    """Return the part of a header that doesn't vary: only the names of cookies and of a Location's query parameters."""
     if name == "Set-Cookie":
         values = sorted(value.partition("=")[0].strip() for value in values)
     elif name == "WWW-Authenticate":
@@ -165,7 +156,7 @@ def comparable(name: str, values: Sequence[str]) -> str:
 
 
 def answer_differences(old: Answer, new: Answer) -> list[str]:
-    """Return a sentence for each difference. A missing answer is always reported."""
+    """Return a message for each difference. A missing response is always reported."""
     if len(old) == 1 or len(new) == 1 or old[STATUS] != new[STATUS]:
         return [f"{old[STATUS]} → {new[STATUS]}"]
     pairs = {name: (value, new[name]) for name, value in old.items() if value != new[name]}

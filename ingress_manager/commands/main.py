@@ -1,4 +1,4 @@
-"""The program `ingress-manager`, which is also `kubectl ingress-manager`."""
+"""The program `ingress-manager`, which is also the plugin `kubectl ingress-manager`."""
 
 import codecs
 import gc
@@ -25,7 +25,7 @@ from ingress_manager.commands.uninstall import uninstall
 
 
 class Program(click.Group):
-    """The group of the commands: prints why an object that a command needs can't be read, and exits with 1."""
+    """The group of all commands. If an object can't be read, it prints the reasons and exits with 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -39,20 +39,20 @@ class Program(click.Group):
 @click.version_option(package_name="ingress-manager", message="%(package)s %(version)s")
 @click.pass_context
 def commands(context: click.Context) -> None:
-    """See what ingress-manager does, before it does it. Only --apply changes the cluster.
+    """See what ingress-manager does before it does it. Only --apply changes the cluster.
 
     \b
     Examples:
-      ingress-manager render -f service.yaml      print the Ingress that a Service becomes
+      ingress-manager render -f service.yaml      print the Ingress that a Service gets
       ingress-manager status --all-namespaces     list the URLs, and whether they are served
-      ingress-manager adopt team-a/shop           make a hand-written Ingress ingress-manager's
+      ingress-manager adopt team-a/shop           bring a hand-written Ingress under management
       ingress-manager uninstall --keep            remove ingress-manager, and keep every Ingress
 
     \b
-    Completion in bash, also for zsh and fish; namespaces and Services come from the cluster:
+    Completion for bash (or zsh, fish), with the cluster's namespaces and Services:
       eval "$(_INGRESS_MANAGER_COMPLETE=bash_source ingress-manager)"
     """  # noqa: D301 - \b keeps click from joining lines
-    # click itself has colour on terminals only. Source: https://no-color.org
+    # click disables colour only where output isn't a terminal. Source: https://no-color.org
     if os.environ.get("NO_COLOR"):
         context.color = False
 
@@ -63,12 +63,11 @@ for command in (adopt, audit, check, compare, release, render, settings, status,
 
 
 def main() -> None:
-    # A command reads, decides, prints and ends. Looking again and again through all that it has read for what could be
-    # thrown away would take a third of its time, more with each object.
+    # Garbage collection would take a third of the time of a command that soon ends, more with each object.
     gc.disable()
     codecs.register_error("plain", plain)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="plain")  # type: ignore[union-attr]
-    # kubectl finds a plugin by its file, which has _ for - in the plugin's name.
+    # kubectl finds a plugin by its file name, which has _ for each - in the plugin's name.
     name = "kubectl ingress-manager" if Path(sys.argv[0]).name == "kubectl-ingress_manager" else "ingress-manager"
     commands(prog_name=name, complete_var="_INGRESS_MANAGER_COMPLETE")

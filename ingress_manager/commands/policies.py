@@ -1,4 +1,4 @@
-"""Admission policies that hold everybody's routes to the limits in the settings: hosts, and classes of Ingresses."""
+"""Admission policies that enforce the settings' limits on hosts and Ingress classes for everybody's routes."""
 
 import json
 from pathlib import Path
@@ -15,11 +15,11 @@ ACTIONS = {"deny": ["Deny"], "warn": ["Warn", "Audit"]}
 
 LONGEST, LONGEST_ENTRY = 100_000, 25_000
 """Characters of all limits, and of one entry's: 1,000 entries with two hosts each, and 800 hosts in one. cel-go parses
-no longer expression, and CEL may not spend enough to compare an Ingress of 100 hosts with more."""
+no longer expression, and CEL's cost limit doesn't allow comparing an Ingress of 100 hosts with more."""
 
 
 def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
-    """Return policies and their bindings, none without limits. Raises click.UsageError if the limits are too long."""
+    """Return policies and their bindings; none without limits. Raises click.UsageError if the limits are too long."""
     limits = {key: limits_of(entry) for key, entry in {"": settings, **settings.namespaces}.items()}
     if all(limit == {"exact": [ANY], "endings": [], "classes": [ANY]} for limit in limits.values()):
         return []
@@ -28,8 +28,8 @@ def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
     key = max(limits, key=lambda key: len(json.dumps(limits[key])))
     if len(literals["limits"]) > LONGEST or len(json.dumps(limits[key])) > LONGEST_ENTRY:
         where = f"namespaces.{key}.limits" if key else "limits"
-        most = f"{LONGEST:,} characters of limits, {LONGEST_ENTRY:,} in one entry"
-        raise click.UsageError(f"{where}: the policies would be too long; they hold {most}")
+        most = f"{LONGEST:,} characters of limits, and {LONGEST_ENTRY:,} in one entry"
+        raise click.UsageError(f"{where}: too long for the policies, which can contain {most}")
     parts = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     objects: list[Object] = []
     for part in parts["policies"]:
@@ -49,7 +49,7 @@ def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
 
 
 def limits_of(entry: NamespaceSettings) -> dict[str, list[str]]:
-    """Return the hosts, without the * of wildcards, and the classes that an entry allows; [any]: no limit."""
+    """Return the hosts (wildcards without their *) and classes that an entry allows; [any] stands for no limit."""
     both = entry.limits.hosts, entry.limits.classes
     hosts, classes = ([str(limit)] if isinstance(limit, str) else [*limit] for limit in both)
     wildcards = [host for host in hosts if host.startswith("*.")]

@@ -1,7 +1,7 @@
-"""`ingress-manager release`: the objects of a Service stay as they are, and are no longer managed.
+"""`ingress-manager release`: stop managing the objects of a Service, and leave them as they are.
 
-The objects are released first, and only then is the Service's annotation taken off. In the other order, Metacontroller
-would delete them. At the end, the plan checks that they still exist.
+The objects are released before the annotations are removed from the Service. In the other order, Metacontroller would
+delete the objects. At the end, the plan checks that they still exist.
 """
 
 from collections.abc import Iterable
@@ -18,27 +18,26 @@ from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENER
 from ingress_manager.commands.snapshot.managed import copied_from, is_made_for
 from ingress_manager.core.annotations import begin_of, by_entrance, entrance_of, ingress_of, read_entrances
 
-LOOK_AFTER = 5
-"""Seconds: Metacontroller reacts to a change within a second or so."""
+LOOK_AFTER = 5  # seconds before that check: Metacontroller reacts to a change within a second or so
 
 
 @click.command(short_help="Stop managing Ingresses, and leave them as they are.")
 @click.argument("names", metavar="[NAMESPACE/]SERVICE[.ENTRANCE]...", nargs=-1, required=True, shell_complete=SERVICES)
-@click.option("--without-event", is_flag=True, help="Wait a few seconds instead of for an Event (see above).")
+@click.option("--without-event", is_flag=True, help="Pause instead of waiting for an Event (see above).")
 @apply_option
 @with_source(ONE_NAMESPACE, *CLUSTER)
 @click.pass_context
 def release(
     context: click.Context, source: Source, names: tuple[str, ...], *, apply: bool, without_event: bool
 ) -> None:
-    """Show the steps that make the Ingresses of Services hand-written ones again, or carry them out.
+    """Show the steps that stop managing the Ingresses of Services, or carry them out.
 
-    The Ingresses, HTTPRoutes and ListenerSets stay as they are, and are served all the time. The ingress/… annotations
-    are taken off the Service, and with the last entrance also the copied annotations. SERVICE means all its entrances,
-    and SERVICE.ENTRANCE only one. Before, an Event of the Service shows that Metacontroller has let go. Where the
-    Service is refused or paused, there is none: add --without-event.
+    The Ingresses, HTTPRoutes and ListenerSets stay as they are, and are served throughout. The ingress/… annotations
+    are removed from the Service and, with the last entrance, also the copied annotations. SERVICE means all its
+    entrances, SERVICE.ENTRANCE only one. Before the annotations are removed, an Event on the Service has to show that
+    Metacontroller no longer manages the objects. A refused or paused Service gets no such Event: add --without-event.
 
-    Exit status: 0 if all can be released, 1 if a Service can't, 2 for wrong use or if kubectl has failed.
+    Exit status: 0 if all Services can be released, 1 if one can't, 2 for wrong use or if kubectl failed.
 
     \b
     Examples:
@@ -50,7 +49,7 @@ def release(
     wanted = [name.partition(".")[::2] for name in names]
     items, services = read_named(source, SERVICE, [service for service, _ in wanted])
     for namespace in sorted({item.namespace for item in services}):
-        # A user who can't see them must not release their Service: they would be deleted.
+        # An error ends the command: if a Service is released without its HTTPRoutes, they are deleted.
         for resource in OF_GATEWAY_API:
             items += source.kubectl.get_if_known(resource, f"--namespace={namespace}")
     plans = {
@@ -71,10 +70,10 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
             kept.append(item)
             waited_for += [item] if of in on else []
         elif item.full_name in names:
-            # An interrupted run may have released it before Metacontroller noticed.
+            # An interrupted run may have released this object, and Metacontroller may not have noticed yet.
             waited_for.append(item)
     off = taken_off(service, entrances, kept)
-    held = "is being deleted, and nothing can keep it; finalizers hold it until then"
+    held = "is being deleted, and can't be kept: it only exists until its finalizers are removed"
     plan = Plan(service, service.full_name if entrance is None else f"{service.full_name}.{entrance}")
     plan.messages = [*unseen(service, off), *(Message(item, held) for item in kept if item.is_being_deleted)]
     if plan.messages:
@@ -84,20 +83,20 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
     back = ("ingress-manager", "adopt", *ingresses, "--apply") if ingresses else ()
     plan.steps = [replace(step, undo=back) for step in disowning(kept)]
     if waited_for:
-        # Once they are reported as missing, Metacontroller counts none of them as the Service's.
+        # Once the objects are reported as missing, Metacontroller no longer manages them.
         plan.steps.append(touch(service, *waited_for, events=events))
-    plan.notes = [] if kept or off else ["none of its objects is managed by ingress-manager"]
+    plan.notes = [] if kept or off else ["ingress-manager manages no object of this Service"]
     if off:
         last = annotating(service, off, [remains(item, item.object.get("spec")) for item in kept])
         plan.steps.append(replace(last, pause=LOOK_AFTER if kept else 0))
         plan.notes = [*about_service(service, released=True)]
-    stays = f"; {', '.join(map(str, kept))} stays as it is" if kept else ""
-    plan.done = f"{plan.title} is released{stays}."
+    unchanged = f" Unchanged: {', '.join(map(str, kept))}." if kept else ""
+    plan.done = f"{plan.title} is released.{unchanged}"
     return plan
 
 
 def taken_off(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:
-    """Return the annotations of entrances, to be taken off; with the last entrance, also those copied to `kept`."""
+    """Return the annotations to remove for `entrances`; with the last entrance, also those copied to `kept`."""
     described = by_entrance(service.annotations)
     off: dict[str, str | None] = {begin_of(name) + key: None for name in entrances for key in described.get(name, ())}
     if off and described.keys() <= {*entrances}:

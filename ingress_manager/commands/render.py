@@ -1,4 +1,4 @@
-"""`ingress-manager render`: what Services become, before anything is applied."""
+"""`ingress-manager render`: the objects that Services would get, before anything is applied."""
 
 from collections.abc import Iterable
 
@@ -18,17 +18,17 @@ from ingress_manager.core.settings import Settings
 
 @click.command(short_help="Print the Ingresses that Services get.")
 @with_source(PATHS, *ALL_OBJECTS, SETTINGS_OR_DEFAULTS)
-@click.option("--check", is_flag=True, help="Print only what is wrong, for pre-commit and CI.")
-@click.option("--allow-empty", is_flag=True, help="End with 0, not 2, if there is no Service.")
+@click.option("--check", is_flag=True, help="Print only problems, for pre-commit and CI.")
+@click.option("--allow-empty", is_flag=True, help="Exit with 0, not 2, if there is no Service.")
 @click.pass_context
 def render(context: click.Context, source: Source, *, check: bool, allow_empty: bool) -> None:
-    """Print the Ingresses and HTTPRoutes that Services become.
+    """Print the Ingresses and HTTPRoutes that Services get.
 
-    `render` skips objects of other kinds. It tells each refusal on standard error, as
-    `file:line: namespace/name: sentence`, and what has no effect because `ingress/http` lacks, and prints the rest.
+    `render` skips objects of other kinds. On standard error, it reports each refusal, and each annotation that has no
+    effect because `ingress/http` is missing, as `file:line: namespace/name: message`.
 
-    Exit status: 0 if all is fine, 1 if something is refused or has no effect, or if what is in a file can't be read, 2
-    for wrong use, if a file can't be opened, if kubectl has failed, or without any Service.
+    Exit status: 0 if there are no problems, 1 if a Service is refused or an annotation has no effect, or if what is in
+    a file can't be read, 2 for wrong use, if a file can't be opened, if kubectl failed, or if there is no Service.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
     if settings.pauses:
         note(f"The settings pause {settings.pauses}: nothing changes there until `paused` is false.")
         settings = settings.without_pause()
-    with waiting(f"deciding over {len(items)} objects"):
+    with waiting(f"evaluating {len(items)} objects"):
         objects, messages = rendered(items, settings)
     for obj in objects:
         for sentence in denied_paths(obj, {}):
@@ -56,12 +56,12 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
     wrong = show(messages)
     is_empty = not wrong and not of_kind(items, SERVICE)
     if is_empty:
-        note("There is no Service in what was read.")
+        note("There is no Service to render.")
     context.exit(1 if wrong else 2 if is_empty and not allow_empty else 0)
 
 
 def rendered(items: Iterable[Item], settings: Settings) -> tuple[list[Object], list[Message]]:
-    """Return the objects that Services become, or why they become none. A pause refuses all: no object exists yet."""
+    """Return the objects that Services get, and the messages of refused Services. A pause would refuse all of them."""
     objects, messages = list[Object](), list[Message]()
     for item in of_kind(items, SERVICE):
         try:

@@ -1,4 +1,4 @@
-"""`ingress-manager settings`: whether the hook would start with a settings file, and the policies of its limits."""
+"""`ingress-manager settings`: check whether the hook would start with settings, and print policies for their limits."""
 
 import click
 
@@ -10,7 +10,7 @@ from ingress_manager.commands.terminal import note
 from ingress_manager.commands.text import counted
 from ingress_manager.core.copying import ANY
 
-PRINT = "Print admission policies that hold everybody's routes to the limits in one FILE. With =warn, they only warn."
+PRINT = "Print admission policies that enforce the limits in one FILE for all routes. With =warn, they only warn."
 
 
 @click.command(short_help="Check settings files.")
@@ -20,8 +20,8 @@ PRINT = "Print admission policies that hold everybody's routes to the limits in 
 def settings(context: click.Context, files: tuple[str, ...], policies: str | None) -> None:
     """Check settings files as the hook reads them, for CI and before a commit.
 
-    A FILE is the settings, a ConfigMap with them, or - for standard input. `settings` tells the first mistake of
-    each on standard error, as `file:line: sentence`.
+    A FILE contains the settings, or a ConfigMap with them; - is standard input. `settings` reports the first error in
+    each file on standard error, as `file:line: message`.
 
     Exit status: 0 if the hook would start with each file, 1 if it would not, 2 if a file can't be opened.
 
@@ -32,14 +32,14 @@ def settings(context: click.Context, files: tuple[str, ...], policies: str | Non
       ingress-manager settings --policies=warn manifests/settings.yaml | kubectl apply -f -
     """  # noqa: D301 - \b keeps click from joining lines
     if policies is not None and policies not in ACTIONS:
-        files, policies = (policies, *files), "deny"  # to click, what follows an option is its value
+        files, policies = (policies, *files), "deny"  # click takes the word after the option for its value
     if not files or (policies and files[1:]):
-        raise click.UsageError(f"name {'one FILE' if policies else 'a FILE'}")
+        raise click.UsageError(f"name {'exactly' if policies else 'at least'} one FILE")
     if policies:
         text = settings_of_file(files[0])
         objects = policies_of(usable_settings(text), policies)
         if not objects:
-            note(f"{text.file}: nothing is limited, so there are no policies.")
+            note(f"{text.file}: the settings have no limits, so there are no policies.")
         click.echo(as_yaml(*objects) if objects else "", nl=False)
         return
     wrong = 0
@@ -49,7 +49,7 @@ def settings(context: click.Context, files: tuple[str, ...], policies: str | Non
             wrong += show([settings])
             continue
         parts = f"{counted(len(settings.profiles), 'profile')}, {len(settings.namespaces):,} under namespaces"
-        click.echo(f"{text.file}: the hook would start with it: {parts}")
+        click.echo(f"{text.file}: the hook would start with these settings: {parts}")
         if settings.limits.hosts == ANY:
             note(f"{text.file}: limits.hosts is {ANY}: a namespace without limits of its own may claim every host.")
     context.exit(1 if wrong else 0)

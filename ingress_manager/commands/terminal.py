@@ -1,6 +1,6 @@
-"""The terminal: lines that fit it, and notes and progress on standard error.
+"""The terminal: text wrapped to its width, and notes and progress on standard error.
 
-A sentence is broken at words, and a command never. A width of 0 is that of a file: nothing is broken.
+Prose is wrapped between words, and commands never are. A width of 0 means a file: nothing is wrapped.
 """
 
 import json
@@ -20,17 +20,17 @@ PLAIN = {"→": "->", "✓": "ok", "✗": "x", "…": "..."}
 INDENT = "    "
 
 SILENCE = 2.0
-"""Seconds after which `waiting` says what takes so long."""
+"""Seconds after which `waiting` prints what takes so long."""
 
 
 def plain(error: Any) -> tuple[str, int]:
-    """Handle a character that an output's encoding lacks: print a plain one or, as JSON and YAML know it, its code."""
+    """Replace a character that the output's encoding lacks with a plain one or an escape sequence of JSON and YAML."""
     character = error.object[error.start]
     return PLAIN.get(character) or json.dumps(character)[1:-1], error.start + 1
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
-    """Return a text as lines, `hanging` after the first. Words stay whole: addresses and names can be copied."""
+    """Return a text as lines, with `hanging` before all but the first. Words stay whole: names can be copied."""
     if not width:
         return [f"{indent}{text}"]
     options = {"break_long_words": False, "break_on_hyphens": False}
@@ -38,7 +38,7 @@ def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[
 
 
 def width(stream: TextIO | None = None) -> int:
-    """Return how many columns a stream has, by default standard output; 0 for a file or another program."""
+    """Return the number of columns of a stream, by default standard output; 0 if it isn't a terminal."""
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
 
 
@@ -47,19 +47,18 @@ def fitted(line: str) -> str:
 
 
 def note(sentence: str) -> None:
-    """Print something worth knowing that isn't a problem."""
     click.secho(fitted(one_line(sentence)), dim=True, err=True)
 
 
 def progress(text: str = "") -> None:
-    """Replace the last line of progress on standard error, if that is a terminal; without text, remove it."""
+    """Replace the progress line on standard error, if that is a terminal; without text, remove the line."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{text}", nl=False, err=True)
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Print on standard error what is being done, if it takes more than two seconds, and the main thread does it."""
+    """Print `what` on standard error if the `with` block takes longer than SILENCE, in the main thread only."""
     timer = threading.Timer(SILENCE, lambda: click.echo(f"… {what}", err=True))
     timer.daemon = True
     if threading.current_thread() is threading.main_thread():

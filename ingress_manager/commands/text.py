@@ -1,7 +1,4 @@
-"""Text: commands as a shell reads them, and counts as people write them. Pure functions.
-
-In every command of kubectl, `--` stands before the names: nothing behind it is an option.
-"""
+"""Shell commands and counts as text. In kubectl commands, `--` precedes the names, so that none becomes an option."""
 
 from collections.abc import Iterable, Sequence
 from shlex import quote
@@ -12,7 +9,7 @@ Command = tuple[str, ...]
 
 
 def with_options(command: Iterable[str], options: Sequence[str]) -> Command:
-    """Return a command with kubectl's `options`, which name the cluster, before its `--` if it has one."""
+    """Return a command with kubectl's `options` before its `--`, or at the end."""
     words = list(command)
     place = words.index("--") if "--" in words else len(words)
     return (*words[:place], *options, *words[place:])
@@ -24,22 +21,22 @@ def shown(command: Sequence[str], options: Sequence[str] = ()) -> str:
 
 
 def is_seen(text: str) -> bool:
-    """Return whether a person sees all of a text: nothing in it moves the cursor or is invisible."""
+    """Return whether a text has no characters, except newlines and tabs, that are invisible or move the cursor."""
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def word(text: str) -> str:
-    """Return a text as one word for any POSIX shell. Raises ValueError if a person would not see all of it.
+    """Return a text as one word for any POSIX shell. Raises ValueError if it has invisible characters.
 
-    No shell can carry NUL or half of a surrogate pair. Others would need quotes that not every shell knows.
+    No shell can pass on NUL or an unpaired surrogate. Others would need quotes that not every shell supports.
     """
     if not is_seen(text):
-        raise ValueError(f"{quoted(text)} can't be a word of a command")
+        raise ValueError(f"{quoted(text)} can't be a word in a command")
     return quote(text)
 
 
 def comment(text: str) -> str:
-    """Return a line that does nothing in a shell, whatever the text is."""
+    """Return a text as a one-line shell comment, whatever it contains."""
     return one_line(f"# {text}")
 
 
@@ -48,5 +45,5 @@ def plural(thing: str) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a number of things as people write it: 1,000 Ingresses."""
+    """Return a count with its noun, such as 1,000 Ingresses."""
     return f"{count:,} {thing if count == 1 else plural(thing)}"

@@ -1,6 +1,6 @@
-"""`ingress-manager uninstall`: removes ingress-manager in a safe order.
+"""`ingress-manager uninstall`: remove ingress-manager in a safe order.
 
-The DecoratorController and the hook go first. Without the hook's answer, Metacontroller creates and deletes nothing.
+The DecoratorController and the hook go first: without the hook's responses, Metacontroller creates and deletes nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,25 +24,25 @@ CLUSTER_WIDE = (
     "clusterrolebinding,clusterrole"
 )
 OURS = "--selector=app.kubernetes.io/name in (ingress-manager, ingress-manager-admission)"
-"""The labels of all that manifests/, metacontroller/ and the chart install."""
+"""Selects everything that manifests/, metacontroller/ and the chart install."""
 
 GOING = ("--ignore-not-found", "--wait=false")
-"""Options with which kubectl deletes many at once. It would wait for each, though nothing depends on them."""
+"""Options to delete many objects: without them, kubectl would wait for each, although nothing depends on it."""
 
 
 @click.command(short_help="Remove ingress-manager, and keep or remove its objects.")
-@click.option("--keep", is_flag=True, help="Keep the Ingresses and HTTPRoutes. Either this or --remove is needed.")
+@click.option("--keep", is_flag=True, help="Keep the Ingresses and HTTPRoutes. Either --keep or --remove is required.")
 @click.option("--remove", is_flag=True, help="Remove the Ingresses and HTTPRoutes.")
-@click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nobody else uses it.")
+@click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nothing else uses it.")
 @apply_option
 @with_source(*CLUSTER)
 def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: bool, apply: bool) -> None:
     """Show the steps that remove ingress-manager from a cluster, or carry them out.
 
-    With --keep, every Ingress, HTTPRoute and ListenerSet stays as it is, and is served all the time. With --remove, all
-    of them go. It takes an administrator of the cluster to carry them out.
+    With --keep, every Ingress, HTTPRoute and ListenerSet stays as it is, and is served throughout. With --remove, all
+    of them are deleted. Only an administrator of the cluster can carry out the steps.
 
-    Exit status: 0, or 2 for wrong use or if kubectl has failed.
+    Exit status: 0, or 2 for wrong use or if kubectl failed.
 
     \b
     Examples:
@@ -63,12 +63,12 @@ def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: 
 
 
 def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = False) -> Iterator[Step]:
-    """Yield the steps that remove the installation. Metacontroller also stays if it works for other controllers."""
+    """Yield the steps that remove the installation. Metacontroller stays, too, if other controllers use it."""
     managed = [item for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET) if is_managed(item)]
     controllers = of_kind(items, "DecoratorController", "CompositeController")
     ours = [item for item in controllers if item.name == CONTROLLER and item.kind == "DecoratorController"]
     namespace, hook = named_by(ours) or DEFAULT_INSTALLATION
-    # After an interrupted run, the cluster may not even know the kind.
+    # After an interrupted run, the cluster may lack the kind.
     stop = [delete("decoratorcontroller", CONTROLLER)] if ours else []
     # In the foreground, kubectl also waits until the Pods are gone.
     stop.append(delete("deployment", hook, options=(f"--namespace={namespace}", "--cascade=foreground")))
@@ -77,25 +77,25 @@ def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: b
         head = f"Release its objects, {len(managed)} in all: they stay, even if their Service is deleted."
         yield from titled(head, disowning(managed))
     else:
-        head = f"Remove its objects, {len(managed)} in all: from here on, nothing serves the Services."
+        head = f"Delete its objects, {len(managed)} in all: from then on, the Services are no longer served."
         yield from titled(head, [each_of("delete", managed, GOING)] if managed else [])
-    head = "Remove the annotations from the Services. If Services are kept in Git, remove them there."
+    head = "Remove the annotations from the Services. If the Services are in Git, remove the annotations there, too."
     yield from titled(head, taking_off(of_kind(items, SERVICE), managed if keep else ()))
-    yield from titled("Remove webhook, admission policies and rights.", [delete(CLUSTER_WIDE, options=[OURS])])
+    yield from titled("Remove the webhook, admission policies and RBAC.", [delete(CLUSTER_WIDE, options=[OURS])])
     if namespace == DEFAULT_INSTALLATION.namespace:
         yield from titled("Remove the hook's namespace.", [delete("namespace", namespace)])
     else:
-        yield Step(notes=[f"The namespace {namespace} stays: `helm uninstall` removes what is Helm's."])
+        yield Step(notes=[f"The namespace {namespace} stays. Remove the Helm release with `helm uninstall`."])
     others = ", ".join(f"{item.kind} {item.name}" for item in controllers if item not in ours)
     if others or keep_metacontroller:
-        why = f"it also works for {others}" if others else "--keep-metacontroller asks for that"
+        why = f"it also runs {others}" if others else "--keep-metacontroller is set"
         yield Step(notes=[f"Metacontroller stays: {why}."])
         return
     kinds = ("compositecontrollers", "controllerrevisions", "decoratorcontrollers")
     gone = [delete("namespace", "metacontroller"), delete("crd", *(f"{kind}.metacontroller.k8s.io" for kind in kinds))]
-    # Last: by them, `make uninstall` recognizes an installation from here, also when it is run again.
+    # Last, because `make uninstall` recognizes an installation by them, even after an interrupted run.
     gone.append(delete("clusterrolebinding,clusterrole", "ingress-manager-metacontroller"))
-    yield from titled("Remove Metacontroller, which nobody else uses.", gone)
+    yield from titled("Remove Metacontroller, which nothing else uses.", gone)
 
 
 def titled(head: str, steps: Iterable[Step]) -> list[Step]:
@@ -104,7 +104,7 @@ def titled(head: str, steps: Iterable[Step]) -> list[Step]:
 
 
 def taking_off(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]:
-    """Yield the steps that take our annotations off Services, and those that were copied to the `kept` objects."""
+    """Yield the steps that remove the ingress/… annotations of Services, and those copied to the `kept` objects."""
     owned: dict[object, list[Item]] = {}
     for item in kept:
         owned.setdefault(controller_of(item).get("uid"), []).append(item)

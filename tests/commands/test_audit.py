@@ -187,14 +187,14 @@ def test_new_settings_are_compared_with_the_current_ones_if_these_are_known(sett
     ended = audit_files(GOOD, MADE, options=("--settings", new, "--current-settings", new))
     assert ended[:2] == (0, f"0 changes in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n")
     ended = audit_files(GOOD, MADE, options=("--settings", new))
-    compared = "--current-settings FILE names them; the new settings are compared with the observed objects.\n"
+    compared = "name a file with --current-settings FILE; the new settings are compared with the observed objects.\n"
     assert (ended.status, compared in ended.out) == (1, True)
     old = settings("defaults: {clazz: internal}\n")
     assert audit_files(GOOD, options=("--settings", os.devnull, "--current-settings", old)).status == 2
 
 
 def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of() -> None:
-    where = "could not be read: there is none in what was read; `kubectl get {}` prints them"
+    where = "could not be read: the files contain none; `kubectl get {}` prints them"
     ended = audit_files(MADE)
     assert (ended.status, f"Services {where.format('services')}" in ended.err) == (2, True)
     ended = audit_files(GOOD)
@@ -208,19 +208,19 @@ def test_of_a_namespace_of_which_files_hold_no_service_nothing_is_said_but_that_
     for owner in ({"kind": "Service", "apiVersion": "v1", "name": "shop", "uid": "2"}, {}):
         ended = audit_files(GOOD, MADE, put(alone, ("metadata", "ownerReferences"), [owner | {"controller": True}]))
         assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings in 1 Service, 1 to be exposed.")
-        assert "No Service of team-b was read: nothing there was checked.\n" in ended.out
+        assert "No Service in team-b was read: nothing there was checked.\n" in ended.out
 
 
 def test_what_is_of_an_old_version_ends_the_audit() -> None:
     ended = audit_files(GOOD, {**MADE, "apiVersion": "networking.k8s.io/v1beta1"})
-    message = 'team-a/shop: has the version "networking.k8s.io/v1beta1", which isn\'t read; networking.k8s.io/v1 is\n'
+    message = 'team-a/shop: apiVersion: "networking.k8s.io/v1beta1" isn\'t supported; use networking.k8s.io/v1\n'
     assert (ended.status, ended.out, message in ended.err) == (1, "", True)
 
 
 # From the cluster.
 
 INSTALLED = settings_on_a_cluster("defaults: {class: nginx}\n")
-WITH_SETTINGS = "Using the settings of the ConfigMap ingress-manager/ingress-manager-settings-abc.\n"
+WITH_SETTINGS = "Using the settings in ConfigMap ingress-manager/ingress-manager-settings-abc.\n"
 NO = "Error from server (Forbidden): no"
 
 

@@ -130,7 +130,7 @@ def test_the_hosts_and_paths_of_an_ingress_are_asked_for(controllers: list[Contr
 
 def test_a_regular_expression_is_asked_for_by_what_it_begins_with() -> None:
     plain = {"/shop": "/shop", "/index.html": "/index.html", "/a/.*": "/a/", "/api(/|$)(.*)": "/api"}
-    plain |= {r"/a\.b/?$": "/a.b", "/ab*": "/a", "/ab+": "/ab", "/v[0-9]+/x": "/v"}
+    plain |= {r"/a\.b/?$": "/a.b", "/ab*": "/a", "/ab+": "/ab", "/v[0-9]+/x": "/v", r"/a\.?b": "/a", "?a": ""}
     assert {path: compare.plain_part(path) for path in plain} == plain
 
 
@@ -145,11 +145,11 @@ def test_only_ingresses_of_the_class_are_asked_for(controllers: list[Controller]
     asked_with([old, old], internal, by_annotation, options=("--class", "internal"))
     assert {*old.asked} == {"http://a.example.com/", "https://a.example.com/"}
     ended = asked_with([old, old], internal)
-    assert (ended.status, ended.err) == (2, "There is no Ingress of the class nginx in what was read.\n")
+    assert (ended.status, ended.err) == (2, "No Ingress has the class nginx, so there is nothing to request.\n")
 
 
 def test_an_address_that_is_none_is_wrong_use() -> None:
     for wrong in ("a b", "127.0.0.1:80"):
         ended = run("compare", "--old", wrong, "--new", "127.0.0.1", "-f", "-", stdin="")
-        message = f'"{wrong}" is no address, such as 203.0.113.10, or with a port for http and one for https'
+        message = f'"{wrong}" is not an address, such as 203.0.113.10 or, with the ports for HTTP and HTTPS'
         assert (ended.status, message in " ".join(ended.err.split())) == (2, True)

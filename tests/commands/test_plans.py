@@ -85,8 +85,8 @@ def test_after_a_failure_no_other_plan_begins(monkeypatch: Patch, capsys: pytest
     assert begun == {*range(AT_ONCE)}
     assert capsys.readouterr().out == "$ kubectl begin 0\n" + printed(range(1, AT_ONCE))
     assert raised.value.message == (
-        "0: Error from server: no\nBegun so far:\n  kubectl begin 0\nPlan it again to go on.\n"
-        f"{AT_ONCE} of {2 * AT_ONCE} were not begun."
+        "0: Error from server: no\nRun so far:\n  kubectl begin 0\nTo continue, run the same command again.\n"
+        f"{AT_ONCE} of {2 * AT_ONCE} plans were not started."
     )
 
 
@@ -133,6 +133,6 @@ def test_ctrl_c_ends_what_waits_and_says_what_was_begun(monkeypatch: Patch) -> N
     monkeypatch.setattr(Looks, "get", looked)
     with pytest.raises(KubectlFailed) as raised:
         plan.perform(Kubectl(), plans(["shop", "cart", "shop"], [never]), apply=True)
-    begun = "Begun so far:\n  kubectl begin {0}\n  kubectl end {0}\nPlan it again to go on.\n"
+    begun = "Run so far:\n  kubectl begin {0}\n  kubectl end {0}\nTo continue, run the same command again.\n"
     of_each = [f"{number}: interrupted\n{begun.format(number)}" for number in (0, 1)]
-    assert raised.value.message == f"{''.join(of_each)}1 of 3 were not begun."
+    assert raised.value.message == f"{''.join(of_each)}1 of 3 plans were not started."

@@ -62,13 +62,13 @@ def test_one_entrance_is_released_and_the_others_stay(cluster: Cluster) -> None:
     assert [words[1] for words in changed] == ["shop.internal", "shop", "shop"]
     assert changed[-1][2:] == ["internal.ingress/http-", "internal.ingress/host-", "ingress-manager/moving-"]
     nothing = run("release", "team-a/shop.other")
-    assert (nothing.out, nothing.err) == ("", "team-a/shop.other: none of its objects is managed by ingress-manager\n")
+    assert (nothing.out, nothing.err) == ("", "team-a/shop.other: ingress-manager manages no object of this Service\n")
 
 
 def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
     ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, ended.err) == (0, "")
-    assert ended.out.splitlines()[-1] == "team-a/shop is released; Ingress team-a/shop stays as it is."
+    assert ended.out.splitlines()[-1] == "team-a/shop is released. Unchanged: Ingress team-a/shop."
     assert cluster.asked == [
         *("get services,ingresses", f"get {HTTPROUTES}", f"get {LISTENERSETS}", "patch ingress"),
         *("get events", "annotate service", "get events", "annotate service", "get ingress"),
@@ -84,10 +84,10 @@ def test_nothing_is_taken_off_the_service_before_metacontroller_has_let_go(clust
     ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, cluster.asked[-1], "ingress/http-" in ended.out) == (2, "get events", False)
     assert (
-        "still waiting until a new Event of Service team-a/shop reports [not-made] for Ingress team-a/shop" in ended.err
+        "still waiting until a new Event on Service team-a/shop reports [not-made] for Ingress team-a/shop" in ended.err
     )
     assert "`ingress-manager release --without-event` pauses instead" in ended.err
-    _, _, back = ended.err.partition("To go back:\n")
+    _, _, back = ended.err.partition("To undo the steps, run:\n")
     assert "  ingress-manager adopt team-a/shop --apply\n" in back
     cluster.answers["ingress"] = MADE | {"spec": {}}
     ended = run("release", "team-a/shop", "--apply", "--without-event")
@@ -148,8 +148,8 @@ def test_the_whole_cluster_is_asked_and_the_hook_is_stopped_where_it_is(cluster:
     ended = run("uninstall", "--keep", "--keep-metacontroller")
     assert (ended.status, ended.err) == (0, "")
     assert "kubectl delete --namespace=tools --cascade=foreground --ignore-not-found -- deployment hook\n" in ended.out
-    assert "# The namespace tools stays: " in ended.out
-    assert ended.out.endswith("\n# Metacontroller stays: --keep-metacontroller asks for that.\n")
+    assert "# The namespace tools stays. Remove the Helm release" in ended.out
+    assert ended.out.endswith("\n# Metacontroller stays: --keep-metacontroller is set.\n")
 
 
 def test_the_steps_of_an_uninstallation_are_taken_and_one_that_fails_ends_it(cluster: Cluster) -> None:
@@ -157,7 +157,7 @@ def test_the_steps_of_an_uninstallation_are_taken_and_one_that_fails_ends_it(clu
     assert (ended.status, ended.out.splitlines()[-1]) == (0, "ingress-manager is removed.")
     cluster.fails = {"delete deployment": KubectlFailed("Error from server: no")}
     ended = run("uninstall", "--keep", "--apply")
-    assert (ended.status, ended.err.splitlines()[-1]) == (2, "Plan it again to go on.")
+    assert (ended.status, ended.err.splitlines()[-1]) == (2, "To continue, run the same command again.")
     for options in ([], ["--keep", "--remove"]):
         ended = run("uninstall", *options)
         assert (ended.status, "to the Ingresses: --keep or --remove" in ended.err) == (2, True)

@@ -87,12 +87,12 @@ def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
     ("arguments", "message"),
     [
         ("nowhere.yaml", "nowhere.yaml can't be read: No such file or directory"),
-        ("empty", "the folder empty holds no .json, .yaml or .yml file"),
-        ("-A -", "are for the cluster, not for files"),
+        ("empty", "the folder empty contains no .json, .yaml or .yml file"),
+        ("-A -", "can't be used with files"),
         ("-A -n a", "can't be combined"),
         ("- --settings nowhere.yaml", "nowhere.yaml can't be read"),
-        ("- --settings -", "- is given twice, and standard input can be read only once"),
-        ("- -f -", "- is given twice, and standard input can be read only once"),
+        ("- --settings -", "- is given twice, but standard input can be read only once"),
+        ("- -f -", "- is given twice, but standard input can be read only once"),
     ],
 )
 def test_wrong_use_ends_with_2(arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,13 +131,13 @@ SERVICES = {"services": listing(service({"ingress/http": "true"}))}
 CLUSTER = {**SERVICES, **settings_on_a_cluster("defaults: {class: internal}\n")}
 WHERE = "ConfigMap ingress-manager/ingress-manager-settings-abc"
 WEBHOOK = ("items", 0, "spec", "hooks", "sync", "webhook")
-NO_HOOK = "no DecoratorController leads to a hook; --settings FILE names them"
+NO_HOOK = "there is no DecoratorController ingress-manager with the Service of a hook; name a file with --settings FILE"
 
 
 def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) -> None:
     cluster.answers = CLUSTER
     ended = run("render", "-A", "--context", "there", "--kubeconfig", "mine")
-    assert (ended.status, class_in(ended.out), ended.err) == (0, "internal", f"Using the settings of the {WHERE}.\n")
+    assert (ended.status, class_in(ended.out), ended.err) == (0, "internal", f"Using the settings in {WHERE}.\n")
     options = "--context=there --kubeconfig=mine"
     assert cluster.calls == [
         f"get --output=json --all-namespaces {options} -- services",
@@ -152,17 +152,17 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
     [
         (
             {"deployment/ingress-manager": {"kind": "Deployment", "spec": {"template": {"spec": {}}}}},
-            "the Deployment ingress-manager/ingress-manager mounts no ConfigMap",
+            "Deployment ingress-manager/ingress-manager mounts no ConfigMap with settings",
         ),
         (
             {"configmap/ingress-manager-settings-abc": {"kind": "ConfigMap", "metadata": {"name": "a"}}},
-            "Using the settings of the ConfigMap default/a.\n",
+            "Using the settings in ConfigMap default/a.\n",
         ),
         ({DECORATORS: listing()}, NO_HOOK),
         ({DECORATORS: put(CLUSTER[DECORATORS], ("items", 0, "metadata", "name"), "acme")}, NO_HOOK),
         ({DECORATORS: put(CLUSTER[DECORATORS], WEBHOOK, {"url": "http://127.0.0.1:8080/sync"})}, NO_HOOK),
         ({DECORATORS: put(CLUSTER[DECORATORS], (*WEBHOOK, "service", "name"), "--all")}, NO_HOOK),
-        (settings_on_a_cluster("", "tools", "hook"), "Using the settings of the ConfigMap tools/hook-settings-abc.\n"),
+        (settings_on_a_cluster("", "tools", "hook"), "Using the settings in ConfigMap tools/hook-settings-abc.\n"),
         (settings_on_a_cluster("\npaused: 1\n"), f"{WHERE}:2: paused: must be true or false, not a whole number\n"),
     ],
 )
@@ -173,7 +173,11 @@ def test_wrong_settings_of_a_cluster_are_reported(answers: dict[str, Any], messa
 
 def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert run("render") == (2, "", "Error: kubectl is not on PATH; most commands read files instead, with -f FILE\n")
+    assert run("render") == (
+        2,
+        "",
+        "Error: kubectl is not on PATH; most commands can read files instead, with -f FILE\n",
+    )
     program = tmp_path / "kubectl"
     said = "E1122 03:04:05.0 7 memcache.go:265] noise\nIt was refused\n  \n- is it the right host?"
     forbidden = (
@@ -185,7 +189,7 @@ def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, mo
         (f"echo '{forbidden}' >&2; exit 1", lacking),
         (f"echo '{said}' >&2; exit 1", "Error: It was refused - is it the right host?\n"),
         ("exit 1", "Error: kubectl failed with exit code 1\n"),
-        (f"echo '{json.dumps(listing())}'", "There is no Service in what was read.\n"),
+        (f"echo '{json.dumps(listing())}'", "There is no Service to render.\n"),
     ):
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)

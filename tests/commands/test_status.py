@@ -148,7 +148,7 @@ def test_events_and_objects_tell_the_state(objects: list[Object], state: str, se
     reasons = ["unknown-port"] if state == "refused" else []
     assert (ended.status, row["state"], row["reasons"]) == (0, state, reasons)
     assert sentence in (row["sentence"] or "")
-    assert unseen == f"The settings could not be read: {FORBIDDEN}; --settings FILE names them"
+    assert unseen == f"The settings could not be read: {FORBIDDEN}; name a file with --settings FILE"
     waited = run("status", "shop", "--wait=serving", "--timeout=1")
     assert waited.status == int(state != "serving")
     if reasons:

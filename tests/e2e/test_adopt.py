@@ -80,7 +80,7 @@ def test_adopt_waits_until_metacontroller_has_seen_the_service(cluster: DevClust
         assert stage.ingress("shop") == before
     out, _ = adopting.communicate(timeout=100)
     assert adopting.returncode == 0
-    assert out.splitlines()[-1] == f"{stage.namespace}/shop is ingress-manager's: {stage.namespace}/shop."
+    assert out.splitlines()[-1] == f"{stage.namespace}/shop is adopted. ingress-manager manages {stage.namespace}/shop."
     assert sh(plane, owner).stdout == "shop"
     adopted = stage.ingress("shop")
     sh(plane, "\n".join(releases))

@@ -209,7 +209,7 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     until(once.replace(" shop ", " other "), 1, "Ingress team-a/shop, which is older, claims shop.example.com/")
     # The Role beside the hook.
     sh(plane, bind)
-    until(everything, 0, f"Using the settings of the ConfigMap {HOOK}/")
+    until(everything, 0, f"Using the settings in ConfigMap {HOOK}/")
     assert "The settings could not" not in by_team(everything)[1]
 
 

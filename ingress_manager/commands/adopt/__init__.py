@@ -1,1 +1,1 @@
-"""`ingress-manager adopt`: a hand-written Ingress becomes ingress-manager's."""
+"""`ingress-manager adopt`: bring hand-written Ingresses under management."""

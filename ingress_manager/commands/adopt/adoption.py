@@ -1,10 +1,10 @@
-"""`adopt`: a hand-written Ingress becomes ingress-manager's. The pure part.
+"""`adopt`: bring hand-written Ingresses under management. The pure part.
 
-The Service is annotated first, and only then becomes the Ingress's owner. In the other order, Metacontroller would see
-an Ingress of a Service that asks for none, and delete it.
+The Service is annotated before it becomes the Ingress's owner. In the other order, Metacontroller would see a managed
+Ingress of a Service that requests none, and delete it.
 
-If an Ingress isn't that of one Service of its name, each Service gets an Ingress beside it. Only when all of them exist
-as planned, and are served if a controller reports that, the old one is deleted, or keeps what leads to its namesake.
+An Ingress stays if it has the name of the only Service that it leads to. Otherwise, Services get new Ingresses. Once
+these exist as planned, and have the old addresses, the old Ingress is deleted, or only keeps its namesake's paths.
 """
 
 import json
@@ -24,34 +24,30 @@ from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, r
 from ingress_manager.core.settings import Settings
 
 Need = tuple[str, ...]
-"""A field of `limits`, as in the settings; what it would have to allow; and the value of an annotation."""
+"""A field of `limits` in the settings, the entry that it would have to allow and, for an annotation, its value."""
 
 
 @dataclass(slots=True)
 class Adoption(Plan):
-    """The plan for one Ingress: its messages say why it can't be adopted."""
+    """The plan for one Ingress, with a part for each Service. Without parts, `messages` say why it can't be adopted."""
 
     parts: Sequence[Part] = ()
-    """The requests of Services in its place; empty if it can't be adopted."""
-
     needs: Sequence[Need] = ()
-    """The limits that would have to change, if nothing else prevents it."""
+    """The limits that would have to change, if nothing else prevents the adoption."""
 
     @property
     def becomes(self) -> list[str]:
-        """Return the Ingresses that it becomes: itself, if it stays."""
         return [part.full_name for part in self.parts]
 
     @property
     def replaces(self) -> bool:
-        """Return whether other Ingresses replace it."""
         return not all(part.stays for part in self.parts)
 
 
 def adoptions_of(
     items: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield the plan for each of these Ingresses; `accepted` fields may change. Raises Unreadable."""
+    """Yield the plan for each of `ingresses`. The fields in `accepted` may change. Raises Unreadable."""
     around = Around(items, settings, accepted)
     for item in ingresses:
         plan = adoption_of(item, around)
@@ -61,13 +57,13 @@ def adoptions_of(
 
 
 def adoption_of(item: Item, around: Around) -> Adoption:
-    """Return how an Ingress is adopted, by the Service of its name or by others, or why it can't be."""
+    """Return the plan that adopts an Ingress, or one whose messages say why the Ingress can't be adopted."""
     title = item.full_name
     # No Service's name has a dot.
     label, _, entrance = title.partition(".")
     service = around.services.get(label) if not entrance or is_entrance_name(entrance) else None
     if service and is_made_for(item, service):
-        return Adoption(item, title, notes=["is already managed by ingress-manager"])
+        return Adoption(item, title, notes=["already managed by ingress-manager"])
     spec = as_spec(item)
     names = [*dict.fromkeys(path.backend.service.name for _, path in spec.paths() if path.backend.service)]
     wrong: list[Obstacle] = [*obstacles(item, service, spec, around)]
@@ -77,7 +73,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     for name in names:
         backend = around.services.get(f"{item.namespace}/{name}")
         if backend is None:
-            wrong.append((f"leads to Service {name}, which doesn't exist: there is nothing to annotate", ""))
+            wrong.append((f"spec.rules: Service {name} doesn't exist", "create the Service, or remove its paths"))
             continue
         is_namesake = service is not None and name == service.name
         its_spec = spec_for(spec, name) if names[1:] else spec
@@ -88,25 +84,25 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     others = [part for part in parts if part is not kept]
     wrong += why_not_replaced(item, spec) if others else ()
     if service and not kept and entrance in read_entrances(service.annotations):
-        asks = f"Service {service.name} requests an Ingress of this name, which would be made once this one has gone"
-        remedy = f"set {begin_of(entrance)}{HTTP} to false first"
-        wrong.append((f"{asks}, and could take requests from others", remedy))
+        problem = f"Service {service.name} also requests an Ingress with this name, which would be created once this "
+        remedy = f'set {begin_of(entrance)}{HTTP} to "false" on the Service first'
+        wrong.append((f"{problem}one is deleted, and could take requests from others", remedy))
     wrong += () if wrong else not_yet(item, [(part.service, part.annotations) for part in parts])
     if wrong:
         return Adoption(item, title, messages=[Message(item, why, remedy=remedy) for why, remedy in wrong])
     plan = Adoption(item, title, [*adoption_steps(item, others, kept)], parts=parts)
     plan.services = [part.service.full_name for part in parts]
-    plan.done = f"{title} is ingress-manager's: {', '.join(plan.becomes)}."
+    plan.done = f"{title} is adopted. ingress-manager manages {', '.join(plan.becomes)}."
     plan.notes = [sentence for part in parts if part.annotations for sentence in about_service(part.service)]
     return plan
 
 
 def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Iterator[Step]:
-    """Yield the steps by which `others` replace an Ingress but for `kept`; for objects from files, only annotations."""
+    """Yield the steps that create the Ingresses of `others`, and then delete the old Ingress or reduce it to `kept`."""
     parts = [*others, *([kept] if kept else [])]
     if not (item.metadata.get("resourceVersion") and all(part.service.metadata.get("uid") for part in parts)):
         yield from (annotating(part.service, part.annotations) for part in parts if part.annotations)
-        yield Step(notes=["The next steps need the Ingress and the Services as the cluster has them."])
+        yield Step(notes=["The remaining steps can only be planned for objects that were read from a cluster."])
         return
     addresses = at(item, "status", "loadBalancer", "ingress")
     planned = [exists_as_planned(part) for part in others]
@@ -114,7 +110,7 @@ def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Ite
         until = [condition, *([is_served(part, addresses)] if addresses else [])]
         yield annotating(part.service, part.annotations, until, version=True) if part.annotations else Step(until=until)
     if others and not addresses:
-        sentence = f"No controller has given {item.full_name} an address: nothing shows when the new ones are served."
+        sentence = f"{item.full_name} has no address, so nothing shows when a controller serves the new Ingresses."
         yield Step(pause=PAUSE, notes=[sentence])
     if not kept:
         yield Step(until=planned)
@@ -132,7 +128,7 @@ def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Ite
 
 
 def patch_to_adopt(item: Item, kept: Part) -> dict[str, Any]:
-    """Return the merge patch that makes the Service the Ingress's owner, with the accepted changes."""
+    """Return the merge patch that makes the Service of `kept` the Ingress's owner and makes the accepted changes."""
     change: dict[str, Any] = {"metadata": patch_to_own(item, kept.service)}
     for field in ("annotations", "labels") if kept.changes else ():
         change["metadata"][field] |= kept.ingress["metadata"].get(field, {})
@@ -144,10 +140,8 @@ def patch_to_adopt(item: Item, kept: Part) -> dict[str, Any]:
 
 
 def deleting(item: Item) -> Step:
-    """Return the step that deletes an Ingress, unless it was changed or recreated since it was read.
-
-    Source: DeleteOptions of the Kubernetes API reference; `kubectl delete ingress` has no preconditions.
-    """
+    """Return the step that deletes an Ingress, unless it was changed or recreated since it was read."""
+    # `kubectl delete ingress` doesn't support preconditions. Source: DeleteOptions in the Kubernetes API reference.
     as_read = {key: item.metadata.get(key) for key in ("uid", "resourceVersion")}
     uri = f"/apis/networking.k8s.io/v1/namespaces/{item.namespace}/ingresses/{item.name}"
     only = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": as_read}
@@ -156,21 +150,21 @@ def deleting(item: Item) -> Step:
 
 def exists_as_planned(part: Part) -> Condition:
     return Condition(
-        f"Ingress {part.full_name} is as planned",
+        f"Ingress {part.full_name} exists as planned",
         kubectl("get", Item(part.ingress)),
         lambda item: (
             is_made_for(item, part.service)
             and item.object.get("spec") == part.ingress["spec"]
             and part.ingress["metadata"].get("annotations", {}).items() <= item.annotations.items()
         ),
-        f"`ingress-manager status {part.service.full_name}` may say why",
+        f"`ingress-manager status {part.service.full_name}` may show why it doesn't",
     )
 
 
 def is_served(part: Part, addresses: Any) -> Condition:
     return Condition(
-        f"Ingress {part.full_name} has the addresses of the one that it replaces",
+        f"Ingress {part.full_name} has the same addresses as Ingress {part.item.full_name}",
         kubectl("get", Item(part.ingress)),
         lambda item: bool(at(item, "status", "loadBalancer", "ingress") == addresses),
-        "the old one stays. The new one isn't served yet, or has a load balancer of its own",
+        "the old Ingress stays, because the new one isn't served yet or has a different load balancer",
     )

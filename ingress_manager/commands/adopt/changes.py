@@ -1,4 +1,4 @@
-"""Changes: the fields of an Ingress that annotations can't describe, and what each would become."""
+"""The fields of an Ingress that annotations can't reproduce, and their values after adoption."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -13,33 +13,37 @@ from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 CERT_MANAGER_KEYS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
-"""Keys, by prefix, that make cert-manager create a Certificate owned by the Ingress. Source: its documentation,
-"Annotated Ingress resource"."""
+"""Prefixes of annotations that make cert-manager create a Certificate, owned by the Ingress. Source: the documentation
+of cert-manager, "Annotated Ingress resource"."""
 
 CLASS_FIELD = "spec.ingressClassName"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A field of an Ingress that would not stay as it is."""
+    """A field of an Ingress that adoption would change."""
 
     field: str
-    """As `kubectl explain ingress` names it, without numbers: spec.rules.http.paths.path."""
+    """The path as in `kubectl explain ingress`, without indices: spec.rules.http.paths.path."""
 
     before: str
     after: str
+    """The values, as text; empty for a missing field."""
+
     is_served_alike: bool = False
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.before} would become {self.after}"
+        if not self.before:
+            return f"{self.field}: would be set to {self.after}"
+        return f"{self.field}: {self.before} would {f'become {self.after}' if self.after else 'be removed'}"
 
 
 def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
-    """Yield how `desired` differs from an item with the `observed` spec, whose other annotations and labels stay."""
+    """Yield the fields of an Ingress that `desired` would change. `observed` is the part of its spec that counts."""
     spec = as_spec(Item(desired))
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
-        before = f"{quoted(old)} by the annotation {OLD_CLASS}" if old else _text(observed.ingress_class_name)
+        before = f"{quoted(old)} (annotation {OLD_CLASS})" if old else _text(observed.ingress_class_name)
         yield Change(CLASS_FIELD, before, _text(spec.ingress_class_name))
     if (observed.tls or ()) != (spec.tls or ()):
         hosts = [rule.host for rule in observed.rules or ()]
@@ -49,7 +53,7 @@ def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Obj
         yield Change("spec.rules", _rules(observed), _rules(spec))
     else:
         for (host, path), (_, other) in zip(observed.paths(), spec.paths(), strict=True):
-            yield from _of_path(service, f" of {host}{path.path}", path, other)
+            yield from _of_path(service, f" for {host}{path.path}", path, other)
     for field, present in (("annotations", item.annotations), ("labels", item.labels)):
         for key, value in desired["metadata"].get(field, {}).items():
             if not key.startswith(PREFIX) and key != MANAGED_BY_LABEL and present.get(key) != value:
@@ -57,9 +61,9 @@ def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Obj
 
 
 def served_tls(item: Item, spec: IngressSpec, hosts: Collection[str]) -> tuple[Any, ...]:
-    """Return what the TLS of a spec serves: its Secrets, the certificates of the rules' hosts, and the other hosts.
+    """Return the Secrets in a spec's TLS, the certificate for each of the rules' `hosts`, and the other TLS hosts.
 
-    If cert-manager makes the certificate, for exactly the hosts of an entry, all of these count.
+    If cert-manager issues the certificate, all TLS hosts count, because it covers exactly these.
     """
     others = {host for entry in spec.tls or () for host in entry.hosts or ("",)}
     if not any(key.startswith(CERT_MANAGER_KEYS) for key in item.annotations):
@@ -70,7 +74,7 @@ def served_tls(item: Item, spec: IngressSpec, hosts: Collection[str]) -> tuple[A
 def _of_path(service: Service, where: str, path: IngressPath, other: IngressPath) -> Iterator[Change]:
     at = "spec.rules.http.paths"
     if path.path != other.path:
-        # A prefix is compared element by element: a slash at its end adds none. Without a path, every one matches.
+        # Prefixes match by path element, so a trailing slash makes no difference. An empty path matches every path.
         is_same = path.path.rstrip("/") == other.path.rstrip("/") and path.path_type == other.path_type == "Prefix"
         is_all = (path.path, other.path) == ("", "/") and other.path_type != "Exact"
         yield Change(f"{at}.path", f"{quoted(path.path)}{where}", quoted(other.path), is_same or is_all)
@@ -84,20 +88,20 @@ def _of_path(service: Service, where: str, path: IngressPath, other: IngressPath
 
 
 def _text(value: str | None) -> str:
-    return "nothing" if value is None else quoted(value)
+    return "" if value is None else quoted(value)
 
 
 def _tls(spec: IngressSpec) -> str:
-    return " and ".join(f"{', '.join(entry.hosts or ['*'])} with {entry}" for entry in spec.tls or ()) or "nothing"
+    return " and ".join(f"{', '.join(entry.hosts or ['*'])} with {entry}" for entry in spec.tls or ())
 
 
 def _shape(spec: IngressSpec) -> list[Any]:
-    """Return a value that is equal for two specs whose paths can be compared one by one."""
+    """Return the hosts and backends of a spec: if two specs have the same, their paths can be compared one by one."""
     paths = [(host, path.backend.service and path.backend.service.name) for host, path in spec.paths()]
     return [*paths, *(rule.host for rule in spec.rules or ())]
 
 
 def _rules(spec: IngressSpec) -> str:
     rules = [(rule.host or "*", rule.http.paths if rule.http else ()) for rule in spec.rules or ()]
-    texts = (", ".join(f"{host}{path.path}" for path in paths) or f"{host} without a path" for host, paths in rules)
-    return " and ".join(texts) or "nothing"
+    texts = (", ".join(f"{host}{path.path}" for path in paths) or f"{host} without paths" for host, paths in rules)
+    return " and ".join(texts)

@@ -1,11 +1,11 @@
-"""`ingress-manager adopt`: the shell."""
+"""`ingress-manager adopt`: the command line."""
 
 from collections.abc import Iterator, Sequence
 
 import click
 
 from ingress_manager.commands.adopt.adoption import Adoption, adoptions_of
-from ingress_manager.commands.adopt.needed import entries, find_needs, needed_code
+from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.plans.plan import apply_option, perform
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import MANAGED_RESOURCES, KubectlFailed
@@ -16,22 +16,19 @@ from ingress_manager.commands.terminal import note
 from ingress_manager.commands.text import comment
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import cut, quoted
-
-LONGEST_CELL = 120
-"""Characters of a reason in the table."""
+from ingress_manager.core.vocabulary import holds_code
 
 NEEDED = (
-    "These Ingresses need the settings below: replace each entry of the same name. "
-    "`ingress-manager audit --settings FILE` shows what else changes."
+    "To adopt these Ingresses, use the settings below, which replace the entries with the same names. "
+    "`ingress-manager audit --settings FILE` shows what else would change."
 )
-
-ACCEPT = "Accept that this field of the Ingress changes. The refusal names the field. Can be repeated."
-CODE = "The values of {} are code, which the ingress controller runs with its own rights: read them first."
+ACCEPT = "Allow this field of an Ingress to change. The reasons against adoption name the field. Can be repeated."
+CODE = "The values of {} are code that the ingress controller runs with its own permissions: review them first."
 
 
 @click.command(short_help="Bring hand-written Ingresses under management.")
 @click.argument("names", metavar="[NAMESPACE/]INGRESS...", nargs=-1)
-@click.option("--all", "whole", is_flag=True, help="Adopt all Ingresses of a namespace, the files or the cluster.")
+@click.option("--all", "whole", is_flag=True, help="Adopt all Ingresses in the namespace, the files or the cluster.")
 @click.option("--accept-changes", "fields", metavar="FIELD", multiple=True, help=ACCEPT)
 @apply_option
 @with_source(*ALL_OBJECTS, SETTINGS_OR_DEFAULTS)
@@ -39,17 +36,18 @@ CODE = "The values of {} are code, which the ingress controller runs with its ow
 def adopt(  # noqa: PLR0913 - each is an option
     context: click.Context, source: Source, names: tuple[str, ...], fields: tuple[str, ...], *, apply: bool, whole: bool
 ) -> None:
-    """Show the steps that make hand-written Ingresses ingress-manager's, or carry them out.
+    """Show the steps that bring hand-written Ingresses under management, or carry them out.
 
-    `adopt` finds the annotations with which Services ask for exactly the same. An Ingress stays if it has the name of
-    its Service, and is served all the time. Any other is replaced: each Service gets an Ingress of its own, and then
-    the old one is deleted. An Ingress that annotations can't describe is refused, and stays as it is;
-    --accept-changes accepts a difference.
+    `adopt` finds the annotations with which Services request exactly the same Ingresses. An Ingress with the name of
+    its Service stays, and is served throughout. Any other Ingress is replaced: each Service gets its own Ingress, and
+    then the old one is deleted. An Ingress that annotations can't reproduce isn't changed, and the reasons are printed;
+    --accept-changes allows a difference.
 
-    With --all, a table of all Ingresses comes first. Where limits alone are in the way, those that would do come last.
+    With --all, a table of all Ingresses is printed first. If only limits prevent some adoptions, the settings that
+    would allow them are printed last.
 
-    Exit status: 0 if all can be adopted, 1 if one can't, or if what is in a file can't be read, 2 for wrong use, if a
-    file can't be opened, or if kubectl has failed.
+    Exit status: 0 if all Ingresses can be adopted, 1 if one can't, or if what is in a file can't be read, 2 for wrong
+    use, if a file can't be opened, or if kubectl failed.
 
     \b
     Examples:
@@ -76,36 +74,37 @@ def adopt(  # noqa: PLR0913 - each is an option
 
     adoptions = plan(settings)
     if any(adoption.replaces for adoption in adoptions) and not (source.files or source.all_namespaces):
-        # Ingresses of other namespaces may take requests of one that is replaced.
+        # Ingresses in other namespaces may compete with the new ones.
         known = {item.full_name for item in of_kind(items, INGRESS)}
         try:
             others = source.kubectl.get(MANAGED_RESOURCES[INGRESS], "--all-namespaces")
             items += [item for item in others if item.full_name not in known]
             adoptions = plan(settings)
         except KubectlFailed as failed:
-            note(f"the Ingresses of other namespaces could not be read: {failed.message}")
+            note(f"The Ingresses in other namespaces could not be read: {failed.message}")
     find_needs(adoptions, settings, plan, fields)
     if whole:
         click.echo("\n".join(table(adoptions)))
     wrong = perform(source.kubectl, adoptions, apply=apply)
     if needed := entries(settings, adoptions):
-        sentences = [NEEDED, *(CODE.format(key) for key in needed_code(adoptions))]
+        copied = {need[1] for adoption in adoptions for need in adoption.needs if need[0] == "copyAnnotations"}
+        sentences = [NEEDED, *(CODE.format(key) for key in sorted(filter(holds_code, copied)))]
         click.echo("\n".join(map(comment, sentences)) + f"\n{as_yaml({'namespaces': needed})}", nl=False)
     context.exit(1 if wrong else 0)
 
 
 def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
-    """Yield a comment for each Ingress that says whether it stays, and below it why it can't be adopted."""
+    """Yield the lines of the table, as comments: an Ingress and its outcome, then the reasons against its adoption."""
     width = max((len(adoption.item.full_name) for adoption in adoptions), default=0)
     for adoption in adoptions:
-        what = f"becomes {', '.join(adoption.becomes)}" if adoption.replaces else "stays, and is adopted"
-        what = "can't be adopted" if adoption.messages else what
-        yield comment(f"{adoption.item.full_name:{width}}  {what}")
-        # The remedies follow, in the messages.
+        outcome = f"becomes {', '.join(adoption.becomes)}" if adoption.replaces else "stays and is adopted"
+        outcome = "can't be adopted" if adoption.messages else outcome
+        yield comment(f"{adoption.item.full_name:{width}}  {outcome}")
+        # `perform` prints the messages again, with their remedies.
         needs = [f"limits.{': '.join([limit, name, *map(quoted, value)])}" for limit, name, *value in adoption.needs]
         why = needs or [message.sentence for message in adoption.messages]
-        yield from (comment(f"  {cut(reason, LONGEST_CELL)}") for reason in dict.fromkeys(why))
+        yield from (comment(f"  {cut(reason, 120)}") for reason in dict.fromkeys(why))
     can = sum(bool(adoption.becomes) for adoption in adoptions)
     could = sum(bool(adoption.needs) for adoption in adoptions)
-    by_settings = f", and {could} more with the settings at the end" if could else ""
+    by_settings = f", and {could} more with the settings printed at the end" if could else ""
     yield comment(f"{can} of {len(adoptions)} Ingresses can be adopted{by_settings}.")

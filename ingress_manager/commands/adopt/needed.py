@@ -1,7 +1,4 @@
-"""The settings that Ingresses need: limits under which those can be adopted that only limits prevent.
-
-They allow only the hosts, classes and values of these Ingresses, one by one, and only in the namespace of each.
-"""
+"""The settings with which more Ingresses could be adopted: they allow only what these Ingresses need, by namespace."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
@@ -18,7 +15,7 @@ from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.settings import Limits, Settings
 from ingress_manager.core.syntax import EVERY_HOST
-from ingress_manager.core.vocabulary import holds_code, protects
+from ingress_manager.core.vocabulary import protects
 
 
 def find_needs(
@@ -27,10 +24,9 @@ def find_needs(
     plan: Callable[[Settings], Sequence[Adoption]],
     accepted: Container[str],
 ) -> None:
-    """Add to each refused adoption the limits that prevent it.
+    """Add to each refused adoption the limits that prevent it, and the problems that those limits have hidden.
 
-    `plan` returns the adoptions of the same Ingresses under other settings, with the `accepted` fields. Its problems,
-    which a limit may have hidden, are added, too.
+    `plan` returns the adoptions of the same Ingresses under other settings. The fields in `accepted` may change.
     """
     refused = [adoption for adoption in adoptions if adoption.messages]
     if not refused:
@@ -45,7 +41,7 @@ def find_needs(
 
 
 def lifted(settings: Settings, copied: Iterable[str]) -> Settings:
-    """Return the settings without limits, under which the keys `copied` are copied, too."""
+    """Return the settings without limits on hosts, classes and path types, and with the keys in `copied` allowed."""
     replace = msgspec.structs.replace
 
     def without(limits: Limits) -> Limits:
@@ -57,7 +53,7 @@ def lifted(settings: Settings, copied: Iterable[str]) -> Settings:
 
 
 def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]:
-    """Yield what the limits don't allow of the desired Ingresses."""
+    """Yield everything in the desired Ingresses of an adoption that the limits don't allow."""
     for ingress in (ingress for part in adoption.parts for ingress in part.ingresses):
         annotations, spec = ingress["metadata"].get("annotations", {}), as_spec(Item(ingress))
         hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
@@ -73,7 +69,7 @@ def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]
 
 
 def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]:
-    """Return the entries of `namespaces` that allow what the Ingresses need, with what each entry or pattern states."""
+    """Return entries for `namespaces` that allow what the adoptions need, and otherwise repeat the present entries."""
     needed: dict[str, Any] = {}
     general = msgspec.to_builtins(settings)
     for adoption in sorted(adoptions, key=lambda adoption: adoption.item.namespace):
@@ -88,14 +84,8 @@ def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]
     return needed
 
 
-def needed_code(adoptions: Iterable[Adoption]) -> list[str]:
-    """Return the needed annotations whose values are code."""
-    copied = {need[1] for adoption in adoptions for need in adoption.needs if need[0] == "copyAnnotations"}
-    return sorted(filter(holds_code, copied))
-
-
 def beyond(entry: Object, general: Object) -> Object:
-    """Return the fields of a namespace's entry, and of its defaults and limits, that differ from the general ones."""
+    """Return the fields of a namespace's entry, and of its defaults and limits, that differ from the `general` ones."""
     differ = {field: value for field, value in entry.items() if value != general[field]}
     for field in differ.keys() & {"defaults", "limits"}:
         differ[field] = {key: value for key, value in entry[field].items() if value != general[field][key]}

@@ -1,4 +1,4 @@
-"""Why an Ingress can't be adopted, with what to do about it."""
+"""The reasons why an Ingress can't be adopted, each with its remedy."""
 
 from collections.abc import Iterator
 
@@ -18,88 +18,88 @@ DEFAULT_BACKEND = "spec.defaultBackend"
 ANNOTATIONS = "metadata.annotations."
 
 Obstacle = tuple[str, str]
-"""A sentence that says why an Ingress can't be adopted, and what to do; empty if the sentence says it."""
+"""A reason why an Ingress can't be adopted, and the remedy, which is empty if the reason implies it."""
 
 
 def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[Obstacle]:
-    """Yield why an Ingress can't be adopted, whatever Services ask for."""
+    """Yield the reasons why an Ingress can't be adopted, whatever its Services request."""
     if spec.default_backend and DEFAULT_BACKEND not in around.accepted:
-        problem = f"{DEFAULT_BACKEND}: controllers disagree on which requests it answers"
-        accepting = f"--accept-changes {DEFAULT_BACKEND} drops it"
-        yield problem, f"write it as a rule without a host, or remove it; {accepting}"
+        problem = f"{DEFAULT_BACKEND}: controllers disagree on which requests the default backend answers"
+        yield problem, f"replace it with a rule without a host, or drop it with --accept-changes {DEFAULT_BACKEND}"
     yield from ((f"{obj} is being deleted", "") for obj in (item, service) if obj and obj.is_being_deleted)
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
-        yield f"belongs to another DecoratorController: {other}", ""
+        yield f"{ANNOTATIONS}{DECORATOR}: DecoratorController {other} already manages this Ingress", ""
     if item.annotations.get(EDIT_IN_PLACE) == "true":
-        problem = f"has the annotation {EDIT_IN_PLACE}: Metacontroller would remove cert-manager's challenges at once"
-        yield problem, "remove it first, or certificates could not be renewed"
+        problem = f"{ANNOTATIONS}{EDIT_IN_PLACE}: Metacontroller would remove cert-manager's challenges at once"
+        yield problem, "remove the annotation first, or certificates can't be renewed"
     for owner in owners(item):
         if service is None or owner.get("uid") != service.metadata.get("uid"):
-            name = f"{owner.get('kind')} {owner.get('name')}"
-            problem = f"belongs to {name} (metadata.ownerReferences): it could outlive its Service, or go before"
-            yield problem, "remove the reference first"
+            problem = f"metadata.ownerReferences: {owner.get('kind')} {owner.get('name')} owns this Ingress, which "
+            yield f"{problem}could outlive its Service, or be deleted before it", "remove the reference first"
     for _, path in spec.paths():
         if path.backend.service is None:
-            yield f"spec.rules: the path {path.path} leads to a resource that isn't a Service", "remove it first"
+            yield f"spec.rules: the path {path.path} leads to a resource that isn't a Service", "remove the path first"
 
 
 def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
-    """Yield why an Ingress, or its part, can't be what a Service asks for."""
+    """Yield the reasons why the Ingress that a Service would request can't replace a part of the old Ingress."""
     name, effective = part.service.name, part.effective
     certificates = [*map(str, certificates_of(part.spec))]
     if effective.gateway_of_httproutes or not effective.makes_ingresses:
-        remedy = "adopt with outputs [ingress] first (by a profile or defaults), and add httproute afterwards"
-        yield f"with these settings, Service {name} would not get an Ingress alone", remedy
+        remedy = "set outputs to [ingress] in the defaults or a profile first, and add httproute after the adoption"
+        yield f"with these settings, Service {name} would get HTTPRoutes, or no Ingress", remedy
     elif len(certificates) > 1:
-        needed = f"the hosts of Service {name} need {' and '.join(certificates)}"
-        problem = f"spec.tls: {needed}, and a managed Ingress has one certificate"
-        yield problem, "put one certificate for all these hosts into one Secret first"
+        problem = f"spec.tls: a managed Ingress has one certificate, but the hosts of Service {name} use "
+        remedy = "put one certificate for all these hosts into one Secret first"
+        yield f"{problem}{' and '.join(certificates)}", remedy
     elif refused := refusal_of(part.decision):
         yield f"Service {name} would be refused: {refused.line()}", ""
     else:
         for wrong in unseen(part.service, part.annotations):
             yield f"Service {name}: {wrong.sentence}", wrong.remedy
-        changes = (change for change in part.changes if not change.is_served_alike)
-        others = (change for change in changes if change.field not in around.accepted)
-        yield from ((str(change), f"--accept-changes {change.field} allows it") for change in others)
+        for change in part.changes:
+            if not change.is_served_alike and change.field not in around.accepted:
+                yield str(change), f"allow this with --accept-changes {change.field}"
         yield from why_not_recreated(part, around)
         leading = sorted({*around.leading.get(part.service.full_name, ())} - {part.item.full_name, part.full_name})
         for key in filter(is_read_from_services, part.annotations if leading else ()):
-            problem = f"{key}: on Service {name}, it would act on Ingress {listed(leading)}, too"
-            yield problem, f"let a profile add it to this Ingress ({begin_of(part.entrance)}{PROFILE})"
+            problem = f"{key}: on Service {name}, this annotation would also affect Ingress {listed(leading)}"
+            yield problem, f"add it to this Ingress with a profile instead ({begin_of(part.entrance)}{PROFILE})"
         if not part.stays:
             yield from why_not_beside(part, around)
 
 
 def why_not_recreated(part: Part, around: Around) -> Iterator[Obstacle]:
-    """Yield why an Ingress can't be what its Service asks for if it is made again."""
+    """Yield an obstacle for each annotation and label that a recreated Ingress would lack and that isn't accepted."""
     for field, protects in part.dropped.items():
         if field in around.accepted and not protects:
             continue
-        problem = f"{field}: Ingress {part.full_name}, once recreated, would lack it"
-        remedy = f"a profile can add it ({begin_of(part.entrance)}{PROFILE})"
+        problem = f"{field}: Ingress {part.full_name} would lose this field if it were recreated from its Service"
+        remedy = f"add it with a profile ({begin_of(part.entrance)}{PROFILE})"
         if is_read_from_services_alone(field.removeprefix(ANNOTATIONS)):
-            problem = f"{field}: read from Services alone, it would begin to act on Service {part.service.name}"
-            remedy = "put it on the Service if it is to act, else take it off the Ingress"
+            problem = f"{field}: controllers read it only from Services, so it has no effect on an Ingress"
+            remedy = f"remove it, move it to Service {part.service.name} if it should take effect there"
         elif field.startswith(ANNOTATIONS):
-            remedy += ", or limits.copyAnnotations can have it copied from a Service with one entrance"
-        does = "the administrator accepts the loss (limits.acceptedLosses)"
-        yield problem, f"{remedy}; " + (f"or {does}" if protects else f"--accept-changes {field} does without")
+            remedy += ", have it copied from a Service with one entrance (limits.copyAnnotations)"
+        loss = "ask the administrator to accept the loss (limits.acceptedLosses)"
+        yield problem, f"{remedy}, or {loss if protects else f'accept the loss with --accept-changes {field}'}"
 
 
 def why_not_beside(part: Part, around: Around) -> Iterator[Obstacle]:
     item = part.item
     if not around.ingresses.get(part.full_name, True):
-        yield f"Service {part.service.name} would request Ingress {part.full_name}, which exists", "adopt that first"
+        problem = f"Service {part.service.name} would request Ingress {part.full_name}, which already exists"
+        yield problem, "adopt that Ingress first"
     spec = as_spec(Item(part.ingress))
     own_class = class_of(item, spec)
     for place in dict.fromkeys(places_of(spec)):
         for other, its_class in around.claims.get(place, ()):
-            # The older of two with the same path answers. A new one is the youngest.
+            # Of two Ingresses with the same path, the older one answers. A new one is the youngest.
             is_between = other.full_name not in {item.full_name, part.full_name} and item.born <= other.born
             if is_between and its_class in {"", own_class or its_class}:
-                has = f"Ingress {other.full_name} has {place[0] or '*'}{place[1]}, too"
-                yield f"{has}, and would be older than {part.full_name}", "remove it from one of the two first"
+                has = f"Ingress {other.full_name} also has the path {place[0] or '*'}{place[1]}"
+                takes = f"would take its requests from {part.full_name}, which is newer"
+                yield f"{has}, and {takes}", "remove the path from one of the two first"
 
 
 def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
@@ -107,6 +107,6 @@ def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
     issuers = [key for key in item.annotations if key.startswith(CERT_MANAGER_KEYS)]
     secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
     if issuers and secrets:
-        lost = f"the Certificate of Secret {', '.join(secrets)} belongs to this Ingress, and would go with it"
-        remedy = "make a Certificate of your own for that Secret, remove the annotation, and run adopt again"
+        lost = f"the Certificate for Secret {', '.join(secrets)} would be deleted with this Ingress, which owns it"
+        remedy = "create a Certificate for that Secret yourself, remove the annotation, and run adopt again"
         yield f"metadata.annotations: {', '.join(issuers)}: {lost}", remedy

@@ -1,4 +1,4 @@
-"""The annotations with which Services request the parts of an Ingress. A part is all that leads to one Service."""
+"""The annotations with which Services request the parts of an Ingress. A part is everything that leads to a Service."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,17 +24,17 @@ from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from_services, pr
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an Ingress: what an entrance of its Service is to request in its place, and the result."""
+    """The part of an Ingress that leads to one Service, and the entrance of that Service that is to serve it."""
 
     item: Item
     spec: IngressSpec
-    """The Ingress's, with only what leads to the Service."""
+    """The spec of the Ingress, with only the rules that lead to the Service."""
 
     service: Item
     entrance: str
     settings: Settings
     requested: Mapping[str, str | None] = field(default_factory=dict)
-    """Annotations that the Service is to have; None takes one off."""
+    """Annotations that the Service is to have; None removes one."""
 
     @cached_property
     def annotations(self) -> dict[str, str | None]:
@@ -43,7 +43,7 @@ class Part:
 
     @cached_property
     def changed(self) -> Item:
-        """Return the annotated Service, without its version, which nobody knows yet."""
+        """Return the annotated Service, without a resourceVersion: the new one isn't known yet."""
         after = {**self.service.annotations, **self.requested}
         annotations = {key: value for key, value in after.items() if value is not None}
         metadata = self.service.metadata | {"annotations": annotations, "resourceVersion": ""}
@@ -64,23 +64,23 @@ class Part:
 
     @property
     def full_name(self) -> str:
-        """Return the Ingress of the entrance, as namespace/name."""
+        """Return the name of the entrance's Ingress, as namespace/name."""
         return f"{self.service.namespace}/{annotations.ingress_of(self.entrance, self.service.name)}"
 
     @property
     def stays(self) -> bool:
-        """Return whether that is the Ingress itself."""
+        """Return whether the entrance's Ingress is the existing one, which then isn't replaced."""
         return self.full_name == self.item.full_name
 
     @property
     def ingresses(self) -> list[Object]:
-        """Return the Ingresses desired for the Service, also for its other entrances."""
+        """Return the Ingresses desired for all entrances of the Service."""
         desired = self.decision.objects if isinstance(self.decision, Desired) else {}
         return [obj for (kind, _), obj in desired.items() if kind == INGRESS]
 
     @cached_property
     def ingress(self) -> Object:
-        """Return the desired Ingress of the entrance, empty if there is none."""
+        """Return the desired Ingress of the entrance; empty if there is none."""
         return next((ingress for ingress in self.ingresses if Item(ingress).full_name == self.full_name), {})
 
     @cached_property
@@ -89,7 +89,7 @@ class Part:
 
     @cached_property
     def dropped(self) -> dict[str, bool]:
-        """Return the fields that a recreated Ingress would lack, each with whether it protects."""
+        """Return the annotations and labels that a recreated Ingress would lack, each with whether it protects."""
         if not self.ingress:
             return {}
         metadata, tls = self.ingress["metadata"], bool(self.ingress["spec"].get("tls"))
@@ -99,7 +99,7 @@ class Part:
         for key, value in self.item.annotations.items():
             source = self.changed.annotations if is_read_from_services(key) else desired
             kept = self.changed.annotations if is_read_from_services_alone(key) else desired
-            # Some controllers go by the annotation for the class, others by the field.
+            # Some controllers read the class from the annotation, others from the field.
             record = key.startswith(BOOKKEEPING) and (key != OLD_CLASS or self.spec.ingress_class_name in {None, value})
             if source.get(key) != value if key in guarded else not (record or key in kept):
                 dropped[f"metadata.annotations.{key}"] = key in guarded
@@ -108,17 +108,17 @@ class Part:
 
 
 def requested_for(part: Part) -> Part:
-    """Return a part that requests what the Ingress says, as far as annotations can; `part` requests nothing.
+    """Return `part` with the annotations that reproduce its Ingress as closely as possible.
 
-    What the Service requests already stays if the result is the same. Raises Unreadable.
+    The Service's own ingress/… annotations stay if they give the same result. Raises Unreadable.
     """
     item, effective, begin = part.item, part.effective, begin_of(part.entrance)
     present = annotations.by_entrance(part.service.annotations).get(part.entrance, {})
     left = {*effective.added_with_tls, *filter(is_read_from_services_alone, item.annotations)}
-    # A command can't show a person what isn't printable.
+    # A command can't show unprintable values.
     shown = [(key, value) for key, value in item.annotations.items() if value.isprintable() and key not in left]
     copied = {key: value for key, value in shown if not not_allowed(key, value, effective.limits.copy_annotations)}
-    # All entrances of a Service get its copied annotations. On the Service, the hook guards what protects.
+    # Copied annotations reach all entrances of a Service. The hook refuses a Service whose protection would be lost.
     on = read_entrances(part.service.annotations)
     is_shared = part.entrance or {*on} - {part.entrance}
     also = {} if is_shared else copied | protecting(item, effective, tls=bool(objects.certificates_of(part.spec)))
@@ -126,7 +126,7 @@ def requested_for(part: Part) -> Part:
     new = {f"{begin}{key}": value for key, value in words_of(part.spec, class_of(item, part.spec), effective).items()}
     full = replace(part, requested=off | new | also)
     for key in reversed(new):
-        # The settings and the ports may imply a word: then it isn't requested.
+        # Leave out annotations that the settings and the ports imply.
         without = replace(part, requested={**full.requested, key: None})
         full = without if full.ingress and without.ingress == full.ingress else full
     kept = replace(part, requested=also) if part.entrance in on else full
@@ -134,16 +134,16 @@ def requested_for(part: Part) -> Part:
 
 
 def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
-    """Return those annotations of an Ingress that keep requests out, but for those that settings add or accept."""
+    """Return the annotations of an Ingress that restrict access, except those that settings add or allow to lose."""
     without = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
     without.update(filter(is_read_from_services_alone, item.annotations))
     return {key: value for key, value in item.annotations.items() if protects(key) and key not in without}
 
 
 def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings) -> dict[str, str]:
-    """Return the ingress/… annotations that request all that an Ingress says of one Service.
+    """Return the ingress/… annotations that request everything in a `spec` whose rules lead to one Service.
 
-    A path type that isn't allowed is left out, and becomes the default one: a change that somebody can accept.
+    A path type that isn't allowed is omitted, so it becomes the default one: --accept-changes can allow that.
     """
     leading = [(host, path, str(to.port)) for host, path in spec.paths() if (to := path.backend.service)]
     port, *more = dict.fromkeys(port for *_, port in leading)
@@ -177,13 +177,15 @@ def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings
 
 
 class Around:
-    """The Services and Ingresses that exist, or that the plans so far will create."""
+    """The Services and Ingresses that exist or that earlier plans will create. Raises Unreadable.
+
+    `accepted` are the fields that may change, such as spec.defaultBackend.
+    """
 
     def __init__(self, items: Sequence[Item], settings: Settings, accepted: Container[str]) -> None:
-        """Read the items. `accepted` fields, such as spec.defaultBackend, may change. Raise Unreadable."""
         self.settings, self.accepted = settings, accepted
         self.services = {item.full_name: item for item in of_kind(items, SERVICE)}
-        # Whether each Ingress is managed; which claim a host and path, each with its class; which lead to a Service.
+        # Whether each Ingress is managed; the Ingresses, with their classes, by claim; their names by Service.
         self.ingresses: dict[str, bool] = {}
         self.claims: dict[tuple[str, str, bool], list[tuple[Item, str]]] = {}
         self.leading: dict[str, list[str]] = {}
@@ -203,17 +205,17 @@ class Around:
         if part.full_name in self.ingresses:
             self.ingresses[part.full_name] = True
         else:
-            # A word sorts it behind every timestamp.
+            # Letters sort after every timestamp.
             metadata = part.ingress["metadata"] | {"creationTimestamp": "not born yet"}
             self.add(Item(part.ingress | {"metadata": metadata}), managed=True)
 
 
 def requested_beside(part: Part, around: Around) -> Part:
-    """Return a part that requests what the Ingress says, beside what its Service requests already."""
+    """Return `part` with an entrance that reproduces it: one that its Service already has, or else a new one."""
     item, service, name = part.item, part.service, part.service.name
     entrances = [*read_entrances(service.annotations)]
     for present in [replace(part, entrance=entrance) for entrance in entrances]:
-        # An entrance of an earlier run may lack accepted fields. One with other hosts or paths is never the same.
+        # An entrance from an earlier run may lack accepted metadata, but has the same hosts and paths.
         differ = (*(change.field for change in present.changes if not change.is_served_alike), *present.dropped)
         fits = all(field in around.accepted and field.startswith(("metadata.", CLASS_FIELD)) for field in differ)
         if present.ingress and fits:

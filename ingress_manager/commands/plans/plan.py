@@ -1,8 +1,8 @@
 """Plans and their steps: printing them, and carrying them out with `--apply`.
 
-Some steps have to wait until Metacontroller has seen their change. It watches Services and Ingresses separately, and
-either watch can lag. While it sees a managed Ingress and a Service that requests none, it deletes the Ingress. An Event
-proves that it has seen a change: the hook reports the requested objects that Metacontroller doesn't observe.
+Some steps wait until Metacontroller has seen their change. Metacontroller watches Services and Ingresses separately,
+and either watch can lag. If it sees a managed Ingress of a Service that requests none, it deletes the Ingress. An Event
+proves that it has seen a change, because the hook reports requested objects that Metacontroller doesn't observe.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -21,98 +21,78 @@ from ingress_manager.commands.terminal import SILENCE, note, progress
 from ingress_manager.commands.text import Command, comment, shown, word
 from ingress_manager.core.decide import RECHECK_SECONDS
 
-PAUSE = 10
-"""Seconds in which Metacontroller sees a change, where nothing proves it."""
+PAUSE = 10  # seconds until Metacontroller has seen a change, if nothing can prove that it has
+POLL_SECONDS, LONGEST_POLL_SECONDS = 0.5, 2  # doubled after each read, because many plans run kubectl
+AT_ONCE = 24  # plans, which mostly wait
+WAIT_LIMIT = 300  # seconds: a load balancer takes minutes to get an address
 
-POLL_SECONDS, LONGEST_POLL_SECONDS = 0.5, 2
-"""Each pause between two looks is twice as long as the one before: many plans run kubectl at the same time."""
-
-AT_ONCE = 24
-"""Plans that are carried out at the same time. Most of their time they wait."""
-
-WAIT_LIMIT = 300
-"""Seconds to wait for a condition. A load balancer takes minutes to get an address."""
-
-apply_option = click.option("--apply", is_flag=True, help="Carry the steps out instead of showing them.")
+apply_option = click.option("--apply", is_flag=True, help="Carry out the steps instead of showing them.")
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on the cluster, for which a step waits."""
+    """A condition on the cluster that a step waits for, such as: Ingress team-a/shop is as planned."""
 
     sentence: str
-    """Such as: Ingress team-a/shop is as planned."""
-
     command: Command
-    """`kubectl get` for one or more objects, without a format."""
+    """`kubectl get` for one or more objects, without an output format."""
 
     holds: Callable[[Item], bool]
-    """Whether an object meets the condition. One is enough."""
+    """Whether an object meets the condition. One such object is enough."""
 
     otherwise: str
-    """What to know if none does."""
+    """The likely cause or the next step, printed if the condition isn't met in time."""
 
     is_new: bool = False
-    """Whether only objects count that have changed since the step began."""
+    """Whether only objects that have changed since the step began can meet the condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a plan. The first word of each command is its program, such as kubectl."""
+    """One step of a plan. The first word of each command is the program, such as kubectl."""
 
     command: Command = ()
-    """Empty: the step only prints its notes, or waits."""
-
     undo: Command | None = ()
-    """The command that reverts it; empty: nothing has to be reverted. None: it can't be reverted, and then the steps
-    before it mustn't be either."""
+    """The command that undoes the step; empty if nothing has to be undone. None if it can't be undone: then the steps
+    before it must not be undone, either."""
 
     until: Sequence[Condition] = ()
     pause: int = 0
-    """Seconds to wait before that, where nothing proves anything."""
+    """Seconds to wait before `until` is checked."""
 
     notes: Sequence[str] = ()
-    stdin: str = ""
-    """The command's standard input, one line."""
+    stdin: str = ""  # one line
 
 
 @dataclass(slots=True)
 class Plan:
-    """The steps for one object."""
+    """The steps for one object, and the message when all are `done`; or `messages` that say why there are none."""
 
     item: Item
     title: str
     steps: list[Step] = field(default_factory=list)
-    """Empty: nothing can be done, or needs to be."""
-
     messages: Sequence[Message] = ()
     notes: list[str] = field(default_factory=list)
     done: str = ""
-    """A sentence to print afterwards."""
-
     services: Sequence[str] = ()
-    """The Services that the steps change; empty: `item` alone. Another plan for one of them begins afterwards."""
+    """The Services that the steps change; empty for `item` alone. Plans for the same Service run one after another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Lists of objects, shared by the plans that wait for one of them: each process of kubectl takes 0.15 s of CPU."""
+    """Reads objects for plans that wait. Plans share lists of objects: each process of kubectl takes 0.15 s of CPU."""
 
     kubectl: Kubectl
     _locks: dict[Command, Lock] = field(default_factory=dict)
-    _latest: dict[Command, tuple[float, list[Item]]] = field(default_factory=dict)
-    """When each list was asked for, and what it held."""
+    _latest: dict[Command, tuple[float, list[Item]]] = field(default_factory=dict)  # with the time of each list
 
     def get(self, condition: Condition, before: Collection[object] = ()) -> list[Item]:
-        """Return the objects of a condition as they are now. If they have to be new, versions in `before` don't count.
-
-        Raises KubectlFailed.
-        """
+        """Return the objects of a condition; if it is_new, only versions not in `before`. Raises KubectlFailed."""
         end, called = condition.command.index("--"), monotonic()
         kind, *names = condition.command[end + 1 :]
         command = (kind, *condition.command[2:end])
         with self._locks.setdefault(command, Lock()):
-            # A list that another plan has asked for since then will do.
+            # Another plan may have read the list after this call began.
             if self._latest.get(command, (0, []))[0] <= called:
                 self._latest[command] = monotonic(), self.kubectl.get(*command, IGNORE_NOT_FOUND)
             items = self._latest[command][1]
@@ -122,11 +102,11 @@ class Looks:
 
 Echo = Callable[[str], None]
 Run = tuple[Future[str | None], list[str]]
-"""A plan that is carried out beside others, and the lines to print of it."""
+"""The result of a plan that runs beside others, and the lines to print for it."""
 
 
 def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the lines of a shell script: the commands, with notes and conditions as comments."""
+    """Yield steps as lines of a shell script: the commands, with notes and conditions as comments."""
     for step in steps:
         yield from map(comment, step.notes)
         if step.command:
@@ -139,7 +119,7 @@ def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
 
 
 def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
-    """Print plans, or carry them out. Return the number of errors among their messages."""
+    """Print plans or, with `apply`, carry them out. Return the number of their messages, which are errors."""
     errors, with_steps = 0, [plan for plan in plans if plan.steps]
     for plan in plans:
         errors += show(plan.messages)
@@ -158,11 +138,11 @@ def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
 
 
 def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
-    """Run AT_ONCE plans at a time, of many namespaces, and print what each has done, in the order of their beginning.
+    """Run AT_ONCE plans at a time, and print the output of each in the order in which the plans begin.
 
-    After a failure no other plan begins, and those under way end; on Ctrl-C, these stop, too. Raises KubectlFailed.
+    After a failure, no other plan begins, and running ones finish; on Ctrl-C, these stop, too. Raises KubectlFailed.
     """
-    # The hook lets each namespace fail only so often, and a plan needs a report of a missing object.
+    # Namespaces take turns: the hook limits failures per namespace, and plans wait for its reports of missing objects.
     by_namespace: dict[str, list[Plan]] = {}
     for plan in plans:
         by_namespace.setdefault(plan.item.namespace, []).append(plan)
@@ -171,7 +151,7 @@ def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
     runs, last_of = list[Run](), dict[str, Future[str | None]]()
 
     def run(plan: Plan, earlier: Collection[Future[str | None]], lines: list[str]) -> str | None:
-        """Return why the plan failed, "" if it didn't, and None if it was not begun."""
+        """Return why the plan failed, "" if it succeeded, or None if it was not started."""
         wait(earlier)
         if stopped.is_set():
             return None
@@ -185,7 +165,7 @@ def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for plan in plans:
-            # A plan waits only for earlier ones, which the pool has begun before: they never wait for each other.
+            # A plan waits only for earlier ones, which the pool starts first: so there is no deadlock.
             services, lines = plan.services or [plan.item.full_name], list[str]()
             earlier = [last_of[name] for name in services if name in last_of]
             runs.append((pool.submit(run, plan, earlier, lines), lines))
@@ -198,14 +178,14 @@ def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
             _print_in_order(runs)
     results = [future.result() for future, _ in runs]
     if stopped.is_set():
-        untouched = f"{results.count(None)} of {len(results)} were not begun."
+        untouched = f"{results.count(None)} of {len(results)} plans were not started."
         raise KubectlFailed("\n".join([*filter(None, results), untouched]))
 
 
 def _print_in_order(runs: Sequence[Run]) -> None:
     for future, lines in runs:
         while wait([future], timeout=SILENCE).not_done:
-            progress(f"{sum(other.done() for other, _ in runs)} of {len(runs)} are done")
+            progress(f"{sum(other.done() for other, _ in runs)} of {len(runs)} plans are done")
         progress()
         click.echo("".join(f"{line}\n" for line in lines), nl=False)
         lines.clear()
@@ -214,11 +194,10 @@ def _print_in_order(runs: Sequence[Run]) -> None:
 def carry_out(
     looks: Looks, about: str, steps: Iterable[Step], echo: Echo = click.echo, interrupted: Event | None = None
 ) -> None:
-    """Print and run the steps of a plan for `about`.
+    """Print and run the steps of a plan for the object `about`.
 
-    Raises KubectlFailed if one fails, on Ctrl-C, or once `interrupted` is set. The message lists the commands that were
-    begun, and how to go on or back. The last one may have been carried out or not, because its answer can be lost:
-    undoing it is harmless.
+    Raises KubectlFailed if a step fails, on Ctrl-C, or once `interrupted` is set. The message lists the commands that
+    were run. The last one may or may not have taken effect, because a response can be lost: undoing it is harmless.
     """
     begun, kubectl = list[Step](), looks.kubectl
     try:
@@ -240,19 +219,20 @@ def carry_out(
     except (KubectlFailed, KeyboardInterrupt) as stopped:
         reason = stopped.message if isinstance(stopped, KubectlFailed) else "interrupted"
         commands = [f"  {shown(step.command, kubectl.options)}" for step in begun if step.command]
-        lines = ["Begun so far:", *commands, *going_back(begun, kubectl.options)] if commands else ["Nothing was done."]
+        lines = ["Run so far:", *commands, *going_back(begun, kubectl.options)] if commands else ["Nothing was done."]
         raise KubectlFailed("\n".join([f"{about}: {reason}", *lines])) from stopped
 
 
 def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
     if any(step.undo is None for step in begun):
-        return ["What was done before has to stay. Plan it again to go on."]
+        return ["These steps can't be undone. To continue, run the same command again."]
     undo = dict.fromkeys(shown(step.undo, options) for step in reversed(begun) if step.undo)
-    return ["Plan it again to go on.", *(["To go back:", *(f"  {command}" for command in undo)] if undo else [])]
+    continuing = "To continue, run the same command again."
+    return [continuing, *(["To undo the steps, run:", *(f"  {command}" for command in undo)] if undo else [])]
 
 
 def _wait(looks: Looks, condition: Condition, before: Collection[object], interrupted: Event | None) -> None:
-    """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt once `interrupted`."""
+    """Wait until a condition is met. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt if `interrupted`."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
     if condition.is_new:
         sleep(RECHECK_SECONDS.start)  # the hook reports no sooner

@@ -1,4 +1,4 @@
-"""Steps that several commands need, and the commands of kubectl that they run."""
+"""Steps that several commands need, and the kubectl commands that the steps run."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,24 +15,24 @@ from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.text import quoted
 
 MOVING = "ingress-manager/moving"
-"""An annotation of a Service that means nothing. The last step removes it."""
+"""A meaningless annotation that makes Metacontroller sync a Service. The last step of a plan removes it."""
 
 MOST_NAMES = 10
-"""Objects that a command line names. Beyond them, kubectl's client sends five requests a second. Objects that kubectl
-reads from standard input have a client each: two hundred take two seconds instead of forty."""
+"""Objects that one command line names: for more, kubectl sends five requests a second. If it reads the names from
+standard input, it has a client for each object: two hundred take two seconds instead of forty."""
 
 Annotations = Mapping[str, str | None]
-"""Changes of annotations; None removes one."""
+"""New values of annotations; None removes one."""
 
 
 def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Iterable[str] = ()) -> Command:
-    """Return the command for objects of one kind in one namespace."""
+    """Return the kubectl command for `items`, which have one kind and one namespace. `changes` follow their names."""
     kind, namespace = items[0].kind.lower(), items[0].namespace
     return ("kubectl", verb, f"--namespace={namespace}", *options, "--", kind, *(item.name for item in items), *changes)
 
 
 def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
-    """Return the step that runs kubectl once: it names few objects of one kind and namespace, and reads any others."""
+    """Return a step that runs kubectl once. Few items of one kind and namespace are arguments, others are stdin."""
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
@@ -44,7 +44,7 @@ def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), chang
 
 
 def disowning(items: Iterable[Item]) -> Iterator[Step]:
-    """Yield the steps that release objects: few, because a call of kubectl for each would take a minute."""
+    """Yield the steps that release objects, one for each distinct patch: one for each object would take a minute."""
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(json.dumps(operations_to_disown(item)), []).append(item)
@@ -53,12 +53,15 @@ def disowning(items: Iterable[Item]) -> Iterator[Step]:
 
 
 def patch(item: Item, change: dict[str, Any]) -> Command:
-    """Return the command that merges a change into an object; a resourceVersion in it has to be the object's."""
+    """Return the command that merges `change` into an object. It fails if `change` has an outdated resourceVersion."""
     return kubectl("patch", item, options=("--type=merge", f"--patch={json.dumps(change)}"))
 
 
 def annotating(service: Item, changes: Annotations, until: Sequence[Condition] = (), *, version: bool = False) -> Step:
-    """Return the step that changes annotations of a Service; with `version`, only if it is as it was read."""
+    """Return the step that changes a Service's annotations and then waits for the conditions in `until`.
+
+    With `version`, it fails if the Service has changed since it was read.
+    """
     before = {key: service.annotations.get(key) for key in changes}
     known = service.metadata.get("resourceVersion") if version else None
 
@@ -73,11 +76,11 @@ def annotating(service: Item, changes: Annotations, until: Sequence[Condition] =
 
 
 def touch(service: Item, *items: Item, events: bool = True) -> Step:
-    """Return the step that makes Metacontroller sync a Service and report in an Event that these items are missing.
+    """Return the step that makes Metacontroller sync a Service, and waits for an Event that reports `items` as missing.
 
-    Without `events`, or if one Event can't name all items, it only pauses.
+    Without `events`, or if one Event can't name all items, the step pauses instead.
     """
-    value = service.metadata.get("resourceVersion") or "yes"  # another one each time, or nothing would change
+    value = service.metadata.get("resourceVersion") or "yes"  # a new value each time, or nothing would change
     command = kubectl("annotate", service, options=["--overwrite"], changes=[f"{MOVING}={value}"])
     undo = kubectl("annotate", service, changes=[f"{MOVING}-"])
     keys = [(item.kind, item.full_name) for item in items]
@@ -85,18 +88,18 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
         return Step(command, undo, pause=PAUSE)
     uid = service.metadata.get("uid")
     reported = Condition(
-        f"a new Event of Service {service.full_name} reports [{Reason.NOT_MADE}] for {', '.join(map(str, items))}",
+        f"a new Event on Service {service.full_name} reports [{Reason.NOT_MADE}] for {', '.join(map(str, items))}",
         ("kubectl", "get", f"--namespace={service.namespace}", f"--field-selector=reason={SYNC_ERROR}", "--", "events"),
         lambda event: at(event, "involvedObject", "uid") == uid and missing_by(report_of(event).sentence) >= {*keys},
-        "it would prove that Metacontroller no longer counts them as its own; a Service that is refused or paused gets "
-        "none, and `ingress-manager release --without-event` pauses instead",
+        "the Event would prove that Metacontroller doesn't manage these objects now. A Service that is refused or "
+        "paused gets no such Event: `ingress-manager release --without-event` pauses instead",
         is_new=True,
     )
     return Step(command, undo, [reported])
 
 
 def remains(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
-    """Wait for the same object with this spec and, if `recorded`, with Metacontroller's record."""
+    """Return the condition that `item` still exists with this spec and, if `recorded`, Metacontroller's annotation."""
     return Condition(
         f"{item} is as planned{' and recorded by Metacontroller' if recorded else ''}",
         kubectl("get", item),
@@ -105,14 +108,14 @@ def remains(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
             and now.object.get("spec") == spec
             and (LAST_APPLIED in now.annotations or not recorded)
         ),
-        "somebody has changed it, or the cluster has other settings",
+        "somebody has changed the object, or the cluster has other settings",
     )
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
-    """Yield a message for each annotation whose new value, or old one (to go back), no command can show."""
+    """Yield a message for each annotation whose new or old value (which undoing needs) can't be shown in a command."""
     for key, value in (*annotations.items(), *((key, item.annotations.get(key)) for key in annotations)):
         if value is not None and not is_seen(value):
-            sentence = f"{key}: {quoted(value)} holds invisible characters, so no command is shown"
+            sentence = f"{key}: {quoted(value)} contains invisible characters, so no command can show it"
             field = ("metadata", "annotations", key)
             yield Message(item, sentence, field=field, remedy="remove them with `kubectl edit`")

@@ -1,4 +1,4 @@
-"""Reads the parts of a snapshot, as far as the user may: objects of a cluster or of files, and the settings."""
+"""Reads the objects and settings of a snapshot from a cluster or from files, as far as the user's rights allow."""
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
@@ -19,19 +19,19 @@ from ingress_manager.core.text import listed
 
 
 def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
-    """Return all objects that the user may read. Raises click.UsageError, and KubectlFailed for Services."""
+    """Return the objects that the user may read. Raises click.UsageError or KubectlFailed without Services."""
     known, items = Known(), list[Item]()
     if source.files:
         items = source.read("")
         for kind in (kind for kind in VERSIONS if kind not in {item.kind for item in items}):
             prints = f"`kubectl get {plural(kind).lower()}` prints them"
-            known.unread[kind] = f"{plural(kind)} could not be read: there is none in what was read; {prints}"
+            known.unread[kind] = f"{plural(kind)} could not be read: the files contain none; {prints}"
         if SERVICE in known.unread:
             raise click.UsageError(known.unread[SERVICE])
         known.optional = {*known.unread} - {INGRESS}
         managed = {item.namespace for item in items if is_decorated(item) or is_labelled(item)}
         if blind := managed - {item.namespace for item in items if item.kind == SERVICE}:
-            known.unread["namespaces"] = f"No Service of {listed(sorted(blind))} was read: nothing there was checked"
+            known.unread["namespaces"] = f"No Service in {listed(sorted(blind))} was read: nothing there was checked"
             items = [item for item in items if item.namespace not in blind]
         return items, known
     for kind, resource in MANAGED_RESOURCES.items():
@@ -50,16 +50,15 @@ def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
 
 
 def scope_of(source: Source) -> str:
-    """Return which part of a cluster is read, as a person would say it."""
     if source.all_namespaces:
         return "the cluster"
     return "kubectl's current namespace" if source.namespace is None else f"the namespace {source.namespace}"
 
 
 def read_settings(source: Source, option: str) -> Settings | str:
-    """Return the settings that `option` names, or the hook's, or why not. Raises click.UsageError for wrong ones."""
+    """Return the settings that `option` names or the cluster's, or why they can't be read. Raises click.UsageError."""
     if source.files and source.settings is None:
-        return f"The settings could not be read: they are not in the files; {option} FILE names them"
+        return f"The settings could not be read: files don't include the cluster's; name a file with {option} FILE"
     try:
         return source.read_settings(option)
     except KubectlFailed as failed:
@@ -70,14 +69,14 @@ _SECRETS = (
     '{{range .items}}{{.metadata.namespace}} {{.metadata.name}} {{with .data}}{{with index . "tls.crt"}}{{.}}{{end}}'
     "{{end}} {{range $key, $_ := .data}}{{$key}},{{end}} {{.type}}{{println}}{{end}}"
 )
-"""Makes kubectl print of Secrets only their keys, and the values of the certificates."""
+"""The output template with which kubectl prints only the keys, the type and the certificate of each Secret."""
 
 _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
-"""Helm's Secrets hold whole charts, and never a certificate."""
+"""Omits Helm's Secrets, which contain whole charts, and never a certificate."""
 
 
 def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]) -> Surroundings:
-    """Return what surrounds the managed objects of a snapshot, of these kinds, as far as the user may read it."""
+    """Return the objects of `kinds` that a snapshot's managed objects depend on, as far as the user may read them."""
     around = Surroundings(datetime.now(UTC), soon=timedelta(days=source.certificate_days))
     managed = [obj for obj in snapshot.objects.values() if obj.is_decorated and obj.service]
     gateways = {label.partition("/")[0] for obj in managed for label in attached_to(obj, GATEWAY)}
@@ -90,7 +89,7 @@ def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]
     for kind in (kind for kind, does in matters.items() if does and kind in kinds):
         scopes = [source.scope]
         if kind == GATEWAY and not source.all_namespaces:
-            # They may be in other namespaces than their routes.
+            # Gateways may be in other namespaces than their routes.
             scopes = [[f"--namespace={namespace}"] for namespace in sorted(gateways)]
         try:
             for scope in scopes:
@@ -105,7 +104,7 @@ def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]
 
 
 def _secrets(source: Source) -> Iterator[Item]:
-    """Yield the Secrets with the values of tls.crt alone: kubectl prints no private key."""
+    """Yield the Secrets with no value but that of tls.crt: kubectl prints no private key."""
     options = (f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope)
     for line in source.kubectl.run("get", *options, "--", "secrets").splitlines():
         namespace, name, crt, keys, type_ = line.split(" ", 4)

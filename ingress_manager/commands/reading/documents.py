@@ -1,8 +1,8 @@
-"""The documents in a text of YAML or JSON: a value and the lines of its fields, or why it can't be read.
+"""The documents in a YAML or JSON text: for each, the value and the lines of its fields, or why it can't be read.
 
-As for kubectl, a text that begins with a brace is JSON, one value or several, if it parses as JSON. Only the first line
-of each value is known: programs write JSON. Lines that begin with `---` separate documents of YAML. An unreadable one
-doesn't keep the others from being read. Aliases and merge keys are expanded as by kubectl (go.yaml.in/yaml/v2).
+As in kubectl, a text that begins with a brace is JSON, with one or more values, if it parses as JSON. Only the first
+line of a JSON value is recorded, because programs write JSON. `---` lines separate YAML documents, which are read even
+if others are invalid. Aliases and merge keys are expanded as in kubectl (go.yaml.in/yaml/v2).
 """
 
 import json
@@ -18,12 +18,12 @@ from ingress_manager.commands.snapshot.items import Document, Message, about_lin
 from ingress_manager.core.strict_yaml import TOO_DEEP, Events, FieldPath, Places, YamlError, load
 
 DEEPEST = 200
-"""Levels of nesting. No object of Kubernetes has so many, and commands take stack frames for each."""
+"""Levels of nesting. No Kubernetes object has so many, and commands need stack frames for each."""
 
 EXPANSION = 5
-"""The most keys and values for each character. Without aliases, there are at most two."""
+"""The most keys and values per character of a document. Without aliases, there are at most two."""
 
-_DECODER = json.JSONDecoder(parse_constant=int)  # which refuses NaN
+_DECODER = json.JSONDecoder(parse_constant=int)  # int rejects NaN
 _REFERENCE = re.compile(r"[&*]|<<")
 _INK = re.compile(r"\S")
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
@@ -34,13 +34,13 @@ def documents(text: str, file: str) -> Iterator[Document | Message]:
 
 
 def _of_json(text: str, file: str) -> list[Document | Message]:
-    """Return the values of JSON, or why one can't be read; none if it isn't JSON: YAML has braces, too."""
+    """Return the JSON values in a text, or why one can't be read; empty if it isn't JSON: YAML has braces, too."""
     found, end, line = list[Document | Message](), 0, 1
     try:
         while begin := _INK.search(text, end):
             line += text.count("\n", end, begin.start())
             value, end = _DECODER.raw_decode(text, begin.start())
-            msgspec.json.encode(value)  # raises UnicodeEncodeError for half of a character
+            msgspec.json.encode(value)  # raises UnicodeEncodeError for an unpaired surrogate
             level = [value]
             for _ in range(DEEPEST):
                 members = (one for each in level for one in (each.values() if isinstance(each, dict) else each))
@@ -61,7 +61,7 @@ def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
         document = text[start:end]
         last = first + document.rstrip().count("\n")
         try:
-            is_plain = not _REFERENCE.search(document)  # for speed: nearly every document is
+            is_plain = not _REFERENCE.search(document)  # for speed: nearly all documents are
             events = document if is_plain else _expanded(document)
             value, places = load(events, EXPANSION * len(document) + 2, deepest=DEEPEST)
             yield Document(value if is_plain else _merged(value, (), places), first, last, places)
@@ -71,7 +71,7 @@ def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
 
 
 def _expanded(text: str) -> Events:
-    """Yield the events of YAML, for an alias those of its anchor, as long as their reader finds them few enough."""
+    """Yield the events of a YAML text, with those of its anchor for each alias. The consumer limits their number."""
     seen, opened = list[Any](), list[tuple[str, int]]()
     anchors: dict[str, slice] = {}
     event: Any
@@ -93,7 +93,7 @@ def _expanded(text: str) -> Events:
 
 
 def _merged(value: Any, path: FieldPath, places: Places) -> Any:
-    """Return a value with the fields that its merge keys (<<) stand for. The last of equal fields counts."""
+    """Return a value with the fields that its merge keys (<<) refer to. Of equal fields, the last one counts."""
     if isinstance(value, list):
         return [_merged(item, (*path, number), places) for number, item in enumerate(value)]
     fields: dict[str, Any] = {}

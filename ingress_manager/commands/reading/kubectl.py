@@ -1,4 +1,4 @@
-"""Runs kubectl, which has the user's credentials: nothing here has any of its own."""
+"""Runs kubectl, which has the user's credentials. The commands have none of their own."""
 
 import re
 import shutil
@@ -18,36 +18,27 @@ from ingress_manager.core.text import one_line, quoted
 MANAGED_RESOURCES = {
     kind: f"{plural(kind).lower()}.{version.rpartition('/')[0]}" for kind, version in API_VERSIONS.items()
 }
-"""The managed kinds in the order of the fields of `Observed`, with the names by which kubectl finds no others."""
+"""The managed kinds, in the order of the fields of `Observed`, with their unambiguous resource names for kubectl."""
 
 OF_GATEWAY_API = (MANAGED_RESOURCES[HTTPROUTE], MANAGED_RESOURCES[LISTENERSET])
-"""The managed kinds that a cluster may not know."""
-
 LISTS = {
     "services": "/api/v1/services",
     MANAGED_RESOURCES[INGRESS]: "/apis/networking.k8s.io/v1/ingresses",
     "endpointslices.discovery.k8s.io": "/apis/discovery.k8s.io/v1/endpointslices",
 }
-"""Kinds with perhaps ten thousand objects: where the API server lists them in all namespaces."""
+"""Kinds with perhaps ten thousand objects, and the API server's paths that list them in all namespaces."""
 
 _LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
-"""How lines begin that kubectl's libraries log beside its own message."""
-
 _FORBIDDEN = re.compile(
     r'\(Forbidden\): .*? cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
     r'(?: in the namespace "(?P<namespace>[^"]+)")?'
 )
-"""The API server's answer if a right is missing."""
-
 _LACKING = "you lack the right to "
-"""How the message begins if the user lacks a right."""
-
 IGNORE_NOT_FOUND = "--ignore-not-found"
-"""With it kubectl prints nothing at all if there is no object."""
 
 
 class KubectlFailed(click.ClickException):
-    """kubectl can't be run, or has failed; the message is kubectl's, in one line."""
+    """An error of kubectl, with its message in one line, or the reason why kubectl can't be run."""
 
     exit_code = 2
 
@@ -62,15 +53,15 @@ class KubectlFailed(click.ClickException):
 
 @dataclass(frozen=True, slots=True)
 class Kubectl:
-    """kubectl with the options that name the cluster and the user."""
+    """kubectl, with the options that select the cluster and the user."""
 
     options: Sequence[str] = ()
 
     def run(self, *arguments: str, stdin: str = "") -> str:
-        """Return what kubectl prints, given `stdin`. Raises KubectlFailed with what it prints on standard error."""
+        """Return kubectl's standard output. Raises KubectlFailed with its standard error."""
         program = shutil.which("kubectl")
         if program is None:
-            raise KubectlFailed("kubectl is not on PATH; most commands read files instead, with -f FILE")
+            raise KubectlFailed("kubectl is not on PATH; most commands can read files instead, with -f FILE")
         with waiting(f"waiting for kubectl {arguments[0]}"):
             command = [program, *with_options(arguments, self.options)]
             ended = subprocess.run(  # noqa: S603 - the arguments are the user's own
@@ -95,12 +86,12 @@ class Kubectl:
             return []
         items, unreadable = read(printed)
         if unreadable or not printed.lstrip().startswith("{"):
-            wrong = next((f"what can't be read: {message}" for message in unreadable if message.item.object), None)
-            raise KubectlFailed(f"kubectl get {resources} has printed {wrong or f'no JSON: {quoted(printed)}'}")
+            wrong = next((f"an invalid object: {message}" for message in unreadable if message.item.object), None)
+            raise KubectlFailed(f"kubectl get {resources} printed {wrong or f'invalid JSON: {quoted(printed)}'}")
         return items
 
     def get_if_known(self, resource: str, *arguments: str) -> list[Item]:
-        """Return the objects of a kind, none if the cluster doesn't know it. Raises KubectlFailed."""
+        """Return the objects of a kind, none if the cluster lacks the kind. Raises KubectlFailed."""
         try:
             return self.get(resource, *arguments)
         except KubectlFailed as failed:
@@ -110,7 +101,7 @@ class Kubectl:
 
 
 def error_message(stderr: str) -> str:
-    """Return kubectl's error as one line, without what its libraries log. It names rights as docs/security.md does."""
+    """Return kubectl's error as one line, without log lines. Missing rights are named as in docs/security.md."""
     if rights := dict.fromkeys(map(_right_in, _FORBIDDEN.finditer(stderr))):
         return one_line(f"{_LACKING}{' and to '.join(rights)}")
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _LOG_LINE.match(line)]

@@ -1,8 +1,8 @@
-"""Manifests: the objects in a text of YAML or JSON, from files, standard input or kubectl.
+"""Manifests: the objects in a YAML or JSON text from files, standard input or kubectl.
 
-The metadata that gets into commands is checked here, where it is read. No API server accepts other names: one such as
---all would be an option, and a uid with a comma would select other Events. Sources: the Kubernetes documentation,
-"Object Names and IDs", and the reference of ObjectMeta.
+Metadata that is used in commands is checked here. No API server accepts names such as --all, which kubectl would take
+for an option, or a uid with a comma, which would select other Events. Sources: the Kubernetes documentation, "Object
+Names and IDs", and the reference of ObjectMeta.
 """
 
 import re
@@ -25,7 +25,7 @@ _ID = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*")
 class Read(NamedTuple):
     items: list[Item]
     unreadable: list[Message]
-    """Why a document or an object can't be read: a command ends with these."""
+    """The reasons why documents or objects can't be read. A command prints them and exits."""
 
 
 def read(text: str, file: str = "", namespace: str = "default") -> Read:
@@ -36,11 +36,11 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
             continue
         for value, path in _opened(document.value):
             if not isinstance(value, dict):
-                unreadable.append(about_line(file, document.line(path), "is not an object: it isn't a mapping"))
+                unreadable.append(about_line(file, document.line(path), "must be an object, which is a mapping"))
                 continue
             item = Item(value, file, namespace, document, path)
             version = str(value.get("apiVersion", ""))
-            # A kind of VERSIONS in another API group, as a Service of Knative's, is none of ours.
+            # In another API group, such as Knative's, a Service is a different kind.
             if version.rpartition("/")[0] in {VERSIONS.get(item.kind, version).rpartition("/")[0], "extensions"}:
                 problems = [*_problems(item, version)] if item.kind in VERSIONS else []
                 unreadable += problems
@@ -49,10 +49,10 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
 
 
 def _problems(item: Item, version: str) -> Iterator[Message]:
-    """Yield why an object of one of VERSIONS isn't read: its version, or metadata that gets into commands."""
+    """Yield why an object of a kind in VERSIONS is invalid: its version, or metadata that is used in commands."""
     metadata, begin = item.metadata, f"is not a valid {item.kind}: metadata"
     if version != VERSIONS[item.kind]:
-        yield Message(item, f"has the version {quoted(version)}, which isn't read; {VERSIONS[item.kind]} is")
+        yield Message(item, f"apiVersion: {quoted(version)} isn't supported; use {VERSIONS[item.kind]}")
     if not metadata.get("name"):
         yield Message(item, f"{begin}.name is missing", field=("metadata",))
     checks = {"name": wrong_name, "namespace": wrong_name, "uid": _wrong_id, "resourceVersion": _wrong_id}
@@ -73,7 +73,7 @@ def _wrong_id(text: str) -> str:
 
 
 def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Any, FieldPath]]:
-    """Yield the value of a document, or the members of its List, each with its path; nothing if it is empty."""
+    """Yield a document's value or, for a List, its members, each with the path; nothing for an empty document."""
     if value is None:
         return
     if value and isinstance(value, list) and all(at(entry, "op") for entry in value):
@@ -92,7 +92,7 @@ SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
-    """Return the objects in files, folders and standard input (-). Raises click.UsageError, and Unreadable for all."""
+    """Return the objects in files, folders and standard input (-). Raises click.UsageError, one Unreadable for all."""
     items, unreadable = Read([], [])
     for file in (file for path in paths for file in _files(path)):
         try:
@@ -107,27 +107,26 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
 
 
 def text_of_file(path: str, *, utf_16: bool = False) -> tuple[str, str]:
-    """Return the text in a file or standard input (-), and its name for people. Raises click.UsageError, Unreadable."""
-    # A file's name may hold control characters, or bytes that aren't text.
+    """Return the text in a file or standard input (-), and its name to print. Raises click.UsageError, Unreadable."""
+    # A file's name may contain control characters, or bytes that aren't text.
     name = "stdin" if path == "-" else one_line(path)
     try:
         with sys.stdin.buffer if path == "-" else Path(path).open("rb") as file:
             content = file.read()
-        # As for kubectl; but text in a ConfigMap is UTF-8 alone.
+        # kubectl accepts UTF-16, too, but only UTF-8 for the files of a ConfigMap.
         return content.decode("utf-16" if utf_16 and content[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"), name
     except OSError as error:
         raise click.UsageError(f"{name} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise Unreadable([about_line(name, 1 + content.count(b"\n", 0, error.start), "is not UTF-8 text")]) from error
     except ValueError as error:
-        raise click.UsageError("- is given twice, and standard input can be read only once") from error
+        raise click.UsageError("- is given twice, but standard input can be read only once") from error
 
 
 def _files(path: str) -> list[str]:
-    """Return the file, or the files of a folder that have one of SUFFIXES."""
     if not Path(path).is_dir():
         return [path]
     inside = sorted(str(file) for file in Path(path).iterdir() if file.suffix in SUFFIXES)
     if not inside:
-        raise click.UsageError(f"the folder {path} holds no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file")
+        raise click.UsageError(f"the folder {path} contains no {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file")
     return inside

@@ -23,24 +23,24 @@ class Source:
     """Where objects and settings come from: files, or the cluster that kubectl talks to."""
 
     files: tuple[str, ...] = ()
-    """Files and folders; - is standard input. Empty: the cluster."""
+    """Files, folders, or - for standard input; empty for the cluster."""
 
     namespace: str | None = None
     all_namespaces: bool = False
     context: str | None = None
     kubeconfig: str | None = None
     settings: str | None = None
-    """The settings file; None: the cluster's settings or, with files, the defaults."""
+    """The settings file; None for the cluster's settings or, with files, the defaults."""
 
     certificate_days: int = 14
 
     def read(self, resources: str, *options: str) -> list[Item]:
-        """Return all objects in the files, or the cluster's of some kinds, such as "services,ingresses".
+        """Return all objects in the files, or the cluster's objects of `resources`, such as "services,ingresses".
 
         Raises KubectlFailed, and click.UsageError, also for an option that would have no effect.
         """
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
-            raise click.UsageError("--all-namespaces, --context and --kubeconfig are for the cluster, not for files")
+            raise click.UsageError("--all-namespaces, --context and --kubeconfig can't be used with files")
         if self.namespace is not None and self.all_namespaces:
             raise click.UsageError("--namespace and --all-namespaces can't be combined")
         if self.files:
@@ -48,7 +48,7 @@ class Source:
         return self.kubectl.get(resources, *options, *self.scope)
 
     def read_with_managers(self) -> list[Item]:
-        """Return the Services and Ingresses with their field managers, which tell the tools that keep them."""
+        """Return the Services and Ingresses with their field managers, which show the tools that deploy them."""
         return self.read("services,ingresses", "--show-managed-fields")
 
     @property
@@ -63,10 +63,10 @@ class Source:
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]
 
     def read_settings(self, option: str = "--settings") -> Settings:
-        """Return the settings that `option` names; without it, the defaults for files, or the settings of the hook.
+        """Return the settings that `option` names; without it, the defaults for files, or else the cluster's settings.
 
-        Prints on standard error which they are, unless the option names them. Raises KubectlFailed if the cluster's
-        can't be read, and click.UsageError if they can't be used.
+        Without `option`, prints on standard error which settings are used. Raises KubectlFailed if the cluster's can't
+        be read, and click.UsageError if the settings are invalid.
         """
         if self.settings is not None:
             return usable_settings(settings_of_file(self.settings))
@@ -76,14 +76,14 @@ class Source:
         try:
             settings = settings_of_cluster(self.kubectl)
         except KubectlFailed as failed:
-            sentence = f"The settings could not be read: {failed.message}; {option} FILE names them"
+            sentence = f"The settings could not be read: {failed.message}; name a file with {option} FILE"
             raise KubectlFailed(sentence) from failed
-        note(f"Using the settings of the {settings.file}.")
+        note(f"Using the settings in {settings.file}.")
         return usable_settings(settings)
 
 
 def complete(resource: str, context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of a kind's objects that complete an argument: none if kubectl fails, or takes long."""
+    """Return the names of a resource's objects that begin with `incomplete`; none if kubectl fails or takes long."""
     given = context.params
     prefix = incomplete[: incomplete.rfind("/") + 1]
     namespace = prefix.removesuffix("/") or given.get("namespace")
@@ -98,40 +98,35 @@ def complete(resource: str, context: click.Context, _: click.Parameter, incomple
 
 
 SERVICES, NAMESPACES = (partial(complete, resource) for resource in ("services", "namespaces"))
-"""Complete the names of such objects."""
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
-    """Return the option that names the settings file. `without` says which settings apply without it."""
-    text = f"The settings file, or a ConfigMap with it. Without this option: {without}."
+    """Return the option that names the settings file. `without` describes the settings that apply by default."""
+    text = f"The settings file, or a ConfigMap with the settings. Without this option: {without}."
     return click.option(name, "settings", metavar="FILE", help=text)
 
 
 _NAMESPACE_HELP = "The namespace. With files: the namespace of objects without one."
 ONE_NAMESPACE = click.option("-n", "--namespace", metavar="NAME", shell_complete=NAMESPACES, help=_NAMESPACE_HELP)
 CLUSTER: Options = (
-    click.option("--context", metavar="NAME", help="The context of the kubeconfig, as for kubectl."),
+    click.option("--context", metavar="NAME", help="The kubeconfig context, as for kubectl."),
     click.option("--kubeconfig", metavar="FILE", help="The kubeconfig, as for kubectl."),
 )
-_ALL_NAMESPACES = click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces of the cluster.")
+_ALL_NAMESPACES = click.option("-A", "--all-namespaces", is_flag=True, help="Use all namespaces in the cluster.")
 OF_CLUSTER: Options = (ONE_NAMESPACE, _ALL_NAMESPACES, *CLUSTER)
 _FILES_HELP = "Read YAML or JSON from a file, a folder, or - (standard input), not from the cluster. Can be repeated."
 _FILENAME = click.option("-f", "--filename", "files", metavar="FILE", multiple=True, help=_FILES_HELP)
 ALL_OBJECTS: Options = (_FILENAME, *OF_CLUSTER)
 PATHS = click.argument("paths", metavar="[FILE]...", nargs=-1)
-"""Files given without -f."""
-
 FORMATS = click.Choice(["table", "json"])
-OUTPUT = click.option("-o", "--output", type=FORMATS, default="table", show_default=True, help="The format.")
+OUTPUT = click.option("-o", "--output", type=FORMATS, default="table", show_default=True, help="The output format.")
 SETTINGS_OR_DEFAULTS = settings_option("the cluster's; with files, the defaults")
-
-
 _DAYS: dict[str, Any] = {"metavar": "DAYS", "type": click.IntRange(min=0), "default": 14, "show_default": True}
-CERTIFICATE_DAYS = click.option("--certificate-days", **_DAYS, help="Report a certificate that ends within these days.")
+CERTIFICATE_DAYS = click.option("--certificate-days", **_DAYS, help="Report certificates that end within these days.")
 
 
 def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that gives a command some of the options of a Source, which it takes as `source`."""
+    """Return a decorator that adds options of a Source to a command, and passes them on as the argument `source`."""
 
     def decorate(command: Decorated) -> Decorated:
         @wraps(command)
@@ -148,28 +143,27 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
 
 
 def timeout_option(default: int, of: str) -> Callable[[Decorated], Decorated]:
-    """Return the option for how long to wait; the command takes it as `seconds`."""
+    """Return the option --timeout, which the command gets as `seconds`. `of` is the help text."""
     shown: dict[str, Any] = {"metavar": "SECONDS", "default": default, "show_default": True, "help": of}
     return click.option("--timeout", "seconds", type=click.IntRange(min=1), **shown)
 
 
 def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[list[Item], list[Item]]:
-    """Return all objects in the namespaces of the named ones, and the named ones. Raises click.UsageError."""
+    """Return all objects in the namespaces of `names`, and those of `kind` with the names. Raises click.UsageError."""
     namespaces = sorted({name.rpartition("/")[0] or source.namespace for name in names}, key=str)
     sources = [source] if source.files else [replace(source, namespace=namespace) for namespace in namespaces]
     items = [item for source in sources for item in source.read_with_managers()]
-    # kubectl's current namespace may be one that is named, too.
+    # A name may also mention kubectl's current namespace.
     items = [*{str(item): item for item in items}.values()]
     return items, [named(items, kind, name, source.namespace) for name in names]
 
 
 def named(items: Iterable[Item], kind: str, name: str, namespace: str | None) -> Item:
-    """Return the object with a name. Without a namespace, it is in the one that kubectl used."""
     prefix, _, short = name.rpartition("/")
     namesakes = {item.full_name: item for item in of_kind(items, kind) if item.name == short}
     matches = [item for item in namesakes.values() if (prefix or namespace or item.namespace) == item.namespace]
     if not matches:
         raise click.UsageError(f"there is no {kind} {name}")
     if matches[1:]:
-        raise click.UsageError(f"there are several of the name {name}: write NAMESPACE/{short}")
+        raise click.UsageError(f"{kind} {name} exists in several namespaces: write NAMESPACE/{short}")
     return matches[0]

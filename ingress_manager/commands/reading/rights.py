@@ -1,6 +1,6 @@
-"""The rights that each command needs on a cluster: rights.yaml, from which its help and tests are made.
+"""The rights that each command needs on a cluster. rights.yaml lists them, for the help, the docs and tests.
 
-Sources: what each command asks kubectl for, and Kubernetes' RBAC, which names rights by verb and resource.
+Sources: the kubectl calls of each command, and Kubernetes' RBAC, which names rights by verb and resource.
 """
 
 from pathlib import Path
@@ -10,25 +10,23 @@ import msgspec
 
 class Right(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     right: str
-    """Verbs, and a resource as kubectl names it, with its group."""
+    """Verbs, and a resource with its group, as kubectl names it."""
 
     purpose: str
     commands: tuple[str, ...]
     option: str = ""
-    """The option that needs it; empty if the command always needs it."""
+    """The option that needs the right; empty if the commands always need it."""
 
 
 RIGHTS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=dict[str, list[Right]])
-"""By where they are needed. With `-f`, a command needs none."""
+"""The rights by the place where they are needed. With `-f`, a command needs none."""
 
 
 def rights_of(command: str, *places: str) -> list[Right]:
-    """Return the rights that a command needs in these places, by default in all."""
     return [right for place in places or RIGHTS for right in RIGHTS[place] if command in right.commands]
 
 
 def rights_help(command: str) -> str:
-    """Return the rights of a command as its help shows them; empty if it needs none."""
     width = max((len(right.right.partition(".")[0]) for right in rights_of(command)), default=0)
     lines = []
     for place in RIGHTS:

@@ -1,7 +1,7 @@
-"""The administrator's settings: in a file, and as they are in a cluster, a ConfigMap that the hook's Deployment mounts.
+"""The administrator's settings: in a file, or in the ConfigMap that the hook's Deployment mounts in a cluster.
 
-kustomize ends its name with a hash of its content, so that only the Deployment says which one holds. The
-DecoratorController ingress-manager names the Service of its hook, which has the name of the hook's Deployment.
+kustomize appends a hash to the ConfigMap's name, so only the Deployment shows which ConfigMap is used. The
+DecoratorController ingress-manager names the hook's Service, which has the same name as the hook's Deployment.
 """
 
 from collections.abc import Iterable
@@ -23,26 +23,24 @@ KEY = "settings.yaml"
 
 
 def is_name(text: object) -> bool:
-    """Return whether a value can be the name of an object, which no shell takes for an option."""
+    """Return whether a value is a valid name of an object, and so can't be taken for an option of kubectl."""
     return isinstance(text, str) and not wrong_name(text)
 
 
 def configmap_of(deployment: Item) -> str | None:
-    """Return the name of the ConfigMap with settings that a Deployment of the hook mounts, None if it mounts none."""
+    """Return the name of the ConfigMap with the settings that the hook's Deployment mounts; None if it mounts none."""
     volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
     names = (at(volume, "configMap", "name") for volume in volumes if volume.get("name") == VOLUME)
     return next((str(name) for name in names if is_name(name)), None)
 
 
 class SettingsText(NamedTuple):
-    """The text of settings, and where it was read."""
+    """The settings as text, and the name of the file or object that contains the text."""
 
     text: str
     file: str
-    """The name of the file or the object, for people."""
-
     line: int = 0
-    """In the manifest of a ConfigMap: the line of the file on which the text begins; else 0."""
+    """The line of the file on which the text begins, if the file is the manifest of a ConfigMap; otherwise 0."""
 
     def parse(self) -> Settings | Message:
         try:
@@ -52,23 +50,22 @@ class SettingsText(NamedTuple):
 
 
 def text_of(configmap: Item) -> SettingsText | None:
-    """Return the settings in a ConfigMap, None if it has none."""
     text, line = at(configmap, "data", KEY), configmap.line("data", KEY)
     return SettingsText(text, configmap.file or str(configmap), line) if isinstance(text, str) else None
 
 
 def usable_settings(text: SettingsText) -> Settings:
-    """Return the settings in a text. Raises click.UsageError with what is wrong with it."""
+    """Return the parsed settings. Raises click.UsageError with the first error in the text."""
     settings = text.parse()
     if isinstance(settings, Message):
-        raise click.UsageError(f"the settings can't be used:\n{settings}")
+        raise click.UsageError(f"the settings are invalid:\n{settings}")
     return settings
 
 
 def settings_of_file(path: str) -> SettingsText:
-    """Return the settings in a file, all of it or its last ConfigMap's. Raises click.UsageError and Unreadable."""
+    """Return the settings in a file, or in its last ConfigMap with settings. Raises click.UsageError and Unreadable."""
     text, name = text_of_file(path)
-    # Parsing it as manifests, too, would take longer than the rest.
+    # For speed: parsing the text as manifests, too, would take longer than the rest.
     configmaps = of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else []
     return [SettingsText(text, name), *filter(None, map(text_of, configmaps))][-1]
 
@@ -85,11 +82,11 @@ class Installation(NamedTuple):
 
 
 DEFAULT_INSTALLATION = Installation("ingress-manager", "ingress-manager")
-"""The names in manifests/, and of the chart's release ingress-manager."""
+"""The names in manifests/, and in a Helm release named ingress-manager."""
 
 
 def named_by(controllers: Iterable[Item]) -> Installation | None:
-    """Return the hook's Deployment, which has the name of the Service that our DecoratorController calls, if any."""
+    """Return the hook's Deployment, which has the name of the Service that our DecoratorController calls, or None."""
     for controller in controllers:
         if controller.name == CONTROLLER:
             service = at(controller, "spec", "hooks", "sync", "webhook", "service")
@@ -99,18 +96,18 @@ def named_by(controllers: Iterable[Item]) -> Installation | None:
 
 
 def settings_of_cluster(kubectl: Kubectl) -> SettingsText:
-    """Return the settings in the ConfigMap that the hook of a cluster reads. Raises KubectlFailed."""
+    """Return the settings in the ConfigMap that the cluster's hook reads. Raises KubectlFailed."""
     try:
         installation = named_by(kubectl.get(DECORATORS))
     except KubectlFailed as failed:
         if not failed.is_forbidden:
             raise
-        # A team may not list DecoratorControllers: its hook has the default names.
+        # Teams may lack the right to list DecoratorControllers: assume the default names.
         installation = DEFAULT_INSTALLATION
     if installation is None:
-        raise KubectlFailed("no DecoratorController leads to a hook")
+        raise KubectlFailed(f"there is no DecoratorController {CONTROLLER} with the Service of a hook")
     namespace = f"--namespace={installation.namespace}"
     for name in filter(None, map(configmap_of, kubectl.get(f"deployment/{installation.name}", namespace))):
         for configmap in kubectl.get(f"configmap/{name}", namespace):
             return text_of(configmap) or SettingsText("", str(configmap))
-    raise KubectlFailed(f"the Deployment {installation} mounts no ConfigMap")
+    raise KubectlFailed(f"Deployment {installation} mounts no ConfigMap with settings")
