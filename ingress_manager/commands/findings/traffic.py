@@ -27,7 +27,7 @@ GRACE_PERIOD = timedelta(minutes=5)
 
 TLS_TYPE = "kubernetes.io/tls"
 
-FAULTS = {"ResolvedRefs": "can't resolve references", "Accepted": "doesn't accept it", "Programmed": "doesn't serve it"}
+FAULTS = {"ResolvedRefs": "can't resolve a reference in", "Accepted": "rejects", "Programmed": "doesn't serve"}
 """What each false condition in surroundings.BY_CAUSE means."""
 
 ACCEPTED_PATHS = (
@@ -103,7 +103,7 @@ def denied_paths(obj: Object, classes: Mapping[str, items.Item]) -> Iterator[str
 )
 @per_object
 def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
-    """The Gateway doesn't exist, or its controller rejects the object or has been silent for minutes."""
+    """The Gateway doesn't exist, its controller rejects the object or is silent, or no listener serves a host."""
     item = obj.item
     for ref in obj.typed.parents:
         conditions, label = surroundings.conditions_of(item, ref), surroundings.gateway_of(item, ref)
@@ -114,7 +114,7 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
         false.sort(key=lambda condition: surroundings.BY_CAUSE.index(condition.type))
         # Further false conditions of a ListenerSet follow from the first.
         for condition in false[:1] if obj.kind == LISTENERSET else false:
-            yield f"{condition.controller} {FAULTS[condition.type]} at {parent}: {condition.message}"
+            yield f"{condition.controller} {FAULTS[condition.type]} this {obj.kind} for {parent}: {condition.message}"
         if ref.kind == LISTENERSET:
             continue  # it has findings of its own: `missing`, or this one
         if label not in around.items[GATEWAY]:
@@ -123,6 +123,8 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
         elif not conditions and _is_minutes_old(obj, around):
             created = item.metadata["creationTimestamp"]
             yield f"created at {created}, but no controller has reported on it: perhaps none manages {parent}"
+        elif conditions and not false and (hosts := surroundings.hosts_without_listener(obj, ref, around)):
+            yield f"{parent} ignores {listed(hosts)}: no listener of this {obj.kind} has a matching hostname"
 
 
 @finding(
@@ -146,11 +148,9 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
         # An EndpointSlice lacks the port if the targetPort is a name that the Pods don't have.
         why = "no ready Pod has the targetPort" if selector else "the EndpointSlices name other ports"
         yield f"{item} has no ready endpoint for port {listed(unserved)}: {why}"
-    elif ready:
-        return
-    elif count := sum(len(items.mappings(at(slice_, "endpoints"))) for slice_ in slices):
+    elif not ready and (count := sum(len(items.mappings(at(slice_, "endpoints"))) for slice_ in slices)):
         yield f"{item} has no ready endpoint ({count} not ready)"
-    else:
+    elif not ready:
         why = "the selector matches no running Pod" if selector else "it has neither a selector nor an EndpointSlice"
         yield f"{item} has no endpoints: {why}"
 

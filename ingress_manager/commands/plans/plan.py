@@ -87,7 +87,7 @@ class Looks:
     _latest: dict[Command, tuple[float, list[Item]]] = field(default_factory=dict)  # with the time of each list
 
     def get(self, condition: Condition, before: Collection[object] = ()) -> list[Item]:
-        """Return the objects of a condition; if it is_new, only versions not in `before`. Raises KubectlFailed."""
+        """Return the objects that `condition` selects; if it `is_new`, without the resourceVersions in `before`."""
         end, called = condition.command.index("--"), monotonic()
         kind, *names = condition.command[end + 1 :]
         command = (kind, *condition.command[2:end])

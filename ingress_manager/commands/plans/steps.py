@@ -116,6 +116,6 @@ def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
     """Yield a message for each annotation whose new or old value (which undoing needs) can't be shown in a command."""
     for key, value in (*annotations.items(), *((key, item.annotations.get(key)) for key in annotations)):
         if value is not None and not is_seen(value):
-            sentence = f"{key}: {quoted(value)} contains invisible characters, so no command can show it"
+            sentence = f"{key}: {quoted(value)} contains invisible characters, which a printed command would hide"
             field = ("metadata", "annotations", key)
             yield Message(item, sentence, field=field, remedy="remove them with `kubectl edit`")

@@ -7,12 +7,13 @@ API reference (Gateway v1, RouteParentStatus, GatewayStatus, ListenerSetStatus).
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
 from itertools import product
 from typing import NamedTuple
 
 from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, LISTENERSET, SECRET, SLICE, Item, at, mappings
 from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, certificate_of, places_of
-from ingress_manager.core.kubernetes import ParentRef
+from ingress_manager.core.kubernetes import Object, ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
 
 SURROUNDING_RESOURCES = {
@@ -99,6 +100,20 @@ def gateway_of(item: Item, parent: ParentRef) -> str:
     return f"{parent.namespace or item.namespace}/{parent.name}"
 
 
+def listeners_of(item: Item, parent: ParentRef, around: Surroundings) -> list[Object]:
+    """Return the listeners of a parent Gateway: the one that `parent` names, or all."""
+    listeners = mappings(at(around.items[GATEWAY].get(gateway_of(item, parent)), "spec", "listeners"))
+    return [listener for listener in listeners if parent.section_name in {None, "", listener["name"]}]
+
+
+def hosts_without_listener(obj: ObjectSnapshot, parent: ParentRef, around: Surroundings) -> list[str]:
+    """Return the hosts of an HTTPRoute that no listener of a parent Gateway covers; none for a ListenerSet."""
+    names = [listener.get("hostname") or "*" for listener in listeners_of(obj.item, parent, around)]
+    hosts = obj.typed.hosts if obj.kind != LISTENERSET else ()
+    # A wildcard covers several labels, unlike an Ingress's.
+    return [host for host in hosts if not any(fnmatchcase(host, name) or fnmatchcase(name, host) for name in names)]
+
+
 def attached_to(obj: ObjectSnapshot, kind: str) -> list[str]:
     """Return the parents of `kind`, Gateway or ListenerSet, to which an object attaches, as namespace/name."""
     return [gateway_of(obj.item, parent) for parent in obj.typed.parents if (parent.kind or GATEWAY) == kind]
@@ -123,7 +138,7 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
     current = {None, item.metadata.get("generation")}
     return [
         StatusCondition(
-            entry.get("controllerName", "its controller"),
+            f"controller {entry['controllerName']}" if "controllerName" in entry else "its controller",
             condition["type"],
             condition["status"] if condition.get("observedGeneration") in current else "Unknown",
             f"{condition.get('message', '')} [{condition.get('reason', '')}]",
@@ -145,8 +160,7 @@ def urls_of(obj: ObjectSnapshot, addresses: Sequence[str], around: Surroundings)
     elif typed.kind == LISTENERSET:
         urls += ((SCHEMES["HTTPS"], host, "") for host in typed.hosts)
     for parent in typed.spec.parent_refs or ():
-        listeners = mappings(at(around.items[GATEWAY].get(gateway_of(obj.item, parent)), "spec", "listeners"))
-        protocols = {one["protocol"] for one in listeners if parent.section_name in {None, "", one["name"]}}
+        protocols = {listener["protocol"] for listener in listeners_of(obj.item, parent, around)}
         protocols |= {"HTTPS"} if parent.kind == LISTENERSET else set()
         schemes = sorted(SCHEMES.get(protocol, "") for protocol in protocols) or [""]
         urls += product(schemes, typed.hosts, dict.fromkeys(path for path, _ in typed.paths))
