@@ -16,18 +16,18 @@ from typing import Any, Literal
 
 import msgspec
 
-from hooks.sync import UNREADABLE, Answer, named
+from hooks.sync import UNREADABLE, Answer, identify_service
 from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import Refused, decide, refusal_of
 from ingress_manager.core.errors import Problem, Problems, Reason
-from ingress_manager.core.kubernetes import NOTHING, Service
+from ingress_manager.core.kubernetes import NOTHING_OBSERVED, Service
 from ingress_manager.core.settings import Settings
 
 LONGEST_WARNING, MOST_WARNINGS = 256, 15
 """The API server passes on 4,096 characters in all, and cuts each warning after 256."""
 
-ALLOWED, WARNED, DENIED, UNREAD = ANSWERS = ("allowed", "warned", "denied", "unread")
+ALLOWED, WARNED, DENIED, UNREAD = OUTCOMES = ("allowed", "warned", "denied", "unread")
 
 
 class Request(msgspec.Struct, rename="camel", frozen=True):
@@ -51,15 +51,15 @@ def answer(body: bytes, settings: Settings) -> Answer:
         request = decode(body).request
     except UNREADABLE as error:
         problem = Problem(f"not an AdmissionReview (admission.k8s.io/v1): {error}", Reason.INVALID_REQUEST)
-        return Answer(400, f"{problem.line()}\n".encode(), UNREAD, named(body), Problems([problem]))
-    problems, decision = Problems(), decide(request.object, NOTHING, settings)
+        return Answer(400, f"{problem.line()}\n".encode(), UNREAD, identify_service(body), Problems([problem]))
+    problems, decision = Problems(), decide(request.object, NOTHING_OBSERVED, settings)
     if isinstance(decision, Refused) and decision.is_paused:
         problems, settings = decision.problems, settings.without_pause()
-        decision = decide(request.object, NOTHING, settings)
+        decision = decide(request.object, NOTHING_OBSERVED, settings)
     if isinstance(decision, Refused):
         refusal = decision.problems
         if settings.admission.deny and is_denied(request.old_object, refusal, settings):
-            return reviewed(request, DENIED, refusal, allowed=False, status=denial(request.object, refusal))
+            return make_review(request, DENIED, refusal, allowed=False, status=denial(request.object, refusal))
         problems.extend(refusal.kept, refusal.more)
     else:
         annotations = request.object.metadata.annotations or {}
@@ -68,18 +68,18 @@ def answer(body: bytes, settings: Settings) -> Answer:
             problems.add(sentence, Reason.NOT_COPIED, key)
         problems.extend(without_effect(annotations))
     if not problems.kept:
-        return reviewed(request, ALLOWED)
-    return reviewed(request, WARNED, problems, warnings=warnings(problems))
+        return make_review(request, ALLOWED)
+    return make_review(request, WARNED, problems, warnings=warnings(problems))
 
 
-def reviewed(request: Request, word: str, problems: Problems | None = None, **response: Any) -> Answer:
+def make_review(request: Request, outcome: str, problems: Problems | None = None, **response: Any) -> Answer:
     """Return an answer that allows the change unless `response` says otherwise."""
     review = {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
         "response": {"uid": request.uid, "allowed": True} | response,
     }
-    return Answer(200, msgspec.json.encode(review), word, request.object, problems)
+    return Answer(200, msgspec.json.encode(review), outcome, request.object, problems)
 
 
 def warnings(problems: Problems) -> list[str]:
@@ -98,7 +98,7 @@ def denial(service: Service, refusal: Problems) -> dict[str, object]:
 
 def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
     """Return whether the change adds a mistake: correcting one that has hidden others stays allowed."""
-    before = refusal_of(decide(old, NOTHING, settings)) if old else None
+    before = refusal_of(decide(old, NOTHING_OBSERVED, settings)) if old else None
     if before is None:
         return True
     known, now = ({(problem.annotation, problem.reason) for problem in one.kept} for one in (before, refusal))

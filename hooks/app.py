@@ -92,12 +92,12 @@ def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> F
 
     @app.get("/metrics")
     def show_metrics() -> Response:
-        return closing(Response(generate_latest(metrics.registry), content_type=CONTENT_TYPE_PLAIN_0_0_4))
+        return stop_receiving(Response(generate_latest(metrics.registry), content_type=CONTENT_TYPE_PLAIN_0_0_4))
 
     @app.get("/healthz")
     @app.get("/readyz")
     def alive() -> Response:
-        return closing(Response(b"ok\n", content_type=TEXT))
+        return stop_receiving(Response(b"ok\n", content_type=TEXT))
 
     @app.errorhandler(Exception)
     def no_answer(error: Exception) -> Response:
@@ -112,18 +112,18 @@ def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> F
             else:
                 make_logger().warning("not a request", **fields)
         text = f"{status} {known.name}: {known.description}\n"
-        return closing(Response(text, status, known.get_headers(), content_type=TEXT))
+        return stop_receiving(Response(text, status, known.get_headers(), content_type=TEXT))
 
     return app
 
 
 def response_of(answer: Answer) -> Response:
-    later = {} if answer.later is None else {"Retry-After": str(answer.later)}
+    later = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
     type_ = "application/json" if answer.status == 200 else TEXT
     return Response(answer.body, answer.status, later, content_type=type_)
 
 
-def closing(response: Response) -> Response:
+def stop_receiving(response: Response) -> Response:
     """Return the response, and stop receiving: gunicorn would read the rest of an unread body of any length."""
     if client := request.environ.get("gunicorn.socket"):
         # On a copy: shutting down the TLS socket itself would make it send plain text. The client may be gone.
@@ -135,13 +135,13 @@ def closing(response: Response) -> Response:
 def log_answer(answer: Answer) -> None:
     """Log a refusal, removal, warning or denial, and its reasons, but not the user who changes the Service."""
     # A missing object is logged as a refusal once it is reported.
-    if answer.problems is None or answer.word == sync.ASKED:
+    if answer.problems is None or answer.outcome == sync.INCOMPLETE:
         return
     # A warning reaches a person anyway; 429 is a pause, or the same is logged at another time.
-    is_quiet = answer.status == 429 or answer.word == admission.WARNED
+    is_quiet = answer.status == 429 or answer.outcome == admission.WARNED
     metadata = answer.service.metadata if answer.service else None
     (make_logger().info if is_quiet else make_logger().warning)(
-        answer.word,
+        answer.outcome,
         namespace=metadata and metadata.namespace[:LONGEST_LOGGED],
         service=metadata and metadata.name[:LONGEST_LOGGED],
         status=answer.status,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 
-from hooks.admission import ANSWERS, UNREAD
+from hooks.admission import OUTCOMES, UNREAD
 from hooks.settings_file import SettingsFile
 from hooks.sync import REFUSED, REMOVED, Answer
 from ingress_manager import __version__
@@ -41,7 +41,7 @@ class Metrics:
         settings, answer = ("admission_settings", "admission") if is_webhook else ("settings", "answer")
         about = "The SHA-256 of the settings file."
         Info(f"ingress_manager_{settings}", about, registry=registry).info({"sha256": settings_file.sha256})
-        label, words = ("answer", ANSWERS) if is_webhook else ("code", STATUSES)
+        label, words = ("answer", OUTCOMES) if is_webhook else ("code", STATUSES)
         self._answers = counter(registry, f"{answer}s", "Answers to a body, by HTTP status or answer.", label, words)
         name, about = f"ingress_manager_{answer}_seconds", "Seconds from a request that has been read to its answer."
         self._seconds = Histogram(name, about, registry=registry, buckets=SECONDS)
@@ -55,11 +55,11 @@ class Metrics:
             }
 
     def count(self, answer: Answer, seconds: float) -> None:
-        self._answers.labels(answer.word if self._is_webhook else answer.status).inc()
+        self._answers.labels(answer.outcome if self._is_webhook else answer.status).inc()
         self._seconds.observe(seconds)
-        if answer.problems and answer.word in self._reasons:
+        if answer.problems and answer.outcome in self._reasons:
             for reason in {problem.reason for problem in answer.problems.kept}:
-                self._reasons[answer.word].labels(reason).inc()
+                self._reasons[answer.outcome].labels(reason).inc()
 
     def count_error(self, status: int) -> None:
         """Count a request that was answered with an error, on which the API server lets a Service pass."""

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hooks.sync import ASKED, REFUSED, Answer, refusal
+from hooks.sync import INCOMPLETE, REFUSED, Answer, refusal
 from ingress_manager.core.decide import RECHECK_SECONDS, REMOVAL, RESYNC_SECONDS, WRITE, spread
 from ingress_manager.core.errors import Problems
 from ingress_manager.core.kubernetes import ObjectMeta
@@ -70,7 +70,7 @@ class Buckets:
         """Return the answer, or hold it back. Every answer to Metacontroller passes here."""
         metadata = answer.service.metadata if answer.service else NOBODY
         if answer.status == 400:
-            return answer if self.take(now, reports_of(metadata)) else held_back(answer, LATER_SECONDS)
+            return answer if self.take(now, reports_of(metadata)) else hold_back(answer, LATER_SECONDS)
         if answer.status == 429 or not metadata.resource_version:
             return answer  # a pause; or a person's request: a stored Service has a version
         version = f"{metadata.uid} {metadata.resource_version}"
@@ -87,9 +87,9 @@ class Buckets:
         seconds = self.left(tried, now) * tried.seconds
         is_first = seconds == tried.seconds
         if not self.take(now, attempts_of(metadata, answer.attempt, 1 if is_first else 81)):
-            return held_back(answer, RECHECK_SECONDS if is_first else LATER_SECONDS)
+            return hold_back(answer, RECHECK_SECONDS if is_first else LATER_SECONDS)
         self.take(now, tried)
-        is_missing = answer.word == ASKED and RECHECK_SECONDS.start <= seconds < tried.seconds
+        is_missing = answer.outcome == INCOMPLETE and RECHECK_SECONDS.start <= seconds < tried.seconds
         return self._refuse(answer, metadata, version, now) if is_missing else answer
 
     def _refuse(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
@@ -103,7 +103,7 @@ class Buckets:
             return refusal(422, problems, answer.service)
         if answer.attempt:
             return answer
-        return held_back(answer, LATER_SECONDS if self.left(reported, now) >= 1 else RESYNC_SECONDS)
+        return hold_back(answer, LATER_SECONDS if self.left(reported, now) >= 1 else RESYNC_SECONDS)
 
 
 def attempts_of(metadata: ObjectMeta, attempt: str, least: int) -> Bucket:
@@ -114,8 +114,8 @@ def reports_of(metadata: ObjectMeta) -> Bucket:
     return Bucket(f"reports {metadata.namespace}", 30, 0.5)
 
 
-def held_back(answer: Answer, seconds: range) -> Answer:
+def hold_back(answer: Answer, seconds: range) -> Answer:
     """Return the answer with which Metacontroller asks again later, and makes no Event."""
     later = spread(answer.service, seconds) if answer.service else seconds.start
     body = b"held back: too many attempts of this namespace failed\n" if answer.status == 200 else answer.body
-    return msgspec.structs.replace(answer, status=429, body=body, word=REFUSED, later=later)
+    return msgspec.structs.replace(answer, status=429, body=body, outcome=REFUSED, retry_after=later)

@@ -19,8 +19,8 @@ from ingress_manager.core.decide import (
     RESYNC_SECONDS,
     Refused,
     RemovedFirst,
-    attempted,
     decide,
+    next_attempt,
     not_made,
     recheck_after,
     spread,
@@ -32,7 +32,7 @@ from ingress_manager.core.settings import Settings
 PAUSE_SECONDS = range(60, 91)
 """When Metacontroller should ask again while the settings pause the Service."""
 
-OFF, ASKED, THERE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refused"
+OFF, INCOMPLETE, COMPLETE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refused"
 """The meaning of an answer: nothing is requested; a requested object is missing; none is; …"""
 
 
@@ -58,12 +58,12 @@ class Answer(msgspec.Struct, frozen=True):
     status: int
     body: bytes
     """JSON if the status is 200, else one line of text."""
-    word: str
+    outcome: str
     service: Service | None = None
     """Without its spec if the body couldn't be read. None: its metadata couldn't, either."""
     problems: Problems | None = None
     """The reasons of a refusal, a removal or a warning; or the missing objects."""
-    later: int | None = None
+    retry_after: int | None = None
     """Seconds after which Metacontroller should ask again."""
     attempt: str = ""
     """WRITE, REMOVAL, or "" if Metacontroller has nothing to do."""
@@ -80,7 +80,7 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
         request = decode(body)
     except UNREADABLE as error:
         problem = Problem(f"not a request of Metacontroller's contract v2: {error}", Reason.INVALID_REQUEST)
-        return refusal(400, Problems([problem]), named(body))
+        return refusal(400, Problems([problem]), identify_service(body))
     service = request.object
     decision = decide(service, request.attachments, settings)
     if isinstance(decision, Refused):
@@ -90,19 +90,19 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
     if isinstance(decision, RemovedFirst):
         # One reason is enough. If only an entrance is off, it is the mistake beside it.
         reasons = [*decision.forbidden.values(), *(decision.problems.kept if decision.problems else ())]
-        problems, resync, word = Problems(reasons[:1]), None, REMOVED
+        problems, resync, outcome = Problems(reasons[:1]), None, REMOVED
     elif decision.missing:
         missing = not_made(f"{service.metadata.namespace}/{service.metadata.name}", decision.missing)
         age = now - service.metadata.changed if now else 0
-        problems, resync, word = Problems([missing]), recheck_after(service, age), ASKED
+        problems, resync, outcome = Problems([missing]), recheck_after(service, age), INCOMPLETE
     else:
         problems, resync = None, spread(service, RESYNC_SECONDS) if decision.objects else None
-        word = THERE if decision.objects else OFF
-    attempt = attempted(decision.objects, request.attachments)
-    return Answer(200, encode(decision.objects, resync), word, service, problems, attempt=attempt)
+        outcome = COMPLETE if decision.objects else OFF
+    attempt = next_attempt(decision.objects, request.attachments)
+    return Answer(200, encode(decision.objects, resync), outcome, service, problems, attempt=attempt)
 
 
-def named(body: bytes) -> Service | None:
+def identify_service(body: bytes) -> Service | None:
     """Return a Service with the metadata of an unreadable body; None if it has none."""
     with suppress(*UNREADABLE):
         read = msgspec.json.decode(body, type=NamedBody)

@@ -55,8 +55,8 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
         if effective.fingerprint:
             annotations[FINGERPRINT] = effective.fingerprint
         of_httproutes = kind != "Ingress"
-        if useless := [key for key in left_behind[kind] if not is_read_from_services(key, of_httproutes=of_httproutes)]:
-            annotations[NOT_COPIED] = listed(useless)
+        if lost := [key for key in left_behind[kind] if not is_read_from_services(key, of_httproutes=of_httproutes)]:
+            annotations[NOT_COPIED] = listed(lost)
         if copied_keys := sorted(annotations.keys() & copied.keys()):
             annotations[COPIED] = ", ".join(copied_keys)
         by_kind[kind] = annotations

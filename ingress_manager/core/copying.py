@@ -19,8 +19,8 @@ from ingress_manager.core.vocabulary import (
     EDIT_IN_PLACE,
     KNOWN,
     OLD_CLASS,
-    OTHERS_PREFIXES,
-    changes_answer,
+    RESERVED_PREFIXES,
+    changes_response,
     is_for_controllers,
     is_read_from_services,
     protects,
@@ -75,16 +75,16 @@ def wrong_value(key: str, value: str) -> str:
 
 # Checks of keys in the settings.
 
-_OTHERS = "belongs to ingress-manager, Metacontroller or kubectl"
+_RESERVED = "belongs to ingress-manager, Metacontroller or kubectl"
 
 
 def wrong_configured_label(key: str) -> str:
-    return _OTHERS if key == MANAGED_BY_LABEL or key.startswith(OTHERS_PREFIXES) else wrong_label_key(key)
+    return _RESERVED if key == MANAGED_BY_LABEL or key.startswith(RESERVED_PREFIXES) else wrong_label_key(key)
 
 
 def wrong_loss(key: str) -> str:
     end = "can be lost without a refusal: take it out"
-    return wrong_configured_key(key) or ("" if protects(key) or changes_answer(key) else end)
+    return wrong_configured_key(key) or ("" if protects(key) or changes_response(key) else end)
 
 
 def wrong_copied_key(key: str) -> str:
@@ -95,8 +95,8 @@ def wrong_copied_key(key: str) -> str:
 def wrong_configured_key(key: str) -> str:
     if "*" in key:
         return "must be the full key of an annotation, without *"
-    if key.startswith(OTHERS_PREFIXES):
-        return _OTHERS
+    if key.startswith(RESERVED_PREFIXES):
+        return _RESERVED
     if key == EDIT_IN_PLACE:
         return "must be left out: each sync would remove cert-manager's challenge, and no certificate could be renewed"
     return wrong_annotation_key(key)

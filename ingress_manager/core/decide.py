@@ -28,7 +28,7 @@ from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENT
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.exposure import check_claims, expose
-from ingress_manager.core.forbidden import forbidden, is_as_answered
+from ingress_manager.core.forbidden import is_as_answered, why_forbidden
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
 from ingress_manager.core.outputs import make_objects
 from ingress_manager.core.settings import Settings
@@ -101,7 +101,7 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
     is_refused = bool(problems.kept)
     removals: dict[Key, Problem] = {}
     for key, item in existing.items():
-        if problem := next(forbidden(item, service, settings, desired.get(key), is_refused=is_refused), None):
+        if problem := next(why_forbidden(item, service, settings, desired.get(key), is_refused=is_refused), None):
             removals[key] = problem
     if is_refused:
         # All objects stay, or all are removed, even if their entrance has no mistake: an observed object is never part
@@ -169,7 +169,7 @@ def not_made(service: str, missing: Sequence[Key]) -> Problem:
     return Problem(sentence, Reason.NOT_MADE)
 
 
-def attempted(desired: Mapping[Key, Object], observed: Observed) -> str:
+def next_attempt(desired: Mapping[Key, Object], observed: Observed) -> str:
     """Return what Metacontroller has to do; "" if exactly these objects exist already."""
     existing = observed.all()
     if existing.keys() - desired.keys():

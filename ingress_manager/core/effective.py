@@ -12,7 +12,7 @@ import msgspec
 
 from ingress_manager.core.copying import ANY, Limit
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.settings import HTTPROUTE, INGRESS, Gateway, Limits, Profile, Settings, fill_in, overlaid
+from ingress_manager.core.settings import HTTPROUTE, INGRESS, Gateway, Limits, Profile, Settings, fill_in, overlay
 from ingress_manager.core.syntax import EVERY_HOST, LONGEST_LABEL
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -27,7 +27,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     settings: Settings
     limits: Limits
-    default: str | None
+    default_profile: str | None
     """The profile of a Service that requests none."""
     profile: str | None
     """The profile in effect."""
@@ -131,11 +131,11 @@ def resolve(settings: Settings, namespace: str, requested: str | None) -> Effect
     defaults, limits = entry.defaults, entry.limits
     name = defaults.profile if requested is None else requested
     overrides = settings.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
-    far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
-    of_namespace = {"namespace": namespace, "settings": settings, "limits": limits, "default": defaults.profile}
+    base = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
+    of_namespace = {"namespace": namespace, "settings": settings, "limits": limits, "defaultProfile": defaults.profile}
     of_namespace["star"] = namespace[len(start) : len(namespace) - len(end)]
     of_profile = {"profile": None if overrides is None else name, "overrides": overrides or {}}
-    return msgspec.convert({**overlaid(far, overrides or {}, Profile), **of_namespace, **of_profile}, EffectiveSettings)
+    return msgspec.convert({**overlay(base, overrides or {}, Profile), **of_namespace, **of_profile}, EffectiveSettings)
 
 
 def is_within(value: str | None, limit: Limit[str]) -> bool:

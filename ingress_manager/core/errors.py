@@ -89,14 +89,14 @@ class Problems(msgspec.Struct):
         """Return the problems that fit into LONGEST_REFUSAL characters, and how many more there are."""
         shown = [problem.line() for problem in self.kept]
         count = len(shown) + self.more
-        while len(line := joined(shown, count)) > LONGEST_REFUSAL and len(shown) > 1:
+        while len(line := join(shown, count)) > LONGEST_REFUSAL and len(shown) > 1:
             shown.pop()
         if len(line) > LONGEST_REFUSAL:
             shown = [self.kept[0].line(LONGEST_REFUSAL - (len(line) - len(shown[0])))]
-        return joined(shown, count)
+        return join(shown, count)
 
 
-def joined(shown: list[str], count: int) -> str:
+def join(shown: list[str], count: int) -> str:
     return " · ".join([*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown)
 
 

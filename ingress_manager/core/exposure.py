@@ -43,7 +43,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     if service.spec.type == "ExternalName":
         problems.add(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
     problems.extend(requested.problems.kept, requested.problems.more)
-    if not has_profile(basis):
+    if not profile_is_usable(basis):
         return None
     check_ignored(basis)
     ingress_class = choose_class(basis)
@@ -80,7 +80,7 @@ def check_ignored(basis: Basis) -> None:
         check_shared(basis)
 
 
-def has_profile(basis: Basis) -> bool:
+def profile_is_usable(basis: Basis) -> bool:
     """Return whether the requested profile is in effect: all else depends on it. Adds a problem if it isn't."""
     requested, effective = basis.requested.profile, basis.effective
     if requested is None or effective.profile is not None:

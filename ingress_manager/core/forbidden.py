@@ -21,7 +21,7 @@ from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 
-def forbidden(
+def why_forbidden(
     observed: Attachment, service: Service, settings: Settings, desired: Object | None, *, is_refused: bool
 ) -> Iterator[Problem]:
     """Yield why an object of a Service is forbidden.
@@ -88,7 +88,7 @@ def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: E
     A profile that no longer exists may have been renamed. Its object stays while the limits allow it and any profile of
     the namespace has its Gateway.
     """
-    if PROFILE not in annotations and effective.default is not None and effective.limits.profiles != ANY:
+    if PROFILE not in annotations and effective.default_profile is not None and effective.limits.profiles != ANY:
         usable = listed(effective.usable_profiles)
         sentence = f"it has no profile; allowed in namespace {effective.namespace}: {usable}"
         yield Problem(sentence, Reason.PROFILE_NOT_ALLOWED)

@@ -182,5 +182,5 @@ class Observed(msgspec.Struct, frozen=True):
         return {(kind, name): item for kind, objects in kinds if objects for name, item in objects.items()}
 
 
-NOTHING = Observed(httproutes={}, listenersets={})
+NOTHING_OBSERVED = Observed(httproutes={}, listenersets={})
 """No object exists, and every kind is watched."""

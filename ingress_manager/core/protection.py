@@ -15,7 +15,7 @@ from ingress_manager.core.rules import path_of
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import (
     ALTERNATIVES,
-    changes_answer,
+    changes_response,
     is_expressed,
     is_read_from,
     is_read_from_services,
@@ -97,6 +97,6 @@ def check_expressed(basis: Basis, carried: Carried) -> None:
         if key in carried.configured and protects(key):
             is_lost = not is_read_from("HTTPRoute", key)
         else:
-            is_lost = changes_answer(key) and not is_expressed(key, value, tls=basis.tls, at_root=at_root)
+            is_lost = changes_response(key) and not is_expressed(key, value, tls=basis.tls, at_root=at_root)
         if is_lost and key not in basis.effective.replaced_by_filters:
             add_lost(basis, key, NOT_EXPRESSED, carried.configured)

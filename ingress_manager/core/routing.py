@@ -14,7 +14,7 @@ from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.protection import NOT_EXPRESSED, add_lost, check_expressed
 from ingress_manager.core.settings import Gateway
-from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
+from ingress_manager.core.vocabulary import FORCING, HAPROXY_SSL_REDIRECT, SSL_REDIRECT
 
 
 class Listener(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     of_ingress = carried.of_ingress
     asking = [key for key in (SSL_REDIRECT, *FORCING) if of_ingress.get(key) == "true"]
     if is_wanted is None:
-        deciding = [key for key in (SSL_REDIRECT, OF_HAPROXY) if key in of_ingress]
+        deciding = [key for key in (SSL_REDIRECT, HAPROXY_SSL_REDIRECT) if key in of_ingress]
         is_wanted = bool(asking) or (by_default and not deciding)
         if not (is_wanted or gateway.has_one_listener):
             # An Ingress with TLS is also served by http; an HTTPRoute only if one listener is for both.

@@ -321,8 +321,12 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 
 
-def overlaid(far: Object, near: Object, type_: Any) -> Object:
+def overlay(base: Object, overrides: Object, type_: Any) -> Object:
     """Merge plain settings of a type, field by field, also in the structs inside."""
     fields = parts_of(type_)[dict].fields.items()
     structs = [(key, inner) for key, inner in fields if isinstance(inner, msgspec.StructMeta)]
-    return {**far, **near, **{key: overlaid(far.get(key, {}), near.get(key, {}), inner) for key, inner in structs}}
+    return {
+        **base,
+        **overrides,
+        **{key: overlay(base.get(key, {}), overrides.get(key, {}), inner) for key, inner in structs},
+    }

@@ -21,9 +21,9 @@ from ingress_manager.core.settings import (
     NamespaceSettings,
     Profile,
     Settings,
-    overlaid,
+    overlay,
 )
-from ingress_manager.core.shape import FieldError, check_values, converted
+from ingress_manager.core.shape import FieldError, check_values, convert
 from ingress_manager.core.strict_yaml import FieldPath, YamlError, load
 from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -52,13 +52,13 @@ def parse(text: str) -> Settings:
 
 def read(plain: Any) -> Settings:
     """Return the settings in plain values. Raises FieldError."""
-    profiles = converted(plain, Settings).profiles
+    profiles = convert(plain, Settings).profiles
     for name, profile in profiles.items():
-        converted(profile, Profile, ("profiles", name))
+        convert(profile, Profile, ("profiles", name))
     check_values(plain, Settings)
     for name, profile in profiles.items():
         check_values(profile, Profile, ("profiles", name))
-    settings = msgspec.convert(filled_in(plain), Settings)
+    settings = msgspec.convert(fill_in_namespaces(plain), Settings)
     _check_entry((), "", msgspec.structs.replace(settings, namespaces={}))
     for namespace in settings.namespaces:
         _check_entry(("namespaces", namespace), namespace, settings)
@@ -68,11 +68,11 @@ def read(plain: Any) -> Settings:
     return settings
 
 
-def filled_in(plain: Object) -> Object:
+def fill_in_namespaces(plain: Object) -> Object:
     """Fill in the fields that namespaces leave out from the general settings."""
     general = {key: plain[key] for key in NamespaceSettings.__struct_encode_fields__ if key in plain}
     entries = plain.get("namespaces", {}).items()
-    namespaces = {name: overlaid(general, entry, NamespaceSettings) for name, entry in entries}
+    namespaces = {name: overlay(general, entry, NamespaceSettings) for name, entry in entries}
     classes = {**msgspec.to_builtins(BUILT_IN_CLASSES), **plain.get("ingressClasses", {})}
     return {**plain, "namespaces": namespaces, "ingressClasses": classes}
 

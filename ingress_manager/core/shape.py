@@ -41,10 +41,10 @@ class FieldError(Exception):
 
     def __init__(self, path: FieldPath, end: str) -> None:
         self.path = path
-        self.sentence = cut(f"{shown(path)}{end}".removeprefix(": "), LONGEST_MISTAKE)
+        self.sentence = cut(f"{format_path(path)}{end}".removeprefix(": "), LONGEST_MISTAKE)
 
 
-def shown(path: FieldPath) -> str:
+def format_path(path: FieldPath) -> str:
     """Write a path for people: limits.hosts[0]."""
     steps = [f"[{step}]" if isinstance(step, int) else f".{cut(step, LONGEST_KEY) or quoted(step)}" for step in path]
     return "".join(steps).removeprefix(".")
@@ -78,14 +78,14 @@ def parts_of(type_: Any) -> Mapping[Any, Part]:
     return {type_: Part()}
 
 
-def converted(value: Any, type_: Any, path: FieldPath = ()) -> Any:
+def convert(value: Any, type_: Any, path: FieldPath = ()) -> Any:
     """Convert a plain value to a type. Raises FieldError for the first value in it that doesn't fit."""
     try:
         return msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
         for key, inner, expected in inside(value, parts_of(type_).get(type(value), Part())):
-            converted(inner, expected, (*path, key))
-        raise mistake(str(error), type_, path) from error
+            convert(inner, expected, (*path, key))
+        raise translate(str(error), type_, path) from error
 
 
 def check_values(value: Any, type_: Any, path: FieldPath = ()) -> None:
@@ -107,10 +107,10 @@ def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
             yield key, inner, expected
 
 
-def mistake(message: str, type_: Any, path: FieldPath) -> FieldError:
+def translate(message: str, type_: Any, path: FieldPath) -> FieldError:
     """Translate msgspec's message about a value, not one inside it, for people."""
     if match := re.match(r"Object contains unknown field `(.*)`", message, re.DOTALL):
-        return FieldError((*path, match[1]), f" is not a setting{meant(match[1], type_, path)}")
+        return FieldError((*path, match[1]), f" is not a setting{suggest_field(match[1], type_, path)}")
     if match := re.match(r"Object missing required field `(.*)`", message):
         return FieldError(path, f": must set {match[1]}")
     if message.startswith("Expected `array` of length"):
@@ -124,9 +124,9 @@ def mistake(message: str, type_: Any, path: FieldPath) -> FieldError:
     return FieldError(path, f": must be {' or '.join(expected)}{end}")
 
 
-def meant(key: str, type_: Any, path: FieldPath) -> str:
+def suggest_field(key: str, type_: Any, path: FieldPath) -> str:
     """Suggest a field for an unknown one: of a similar name, or of its name a level deeper."""
     fields = parts_of(type_)[dict].fields
     deeper = [(name, key) for name, inner in fields.items() if key in parts_of(inner).get(dict, Part()).fields]
-    near = shown((*path, *deeper[0])) if deeper else nearest(key, fields)
+    near = format_path((*path, *deeper[0])) if deeper else nearest(key, fields)
     return f"; did you mean {near}?" if near else ""

@@ -41,10 +41,10 @@ PROTECTING = (
 PROTECTING_DOMAINS = ("auth", "firewall.", "waf.")
 """The same of domains, as in waf.example.com/enabled."""
 
-SOUNDS_SO = ("author-", "author.", "authors-", "authors.", "authored", "authority")
+NOT_AUTH = ("author-", "author.", "authors-", "authors.", "authored", "authority")
 """Words that contain `auth` and have nothing to do with it."""
 
-BESIDE = (
+NOT_PROTECTING = (
     "always-set-cookie", "auth-cache", "auth-keepalive", "auth-scope", "auth-session", "basic-auth-realm",
     "cert-header", "cors-allow", "error-page", "global-auth", "jwt-realm", "limit-allowlist", "limit-whitelist",
     "-log-", "login-url", "manage-backend", "on-unauthenticated", "pass-certificate", "request-redirect",
@@ -63,7 +63,7 @@ TUNING = (
 )
 """Name fragments of annotations that only tune behaviour, unless they protect: timeouts, sizes, logs."""
 
-OF_SERVICES = (
+SERVICE_DOMAINS = (
     "ingress", "kubectl.kubernetes.io", "service.kubernetes.io", "service.alpha.kubernetes.io",
     "service.beta.kubernetes.io", "external-dns.kubernetes.io", "external-dns.alpha.kubernetes.io",
     "metacontroller.k8s.io", "networking.gke.io", "loadbalancer.openstack.org", "load-balancer.hetzner.cloud",
@@ -77,16 +77,16 @@ OF_SERVICES = (
 """Ends of domains whose annotations are about Services themselves, or for tools. No ingress controller reads them,
 except ingress.cilium.io/… and the like."""
 
-CONTROLLERS = (
+CONTROLLER_DOMAINS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
     "f5.com", "route.openshift.", "ako.vmware.", "getambassador.", "external-dns.", "cert-manager.",
 )
 """Fragments of domains whose annotations look meant for an Ingress. (Traefik reads `…/service.*` from the Service.)"""
 
-OTHERS_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
+RESERVED_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 """Prefixes of keys that belong to ingress-manager, Metacontroller or kubectl."""
 
-OF_CONTROLLERS = (
+CONTROLLER_KEYS = (
     "kubernetes.io/ingress.", "kubernetes.io/tls-acme", "networking.gke.io/managed-certificates",
     "networking.gke.io/v1beta1.frontendconfig", "tailscale.com/accept-app-caps", "tailscale.com/funnel",
     "tailscale.com/http-", "tailscale.com/proxy-", "tailscale.com/tags",
@@ -104,7 +104,7 @@ READ_FROM = {
 READ_FROM_GATEWAYS = ("external-dns.kubernetes.io/target", "external-dns.alpha.kubernetes.io/target")
 """Those that are read from the Gateway instead. Source: external-dns, docs/annotations."""
 
-FROM_SERVICES = re.compile(
+READ_FROM_SERVICES = re.compile(
     r"""(?P<alone>
         (beta\.)?cloud\.google\.com/backend-config|getambassador\.io/config|haproxy\.(org|com)/route-acl
         |ingress\.kubernetes\.io/service-upstream
@@ -126,10 +126,10 @@ FROM_SERVICES = re.compile(
 )
 """Keys that controllers read from the Service: removing one changes what is served. `alone`: never from an Ingress."""
 
-FROM_SERVICES_OF_HTTPROUTES = ("getambassador.io/", "haproxy-ingress.github.io/", "konghq.com/")
+READ_FROM_SERVICES_OF_HTTPROUTES = ("getambassador.io/", "haproxy-ingress.github.io/", "konghq.com/")
 """Prefixes of keys also read from the Service of an HTTPRoute. Google and AWS have other objects for that."""
 
-PREFERRED_FROM_SERVICES = ("alb.ingress.kubernetes.io/", "haproxy-ingress.github.io/", "haproxy.com/", "haproxy.org/")
+SERVICE_WINS = ("alb.ingress.kubernetes.io/", "haproxy-ingress.github.io/", "haproxy.com/", "haproxy.org/")
 """Prefixes of keys that override the Ingress's. Source: each controller's page on annotations."""
 
 ALTERNATIVES = {
@@ -145,9 +145,9 @@ ALTERNATIVES = {
 ingress-nginx, internal/ingress/annotations (the allowlist before the whitelist)."""
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
-OF_HAPROXY = "haproxy.org/ssl-redirect"
+HAPROXY_SSL_REDIRECT = "haproxy.org/ssl-redirect"
 REWRITE = f"{NGINX}rewrite-target"
-FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
+FORCING = (f"{NGINX}force-ssl-redirect", HAPROXY_SSL_REDIRECT)
 """Keys that redirect to https even where the Ingress has no TLS."""
 
 EXPRESSED: dict[tuple[str, str], bool | None] = {
@@ -163,11 +163,11 @@ EXPRESSED: dict[tuple[str, str], bool | None] = {
 """Annotations and values that HTTPRoutes express, or behave like anyway: True: only with TLS, False: only without it,
 None: always."""
 
-_CODE, _PROTECTING, _PROTECTING_DOMAINS, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
+_CODE, _PROTECTING, _PROTECTING_DOMAINS, _NOT_AUTH, _NOT_PROTECTING, _TUNING, _CONTROLLER_DOMAINS = (
     re.compile("|".join(map(re.escape, parts)))
-    for parts in (CODE, PROTECTING, PROTECTING_DOMAINS, SOUNDS_SO, BESIDE, TUNING, CONTROLLERS)
+    for parts in (CODE, PROTECTING, PROTECTING_DOMAINS, NOT_AUTH, NOT_PROTECTING, TUNING, CONTROLLER_DOMAINS)
 )
-_OF_SERVICES = tuple([f".{domain}" for domain in OF_SERVICES])
+_SERVICE_DOMAINS = tuple([f".{domain}" for domain in SERVICE_DOMAINS])
 
 
 def _split(key: str) -> tuple[str, str]:
@@ -176,18 +176,18 @@ def _split(key: str) -> tuple[str, str]:
     return domain, f"/-{name}-"
 
 
-def _is_of_services(domain: str, name: str) -> bool:
-    is_of_services = f".{domain}".endswith(_OF_SERVICES) and not domain.startswith("ingress.")
-    return is_of_services and not f"{domain}/{name[2:]}".startswith(OF_CONTROLLERS)
+def _is_about_services(domain: str, name: str) -> bool:
+    is_about_services = f".{domain}".endswith(_SERVICE_DOMAINS) and not domain.startswith("ingress.")
+    return is_about_services and not f"{domain}/{name[2:]}".startswith(CONTROLLER_KEYS)
 
 
 def protects(key: str) -> bool:
     """Return whether an annotation may keep requests out."""
     domain, name = _split(key)
-    if _is_of_services(domain, name) or _BESIDE.search(name):
+    if _is_about_services(domain, name) or _NOT_PROTECTING.search(name):
         return False
-    words = _SOUNDS_SO.sub("-", name.replace("_", "-"))
-    return (_PROTECTING.search(words) or _PROTECTING_DOMAINS.search(_SOUNDS_SO.sub("-", f"{domain}."))) is not None
+    words = _NOT_AUTH.sub("-", name.replace("_", "-"))
+    return (_PROTECTING.search(words) or _PROTECTING_DOMAINS.search(_NOT_AUTH.sub("-", f"{domain}."))) is not None
 
 
 def undoes(key: str, configured: Iterable[str]) -> bool:
@@ -196,10 +196,10 @@ def undoes(key: str, configured: Iterable[str]) -> bool:
     One that only configures another can: `auth-on-unauthenticated-request: allow`.
     """
     domain, name = _split(key)
-    if not (is_read_from_services(key) and key.startswith(PREFERRED_FROM_SERVICES)):
+    if not (is_read_from_services(key) and key.startswith(SERVICE_WINS)):
         return False
     is_guarded = any(protects(other) and _split(other)[0] == domain for other in configured)
-    return is_guarded and (protects(key) or _BESIDE.search(name) is not None)
+    return is_guarded and (protects(key) or _NOT_PROTECTING.search(name) is not None)
 
 
 def holds_code(key: str) -> bool:
@@ -209,11 +209,11 @@ def holds_code(key: str) -> bool:
 
 def is_for_controllers(key: str) -> bool:
     """Return whether the annotation looks meant for an ingress controller, or a program beside it."""
-    if key.startswith(OTHERS_PREFIXES):
+    if key.startswith(RESERVED_PREFIXES):
         return False
     domain, name = _split(key)
-    looks_so = _CONTROLLERS.search(domain) is not None and not name.startswith("/-service.")
-    looks_so = looks_so or key.lower().startswith(OF_CONTROLLERS) or protects(key)
+    looks_so = _CONTROLLER_DOMAINS.search(domain) is not None and not name.startswith("/-service.")
+    looks_so = looks_so or key.lower().startswith(CONTROLLER_KEYS) or protects(key)
     return looks_so and not domain.endswith(".ingress")  # of an entrance
 
 
@@ -224,10 +224,10 @@ def is_read_from(kind: str, key: str) -> bool:
     return key.lower().startswith(READ_FROM[kind]) and key.lower() not in READ_FROM_GATEWAYS
 
 
-def changes_answer(key: str) -> bool:
+def changes_response(key: str) -> bool:
     """Return whether the annotation may change the answer of an Ingress, and keeps nobody out."""
     domain, name = _split(key)
-    tunes = _TUNING.search(name) or _is_of_services(domain, name)
+    tunes = _TUNING.search(name) or _is_about_services(domain, name)
     return not (is_read_from("HTTPRoute", key) or tunes or protects(key))
 
 
@@ -239,8 +239,8 @@ def is_expressed(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
 
 def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
     """Return whether a controller reads the annotation from the Service itself; or also for an HTTPRoute."""
-    is_read = FROM_SERVICES.fullmatch(key) is not None
-    return is_read and (not of_httproutes or key.startswith(FROM_SERVICES_OF_HTTPROUTES))
+    is_read = READ_FROM_SERVICES.fullmatch(key) is not None
+    return is_read and (not of_httproutes or key.startswith(READ_FROM_SERVICES_OF_HTTPROUTES))
 
 
 # Known values: an expression of values that can't break a controller's configuration, and the end of a sentence. Other

@@ -7,7 +7,7 @@ import pytest
 
 from devcluster.sync_requests import service
 from ingress_manager.core.decide import RESYNC_SECONDS, Decision, Desired, decide, not_made, refusal_of, spread
-from ingress_manager.core.kubernetes import NOTHING, Attachment, AttachmentMeta, Observed, Service, Spec
+from ingress_manager.core.kubernetes import NOTHING_OBSERVED, Attachment, AttachmentMeta, Observed, Service, Spec
 from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, ListenerSets, Settings
 
 ON = {"ingress/http": "true"}
@@ -78,10 +78,10 @@ def test_the_objects_of_all_entrances_are_counted_and_each_may_have_three() -> N
     plain = ON | {"ingress/tls": "true", "ingress/tls-redirect": "true", "ingress/tls-secret": "shop-tls"}
     asked = plain | {f"e{n}.{key}": value for n in range(8) for key, value in plain.items()}
     asked |= {f"e{n}.ingress/host": f"e{n}.example.com" for n in range(8)}
-    decision = decided(asked, NOTHING, ROUTES)
+    decision = decided(asked, NOTHING_OBSERVED, ROUTES)
     assert len(getattr(decision, "objects", ())) == 27
     asked |= {"e7.ingress/routes": "[{path: /7}, {host: h.example.com, path: /h}]"}
-    assert refusal(asked, NOTHING, ROUTES).startswith("this Service would get 30 objects, and the limit is 27")
+    assert refusal(asked, NOTHING_OBSERVED, ROUTES).startswith("this Service would get 30 objects, and the limit is 27")
 
 
 def test_hosts_times_routes_may_be_1000_paths() -> None:

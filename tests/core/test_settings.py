@@ -15,7 +15,7 @@ from hooks.settings_file import from_environment, load
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.settings import Defaults, Limits, Profile, Settings
-from ingress_manager.core.settings_parser import FILE_VARIABLE, filled_in, parse, read
+from ingress_manager.core.settings_parser import FILE_VARIABLE, fill_in_namespaces, parse, read
 from ingress_manager.core.shape import FieldError, check_values
 from tests import golden
 from tests.core import made_up
@@ -27,7 +27,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encod
 @pytest.mark.parametrize("text", CASES["right"])
 def test_settings_state_what_stands_in_them(text: str) -> None:
     plain = yaml.load(text, golden.Loader)  # noqa: S506 - a safe one
-    assert parse(text) == msgspec.convert(filled_in(plain or {}), Settings)
+    assert parse(text) == msgspec.convert(fill_in_namespaces(plain or {}), Settings)
 
 
 LONG_CLASSES = ", ".join([f"{number}{'a' * 250}" for number in range(10)])

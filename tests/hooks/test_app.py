@@ -15,7 +15,7 @@ from werkzeug.test import Client, TestResponse
 
 from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import app, sync
-from hooks.admission import ANSWERS
+from hooks.admission import OUTCOMES
 from hooks.app import LARGEST_BODY, create_app, create_webhook
 from hooks.metrics import make_registry
 from hooks.reporting import LATER_SECONDS
@@ -291,13 +291,13 @@ def webhook_of(settings: Settings) -> FlaskClient:
 def test_each_answer_is_json_counted_and_logged(capsys: Capture) -> None:
     client = webhook_of(DENYING)
     before = samples(client)
-    assert {word: before[TOTAL, word] for word in ANSWERS} == dict.fromkeys(ANSWERS, 0)
+    assert {word: before[TOTAL, word] for word in OUTCOMES} == dict.fromkeys(OUTCOMES, 0)
     for new, old in ((service({"ingress/http": "true"}), None), (REFUSED, REFUSED), (REFUSED, None)):
         answered = client.post("/admit?timeout=1s", data=review(new, old))
         assert (answered.status_code, answered.content_type) == (200, "application/json")
     assert client.post("/admit?timeout=1s", data=review(REFUSED | {"spec": 1})).status_code == 400
     after = samples(client)
-    assert {word: after[TOTAL, word] for word in ANSWERS} == dict.fromkeys(ANSWERS, 1)
+    assert {word: after[TOTAL, word] for word in OUTCOMES} == dict.fromkeys(OUTCOMES, 1)
     assert after["ingress_manager_admission_seconds_count", ""] == 4
     assert after["ingress_manager_build_info", ""] == 1
     assert after["ingress_manager_admission_settings_info", "0" * 64] == 1
