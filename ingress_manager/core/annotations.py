@@ -14,7 +14,6 @@ import msgspec
 
 from ingress_manager.core.bounds import LONGEST_LIST, MOST_ENTRANCES, MOST_HOSTS, MOST_ROUTES, MOST_YAML_NODES
 from ingress_manager.core.errors import MOST_KEPT, Problem, Problems, Reason
-from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.strict_yaml import YamlError, as_text, load
 from ingress_manager.core.syntax import check, wrong_absolute_path, wrong_host, wrong_name
 from ingress_manager.core.text import listed, nearest, quoted
@@ -138,8 +137,6 @@ class Annotation(msgspec.Struct, frozen=True):
     """The only kind of object that supports it; it is refused where none is made. "": both kinds do."""
     adopted: bool = True
     """Whether `adopt` derives it from an Ingress; else it keeps the Service's value."""
-    rule: Callable[[Any], dict[str, Object]] | None = None
-    """Returns the fields that its value adds to each rule of an HTTPRoute, merged over the profile's."""
 
 
 # fmt: off

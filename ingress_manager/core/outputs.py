@@ -12,7 +12,7 @@ from hashlib import sha256
 
 import msgspec
 
-from ingress_manager.core.annotations import PATH_TYPE, ROUTES, SECRET, TABLE
+from ingress_manager.core.annotations import PATH_TYPE, ROUTES, SECRET
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason
@@ -149,9 +149,6 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     filters = basis.effective.filters
     profile = {"filters": filters, "timeouts": basis.effective.timeouts, "retry": basis.effective.retry}
     fields: Object = {name: msgspec.to_builtins(value) for name, value in profile.items() if value}
-    for row in TABLE.values():
-        if row.rule and (value := getattr(basis.requested, row.field)) is not None:
-            fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}
     # A filter that replaces a prefix needs a rule with a single PathPrefix.
     most = 1 if "ReplacePrefixMatch" in str(filters) else MOST_MATCHES
     for path in [path for path in paths if most == 1 and path.path_type == "Exact"]:
