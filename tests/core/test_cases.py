@@ -113,7 +113,7 @@ def test_no_annotation_is_ignored_silently(key: str, output: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "says"), [(999, "lists 999 routes; the limit is 100"), (1000, "holds more than 1000 keys and values")]
+    ("count", "says"), [(999, "lists 999 routes; the limit is 100"), (1000, "contains more than 1000 keys and values")]
 )
 def test_a_list_of_more_than_1000_keys_and_values_is_not_read(count: int, says: str) -> None:
     [problem] = parse({"ingress/routes": f"[{'a, ' * count}]"}).problems.kept
