@@ -116,7 +116,7 @@ def test_unreadable_text_is_reported_with_its_line(reason: str, text: str, line:
         ("{name: --all}", 'metadata.name: "--all" must be '),
         ("{name: shop, namespace: A}", 'metadata.namespace: "A" must be '),
         ("{name: shop, uid: '1,a=b'}", 'metadata.uid: "1,a=b" must be the value that the API server assigned'),
-        ("{name: shop, annotations: {a=b: c}}", 'metadata.annotations: "a=b" must be the key of an annotation'),
+        ("{name: shop, annotations: {a=b: c}}", 'metadata.annotations: "a=b" must be an annotation key'),
         ("{name: shop, uid: A.1_b-c, resourceVersion: '1', annotations: {A.b/C_d: c, e: f}}", ""),
     ],
 )

@@ -28,7 +28,7 @@ PAUSING = Settings(namespaces={"team-a": NamespaceSettings(paused=True)})
 APP_ROOT = "nginx.ingress.kubernetes.io/app-root"
 WRONG = service({"ingress/http": "true", "ingress/host": "Shop", "ingress/path": "shop"})
 SENTENCES = [
-    'ingress/host: "Shop" must be lower case [invalid-value]',
+    'ingress/host: "Shop" must be lowercase [invalid-value]',
     'ingress/path: "shop" must start with / [invalid-value]',
 ]
 PAUSE = "ingress-manager is paused by its settings [paused]"

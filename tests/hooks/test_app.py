@@ -104,7 +104,7 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
     client = client_of(ONE_HOST)
     response = client.post("/sync", data=body(sync_request(parent, attached=[INGRESS])))
     assert (response.status_code, response.json) == (200, {"attachments": []})
-    sentence = 'its host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org '
+    sentence = 'the Ingress\'s host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org '
     told = {"status": 200, "event": "removed", "level": "warning", "reasons": ["host-not-allowed"]}
     assert log_lines(capsys)[-1] == SHOP | told | {"sentence": f"{sentence}[host-not-allowed]"}
     assert 'ingress_manager_removals_total{reason="host-not-allowed"} 1.0' in client.get("/metrics").text
@@ -181,8 +181,8 @@ def test_what_is_missing_is_reported_and_requested_again(client: FlaskClient, mo
     assert (first.status_code, soon.status_code, reported.status_code) == (200, 200, 422), "it may be made just now"
     assert json.loads(first.data)["resyncAfterSeconds"] in RECHECK_SECONDS
     assert reported.text == (
-        "Ingress team-a/shop isn't there yet: one that ingress-manager didn't make has that name, or something denies "
-        "it; `ingress-manager status team-a/shop` says which [not-made]\n"
+        "Ingress team-a/shop doesn't exist yet: either an object that ingress-manager didn't make already has this "
+        "name, or a quota or webhook denies it. Run `ingress-manager status team-a/shop` to see which [not-made]\n"
     )
 
 
