@@ -1,13 +1,13 @@
-"""The API server's contract: the bytes of an AdmissionReview in, the bytes of its response out.
+"""The webhook's contract with the API server: the bytes of an AdmissionReview in, the bytes of the response out.
 
 `kubectl apply` shows at once what an Event of Metacontroller would report later.
 
-| answer  | when                                                           | what the API server does                 |
-|---------|----------------------------------------------------------------|------------------------------------------|
-| allowed | the Service is valid                                           | writes                                   |
-| warned  | it would be refused, or is paused, or has a useless annotation | writes, and returns the warnings         |
-| denied  | settings deny, and the change adds a mistake                   | does not write, and returns the reason   |
-| unread  | the body is no AdmissionReview: the status is 400              | writes, because of failurePolicy: Ignore |
+| outcome | when                                                                 | what the API server does          |
+|---------|----------------------------------------------------------------------|-----------------------------------|
+| allowed | the Service is valid                                                 | writes it                         |
+| warned  | the Service would be refused, is paused, or has a useless annotation | writes it, and shows the warnings |
+| denied  | the settings have admission.deny, and the change adds a mistake      | rejects it, and shows the reason  |
+| unread  | the body isn't an AdmissionReview (status 400)                       | writes it (failurePolicy: Ignore) |
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/ (version v1).
 """
@@ -16,18 +16,18 @@ from typing import Any, Literal
 
 import msgspec
 
-from hooks.sync import UNREADABLE, Answer, named
+from hooks.sync import UNREADABLE, Answer, identify_service
 from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.copying import keys_not_copied
 from ingress_manager.core.decide import Refused, decide, refusal_of
 from ingress_manager.core.errors import Problem, Problems, Reason
-from ingress_manager.core.kubernetes import NOTHING, Service
+from ingress_manager.core.kubernetes import NOTHING_OBSERVED, Service
 from ingress_manager.core.settings import Settings
 
 LONGEST_WARNING, MOST_WARNINGS = 256, 15
-"""The API server passes on 4,096 characters in all, and cuts each warning after 256."""
+"""In characters, and per response. The API server truncates a warning after 256, and passes on 4,096 in all."""
 
-ALLOWED, WARNED, DENIED, UNREAD = ANSWERS = ("allowed", "warned", "denied", "unread")
+ALLOWED, WARNED, DENIED, UNREAD = OUTCOMES = ("allowed", "warned", "denied", "unread")
 
 
 class Request(msgspec.Struct, rename="camel", frozen=True):
@@ -46,20 +46,21 @@ decode = msgspec.json.Decoder(Review).decode
 
 
 def answer(body: bytes, settings: Settings) -> Answer:
-    """Return the answer to a request of the API server. Never raises."""
+    """Answer a request of the API server to admit a Service. Never raises."""
     try:
         request = decode(body).request
     except UNREADABLE as error:
         problem = Problem(f"not an AdmissionReview (admission.k8s.io/v1): {error}", Reason.INVALID_REQUEST)
-        return Answer(400, f"{problem.line()}\n".encode(), UNREAD, named(body), Problems([problem]))
-    problems, decision = Problems(), decide(request.object, NOTHING, settings)
+        return Answer(400, f"{problem.line()}\n".encode(), UNREAD, identify_service(body), Problems([problem]))
+    problems, decision = Problems(), decide(request.object, NOTHING_OBSERVED, settings)
     if isinstance(decision, Refused) and decision.is_paused:
+        # Warn of what the end of the pause will reveal, too.
         problems, settings = decision.problems, settings.without_pause()
-        decision = decide(request.object, NOTHING, settings)
+        decision = decide(request.object, NOTHING_OBSERVED, settings)
     if isinstance(decision, Refused):
         refusal = decision.problems
         if settings.admission.deny and is_denied(request.old_object, refusal, settings):
-            return reviewed(request, DENIED, refusal, allowed=False, status=denial(request.object, refusal))
+            return make_review(request, DENIED, refusal, allowed=False, status=denial(request.object, refusal))
         problems.extend(refusal.kept, refusal.more)
     else:
         annotations = request.object.metadata.annotations or {}
@@ -68,37 +69,37 @@ def answer(body: bytes, settings: Settings) -> Answer:
             problems.add(sentence, Reason.NOT_COPIED, key)
         problems.extend(without_effect(annotations))
     if not problems.kept:
-        return reviewed(request, ALLOWED)
-    return reviewed(request, WARNED, problems, warnings=warnings(problems))
+        return make_review(request, ALLOWED)
+    return make_review(request, WARNED, problems, warnings=warnings(problems))
 
 
-def reviewed(request: Request, word: str, problems: Problems | None = None, **response: Any) -> Answer:
-    """Return an answer that allows the change unless `response` says otherwise."""
+def make_review(request: Request, outcome: str, problems: Problems | None = None, **response: Any) -> Answer:
+    """Make the answer to a request. It allows the change unless `response` sets `allowed`."""
     review = {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
         "response": {"uid": request.uid, "allowed": True} | response,
     }
-    return Answer(200, msgspec.json.encode(review), word, request.object, problems)
+    return Answer(200, msgspec.json.encode(review), outcome, request.object, problems)
 
 
 def warnings(problems: Problems) -> list[str]:
-    """Return the warnings that the API server passes on, and how many more problems there are."""
+    """Return as many problems as the API server passes on, and then how many more there are."""
     shown = [problem.line(LONGEST_WARNING) for problem in problems.kept[:MOST_WARNINGS]]
     more = problems.more + len(problems.kept) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
 
 
 def denial(service: Service, refusal: Problems) -> dict[str, object]:
-    """Return the Status of a denied change. kubectl prints its causes; without any, `kubectl edit` prints nothing."""
+    """Return the Status for a denied change. It needs causes: without any, `kubectl edit` prints nothing."""
     causes = [{"field": "metadata.annotations", "message": problem.line()} for problem in refusal.kept]
     details = {"kind": "Service", "name": service.metadata.name, "causes": causes}
     return {"code": 422, "reason": "Invalid", "message": refusal.line(), "details": details}
 
 
 def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
-    """Return whether the change adds a mistake: correcting one that has hidden others stays allowed."""
-    before = refusal_of(decide(old, NOTHING, settings)) if old else None
+    """Return whether the change from `old` adds mistakes and corrects none: a correction may uncover others."""
+    before = refusal_of(decide(old, NOTHING_OBSERVED, settings)) if old else None
     if before is None:
         return True
     known, now = ({(problem.annotation, problem.reason) for problem in one.kept} for one in (before, refusal))

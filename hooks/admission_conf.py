@@ -17,11 +17,11 @@ certfile = "/etc/ingress-manager-tls/tls.crt"
 keyfile = "/etc/ingress-manager-tls/tls.key"
 
 HANDSHAKE_SECONDS = 5
-"""For each step of a handshake. The API server gives up after a second."""
+"""The limit for each step of a TLS handshake. The API server gives up after a second."""
 
 
 def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
-    """Read the certificate at each handshake, because the kubelet replaces it: gunicorn's server hook."""
+    """Make gunicorn read the certificate again for each TLS handshake, because the kubelet replaces the file."""
 
     def reload(connection: ssl.SSLSocket, _name: str, _context: ssl.SSLContext) -> None:
         connection.context = make()
@@ -32,7 +32,7 @@ def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLCont
 
 
 def post_worker_init(worker: Any) -> None:  # type: ignore[no-redef]
-    """Limit the time of handshakes (gunicorn lifts the limit after them), and don't log those that fail."""
+    """Limit the time of TLS handshakes (gunicorn lifts the limit afterwards), and don't log failed handshakes."""
     gunicorn_conf.post_worker_init(worker)
     socket.setdefaulttimeout(HANDSHAKE_SECONDS)
     hub = gevent.get_hub()

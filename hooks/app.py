@@ -1,11 +1,11 @@
-"""The shell: HTTP in, HTTP out. Only this module uses Flask, and it decides nothing.
+"""HTTP for the hook and the webhook. Only this module uses Flask, and it decides nothing.
 
-| route                       | answer                                                        |
-|-----------------------------|---------------------------------------------------------------|
-| POST /sync, of the hook     | `sync.answer`: the objects that should exist for a Service    |
-| POST /admit, of the webhook | `admission.answer`: whether a Service may be written          |
-| GET /metrics                | the metrics, in Prometheus' text format                       |
-| GET /healthz, /readyz       | 200: the process runs, which it does only with valid settings |
+| route                     | answer                                                             |
+|---------------------------|--------------------------------------------------------------------|
+| POST /sync (the hook)     | `sync.answer`: the objects that should exist for a Service         |
+| POST /admit (the webhook) | `admission.answer`: whether a Service may be written               |
+| GET /metrics              | the metrics, in Prometheus' text format                            |
+| GET /healthz, /readyz     | 200: the process runs, and it doesn't start without valid settings |
 """
 
 import socket
@@ -29,25 +29,25 @@ from ingress_manager import __version__
 from ingress_manager.core.text import one_line
 
 LARGEST_BODY = 16 * 1024 * 1024
-"""Bytes. etcd stores objects of up to 1.5 MiB, and a request holds a Service and its objects. But Go writes a < as six
-bytes, so a Service can have 9.5 MiB. It has to be answered, or forbidden objects would stay."""
+"""Bytes. etcd stores 1.5 MiB, but Go writes a < as six bytes, so a Service can have 9 MiB. Even this one needs an
+answer: otherwise, forbidden objects would stay."""
 
 ORDINARY_BODY = 64 * 1024
-"""Bytes. Larger ones are read and answered one at a time, to save memory."""
+"""Bytes. Larger bodies are read and answered one at a time, to save memory."""
 
 SLOWEST_BODY = 2
-"""Seconds for a body to arrive, and for a large one to wait for another: Metacontroller waits for five."""
+"""Seconds for a body to arrive, and for a large body to wait its turn. Metacontroller gives up after five."""
 
 LONGEST_LOGGED = 200
-"""Characters of a path, name or namespace. Kubernetes' names have 63 at most, but anyone who reaches the port can send
-longer ones."""
+"""Characters of a path, name or namespace. A Service's name and namespace have 63 at most, but anyone who can reach the
+port can send longer ones."""
 
 TEXT = "text/plain; charset=utf-8"
-A_BUG = "ingress-manager has a bug: its log says more"
+A_BUG = "this is a bug in ingress-manager: see its log"
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the hook, by default with the settings of the environment. Raises SettingsError."""
+    """Return the hook. By default, the environment names the settings file. Raises SettingsError."""
     settings, buckets = settings_file or from_environment(), Buckets()
 
     def reply(body: bytes) -> Answer:
@@ -57,14 +57,14 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the webhook; otherwise like `create_app`."""
+    """Return the webhook. By default, the environment names the settings file. Raises SettingsError."""
     settings = settings_file or from_environment()
     metrics = Metrics(settings, is_webhook=True)
     return make_app("/admit", lambda body: admission.answer(body, settings.settings), metrics)
 
 
 def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> Flask:
-    """Return an application that answers each POST to `path` with `reply`."""
+    """Return an application that calls `reply` with the body of each POST to `path`."""
     make_logger().info("started", version=__version__, settings_sha256=metrics.sha256)
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
@@ -86,21 +86,21 @@ def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> F
             started = time.perf_counter()
             replied = reply(body)
             log_answer(replied)
-        # Last, because a failure before it is counted as a bug: no request is counted twice.
+        # Last, because a failure above is counted as a bug: no request is counted twice.
         metrics.count(replied, time.perf_counter() - started)
         return response_of(replied)
 
     @app.get("/metrics")
     def show_metrics() -> Response:
-        return closing(Response(generate_latest(metrics.registry), content_type=CONTENT_TYPE_PLAIN_0_0_4))
+        return stop_receiving(Response(generate_latest(metrics.registry), content_type=CONTENT_TYPE_PLAIN_0_0_4))
 
     @app.get("/healthz")
     @app.get("/readyz")
     def alive() -> Response:
-        return closing(Response(b"ok\n", content_type=TEXT))
+        return stop_receiving(Response(b"ok\n", content_type=TEXT))
 
     @app.errorhandler(Exception)
-    def no_answer(error: Exception) -> Response:
+    def reply_with_error(error: Exception) -> Response:
         known = error if isinstance(error, exceptions.HTTPException) else exceptions.InternalServerError(A_BUG)
         is_bug, status = known is not error, known.code or 400
         fields = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED]), "status": status}
@@ -112,19 +112,19 @@ def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> F
             else:
                 make_logger().warning("not a request", **fields)
         text = f"{status} {known.name}: {known.description}\n"
-        return closing(Response(text, status, known.get_headers(), content_type=TEXT))
+        return stop_receiving(Response(text, status, known.get_headers(), content_type=TEXT))
 
     return app
 
 
 def response_of(answer: Answer) -> Response:
-    later = {} if answer.later is None else {"Retry-After": str(answer.later)}
+    headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
     type_ = "application/json" if answer.status == 200 else TEXT
-    return Response(answer.body, answer.status, later, content_type=type_)
+    return Response(answer.body, answer.status, headers, content_type=type_)
 
 
-def closing(response: Response) -> Response:
-    """Return the response, and stop receiving: gunicorn would read the rest of an unread body of any length."""
+def stop_receiving(response: Response) -> Response:
+    """Stop receiving, and return the response: otherwise gunicorn would read the rest of a body of any length."""
     if client := request.environ.get("gunicorn.socket"):
         # On a copy: shutting down the TLS socket itself would make it send plain text. The client may be gone.
         with suppress(OSError), socket.fromfd(client.fileno(), client.family, client.type) as same:
@@ -133,15 +133,15 @@ def closing(response: Response) -> Response:
 
 
 def log_answer(answer: Answer) -> None:
-    """Log a refusal, removal, warning or denial, and its reasons, but not the user who changes the Service."""
+    """Log the reasons of a refusal, removal, warning or denial, but not the user who changes the Service."""
     # A missing object is logged as a refusal once it is reported.
-    if answer.problems is None or answer.word == sync.ASKED:
+    if answer.problems is None or answer.outcome == sync.INCOMPLETE:
         return
-    # A warning reaches a person anyway; 429 is a pause, or the same is logged at another time.
-    is_quiet = answer.status == 429 or answer.word == admission.WARNED
+    # A warning reaches a person anyway. A 429 is a pause, or a problem that is logged again when it is reported.
+    is_quiet = answer.status == 429 or answer.outcome == admission.WARNED
     metadata = answer.service.metadata if answer.service else None
     (make_logger().info if is_quiet else make_logger().warning)(
-        answer.word,
+        answer.outcome,
         namespace=metadata and metadata.namespace[:LONGEST_LOGGED],
         service=metadata and metadata.name[:LONGEST_LOGGED],
         status=answer.status,

@@ -14,7 +14,7 @@ from ingress_manager.core.errors import SettingsError
 
 PORT = 8080
 
-# On IPv6 and IPv4, or on IPv4 alone on a machine that has no IPv6.
+# Listen on IPv6 and IPv4, or on IPv4 alone if the machine has no IPv6.
 ADDRESS = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104 - all of a Pod's
 bind = [f"{ADDRESS}:{PORT}"]
 
@@ -48,18 +48,18 @@ logconfig_dict = logs.CONFIGURATION
 
 
 def post_worker_init(worker: Any) -> None:
-    """Leave Ctrl-C to the master (a worker that gets it too prints a traceback), and log no request."""
+    """Leave Ctrl-C to the master process (the worker would print a traceback), and log no requests."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker.log.access = lambda *_arguments: None  # with this logconfig, gunicorn would log each request
 
 
 def post_request(_worker: object, _request: object, _environ: object, _response: object) -> None:
-    """Switch to other connections: one that always has data to read would never yield."""
+    """Yield to other connections: a connection that always has data to read would never do so."""
     gevent.sleep(0)
 
 
 def on_starting(_server: object) -> None:
-    """Check the settings before any worker starts: a worker that fails to boot would bury the reason in a traceback."""
+    """Check the settings before any worker starts: a worker that fails to boot buries the reason in a traceback."""
     logs.log_everything()
     try:
         from_environment()

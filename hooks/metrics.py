@@ -1,7 +1,7 @@
-"""The metrics of the hook, of the webhook and of the 404 page, in Prometheus' text format.
+"""The metrics of the hook, the webhook and the 404 page (not_found/), in Prometheus' text format.
 
-No label grows with the number of Services, or of requested hosts and paths. Each counter exists from the start, at 0:
-otherwise Prometheus would see no increase at the first refusal.
+No label has a value for each Service, host or path. The counter of each expected status, outcome and reason exists from
+the start, at 0: otherwise Prometheus would see no increase at the first refusal.
 """
 
 import os
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 
-from hooks.admission import ANSWERS, UNREAD
+from hooks.admission import OUTCOMES, UNREAD
 from hooks.settings_file import SettingsFile
 from hooks.sync import REFUSED, REMOVED, Answer
 from ingress_manager import __version__
@@ -19,16 +19,16 @@ from ingress_manager.core.errors import Reason
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 STATUSES = ("200", "400", "413", "422", "429", "500")
 
-# Otherwise each counter would have a second sample, its creation time, which ProcessCollector has already.
+# Otherwise each counter would have a second sample with its creation time. ProcessCollector has the process's already.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 def make_registry() -> CollectorRegistry:
-    """Return a registry with the metrics of every program: its version and its process."""
+    """Return a registry with the metrics that every program has: its version, and its CPU and memory."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     build = {"version": __version__, "revision": os.environ.get("INGRESS_MANAGER_REVISION", "")}  # of the image
-    Info("ingress_manager_build", "The version of ingress-manager, and its commit.", registry=registry).info(build)
+    Info("ingress_manager_build", "The version and commit of ingress-manager.", registry=registry).info(build)
     return registry
 
 
@@ -37,37 +37,37 @@ class Metrics:
         self.registry = registry = make_registry()
         self._is_webhook = is_webhook
         self.sha256 = settings_file.sha256
-        # The webhook's have other names, so that an alert sees when no hook answers Metacontroller.
+        # The webhook's metrics have other names, so that an alert notices when no hook answers Metacontroller.
         settings, answer = ("admission_settings", "admission") if is_webhook else ("settings", "answer")
         about = "The SHA-256 of the settings file."
         Info(f"ingress_manager_{settings}", about, registry=registry).info({"sha256": settings_file.sha256})
-        label, words = ("answer", ANSWERS) if is_webhook else ("code", STATUSES)
-        self._answers = counter(registry, f"{answer}s", "Answers to a body, by HTTP status or answer.", label, words)
-        name, about = f"ingress_manager_{answer}_seconds", "Seconds from a request that has been read to its answer."
+        label, values = ("answer", OUTCOMES) if is_webhook else ("code", STATUSES)
+        self._answers = make_counter(registry, f"{answer}s", f"Answers to requests, by {label}.", label, values)
+        name, about = f"ingress_manager_{answer}_seconds", "Seconds to answer a request, once its body has been read."
         self._seconds = Histogram(name, about, registry=registry, buckets=SECONDS)
         self._reasons: dict[str, Counter] = {}
         if not is_webhook:
-            paused = Gauge("ingress_manager_paused", "1 if the settings pause a namespace or all.", registry=registry)
+            paused = Gauge("ingress_manager_paused", "1 if the settings pause any namespace.", registry=registry)
             paused.set(bool(settings_file.settings.pauses))
             self._reasons = {
-                REFUSED: counter(registry, "refusals", "Refused requests, by each of the reasons.", "reason", Reason),
-                REMOVED: counter(registry, "removals", "Answers that remove something, by reason.", "reason", Reason),
+                REFUSED: make_counter(registry, "refusals", "Refused requests, by reason.", "reason", Reason),
+                REMOVED: make_counter(registry, "removals", "Forced removals, by reason.", "reason", Reason),
             }
 
     def count(self, answer: Answer, seconds: float) -> None:
-        self._answers.labels(answer.word if self._is_webhook else answer.status).inc()
+        self._answers.labels(answer.outcome if self._is_webhook else answer.status).inc()
         self._seconds.observe(seconds)
-        if answer.problems and answer.word in self._reasons:
+        if answer.problems and answer.outcome in self._reasons:
             for reason in {problem.reason for problem in answer.problems.kept}:
-                self._reasons[answer.word].labels(reason).inc()
+                self._reasons[answer.outcome].labels(reason).inc()
 
     def count_error(self, status: int) -> None:
-        """Count a request that was answered with an error, on which the API server lets a Service pass."""
+        """Count a request that failed; at the webhook, as unread, because the API server then writes the Service."""
         self._answers.labels(UNREAD if self._is_webhook else status).inc()
 
 
-def counter(registry: CollectorRegistry, name: str, about: str, label: str, words: Iterable[str]) -> Counter:
-    made = Counter(f"ingress_manager_{name}", about, [label], registry=registry)
-    for word in words:
-        made.labels(word)
-    return made
+def make_counter(registry: CollectorRegistry, name: str, about: str, label: str, values: Iterable[str]) -> Counter:
+    counter = Counter(f"ingress_manager_{name}", about, [label], registry=registry)
+    for value in values:
+        counter.labels(value)
+    return counter

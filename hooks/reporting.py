@@ -1,16 +1,15 @@
 """Whether a problem is reported now or held back. The hook remembers only these buckets, and no decision uses them.
 
-Metacontroller makes an Event of a refusal (422), and retries. The failed attempts of all Services wait in one queue,
-which ten leave each second after a burst of a hundred. A 429 makes no Event, and waits outside that queue. So each
-answer after which Metacontroller fails, or may fail, takes a token of its namespace, or is held back by a 429:
+Metacontroller makes an Event of a refusal (422), and retries. All failed Services share one retry queue: after a burst
+of 100, it releases ten a second. A 429 makes no Event and stays out of that queue. So an answer after which
+Metacontroller fails, or may fail, costs a token of the Service's namespace; without a token, it becomes a 429:
 
-- An attempt to write or remove something, which a quota or an admission webhook may deny. If it succeeds, the token is
-  given back. Repeated attempts leave most tokens to others.
-- A report of a refusal: once, and again after an hour, because the API server forgets an Event that isn't repeated. In
-  between, Metacontroller asks every few minutes, so that changed settings reach the Service. After its start, the hook
-  knows of no report: unless the Service was just changed, or lost an object, a report also takes a token of one bucket
-  for all namespaces.
-- A report that an object is missing some seconds after it was requested: Metacontroller doesn't report a taken name.
+- An attempt to write or remove objects, which a quota or an admission webhook may deny. If it succeeds, the token is
+  given back. Repeated attempts leave most tokens to other Services.
+- A report of a refusal: once, and again after an hour, because the API server forgets an Event that isn't repeated.
+  After a restart, the hook doesn't know what it has reported, so a report also costs a token shared by all namespaces,
+  unless the Service has just changed or just lost an object.
+- A report that an object is missing seconds after it was requested: Metacontroller doesn't report a taken name.
 
 Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
 """
@@ -19,26 +18,32 @@ from typing import NamedTuple
 
 import msgspec
 
-from hooks.sync import ASKED, REFUSED, Answer, refusal
+from hooks.sync import INCOMPLETE, REFUSED, Answer, refusal
 from ingress_manager.core.decide import RECHECK_SECONDS, REMOVAL, RESYNC_SECONDS, WRITE, spread
 from ingress_manager.core.errors import Problems
 from ingress_manager.core.kubernetes import ObjectMeta
 
 FRESH_SECONDS, REPEAT_SECONDS = 60, 3600 - RESYNC_SECONDS.stop
-"""How long a change is fresh; and after how long the next sync reports a refusal again."""
+"""How long a Service counts as just changed; and how long after a report the next sync reports the refusal again."""
 
 LATER_SECONDS = range(10, 31)
-"""When Metacontroller should ask again if there is no token."""
+"""After how many seconds Metacontroller should ask again if there is no token."""
 
 NOBODY = ObjectMeta(name="", namespace="", uid="")
-"""Unreadable Services share a bucket."""
+"""Services that can't be read share a bucket."""
 
 MOST_BUCKETS = 60_000
-"""They take some 10 MB. The least recently used one is forgotten."""
+"""This many take some 10 MB. The least recently used bucket is forgotten."""
+
+FOR_FIRST, FOR_REPEATED = 1, 81
+"""Tokens, of 100, that a namespace must have for a first attempt, and for a repeated one, so that others get most."""
 
 
 class Bucket(NamedTuple):
-    """A bucket gets a token every `seconds`, up to `size`. It gives one if there are at least so many."""
+    """A bucket gets a token every `seconds`, up to `size`. It gives a token only if it has at least `least`.
+
+    A bucket of one token is also a timer: taking the token starts it, and it is full again after `seconds`.
+    """
 
     name: str
     size: int = 1
@@ -49,34 +54,34 @@ class Bucket(NamedTuple):
 class Buckets:
     def __init__(self) -> None:
         self._left: dict[int, tuple[float, float]] = {}
-        """Tokens and when, by the hash of a bucket's name: anyone who reaches the port can make names long."""
+        """Tokens left, and when they were counted, by the hash of a bucket's name: anyone can send long names."""
 
     def left(self, bucket: Bucket, now: float) -> float:
-        left, at = self._left.get(hash(bucket.name), (bucket.size, now))
-        return min(bucket.size, left + max(0.0, now - at) / bucket.seconds)
+        left, counted_at = self._left.get(hash(bucket.name), (bucket.size, now))
+        return min(bucket.size, left + max(0.0, now - counted_at) / bucket.seconds)
 
     def take(self, now: float, *buckets: Bucket, tokens: int = 1) -> bool:
         """Take tokens from every bucket, or from none. Return whether they were taken."""
-        left = [(bucket, self.left(bucket, now)) for bucket in buckets]
-        is_enough = all(there >= bucket.least for bucket, there in left)
-        for bucket, there in left if is_enough else ():
+        counts = [(bucket, self.left(bucket, now)) for bucket in buckets]
+        is_enough = all(left >= bucket.least for bucket, left in counts)
+        for bucket, left in counts if is_enough else ():
             self._left.pop(hash(bucket.name), None)
-            self._left[hash(bucket.name)] = there - tokens, now
+            self._left[hash(bucket.name)] = left - tokens, now
             if len(self._left) > MOST_BUCKETS:
                 del self._left[next(iter(self._left))]
         return is_enough
 
     def report(self, answer: Answer, now: float) -> Answer:
-        """Return the answer, or hold it back. Every answer to Metacontroller passes here."""
+        """Return the answer, or hold it back with a 429. Every answer to Metacontroller passes here."""
         metadata = answer.service.metadata if answer.service else NOBODY
         if answer.status == 400:
-            return answer if self.take(now, reports_of(metadata)) else held_back(answer, LATER_SECONDS)
+            return answer if self.take(now, reports_of(metadata)) else hold_back(answer, LATER_SECONDS)
         if answer.status == 429 or not metadata.resource_version:
-            return answer  # a pause; or a person's request: a stored Service has a version
+            return answer  # a pause; or a person's request: every stored Service has a version
         version = f"{metadata.uid} {metadata.resource_version}"
         is_done = answer.status == 200 and not answer.attempt
         for attempt, is_over in ((REMOVAL, answer.attempt != REMOVAL), (WRITE, is_done)):
-            # It succeeded. For another version, something else may have been attempted.
+            # The attempt succeeded. For another version, something else may have been attempted.
             if is_over and self._left.pop(hash(f"{attempt} {version}"), None) is not None:
                 self.take(now, attempts_of(metadata, attempt, least=0), tokens=-1)
                 if attempt == REMOVAL:
@@ -84,38 +89,39 @@ class Buckets:
         if not answer.attempt:
             return self._refuse(answer, metadata, version, now) if answer.problems else answer
         tried = Bucket(f"{answer.attempt} {version}")
-        seconds = self.left(tried, now) * tried.seconds
-        is_first = seconds == tried.seconds
-        if not self.take(now, attempts_of(metadata, answer.attempt, 1 if is_first else 81)):
-            return held_back(answer, RECHECK_SECONDS if is_first else LATER_SECONDS)
+        since_last_try = self.left(tried, now) * tried.seconds
+        is_first = since_last_try == tried.seconds
+        if not self.take(now, attempts_of(metadata, answer.attempt, FOR_FIRST if is_first else FOR_REPEATED)):
+            return hold_back(answer, RECHECK_SECONDS if is_first else LATER_SECONDS)
         self.take(now, tried)
-        is_missing = answer.word == ASKED and RECHECK_SECONDS.start <= seconds < tried.seconds
+        is_missing = answer.outcome == INCOMPLETE and RECHECK_SECONDS.start <= since_last_try < tried.seconds
         return self._refuse(answer, metadata, version, now) if is_missing else answer
 
     def _refuse(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
-        """Return the refusal if it is reported now."""
+        """Report the answer's problems (422) if there are tokens; otherwise, let an attempt go on, or hold back."""
         problems = answer.problems or Problems()
         reasons = sorted({problem.reason for problem in problems.kept})
         tokens = [reported := Bucket(f"reported {version} {reasons}", 1, REPEAT_SECONDS), reports_of(metadata)]
         if now - metadata.changed > FRESH_SECONDS and self.left(Bucket(f"after {REMOVAL} {version}"), now) >= 1:
-            tokens.append(Bucket("reports", 10, 0.2))
+            tokens.append(Bucket("reports", size=10, seconds=0.2))  # half of what the retry queue releases
         if self.take(now, *tokens):
             return refusal(422, problems, answer.service)
         if answer.attempt:
             return answer
-        return held_back(answer, LATER_SECONDS if self.left(reported, now) >= 1 else RESYNC_SECONDS)
+        return hold_back(answer, LATER_SECONDS if self.left(reported, now) >= 1 else RESYNC_SECONDS)
 
 
 def attempts_of(metadata: ObjectMeta, attempt: str, least: int) -> Bucket:
-    return Bucket(f"{attempt} {metadata.namespace}", 100, 0.5, least)
+    return Bucket(f"{attempt} {metadata.namespace}", size=100, seconds=0.5, least=least)
 
 
 def reports_of(metadata: ObjectMeta) -> Bucket:
-    return Bucket(f"reports {metadata.namespace}", 30, 0.5)
+    return Bucket(f"reports {metadata.namespace}", size=30, seconds=0.5)
 
 
-def held_back(answer: Answer, seconds: range) -> Answer:
-    """Return the answer with which Metacontroller asks again later, and makes no Event."""
-    later = spread(answer.service, seconds) if answer.service else seconds.start
-    body = b"held back: too many attempts of this namespace failed\n" if answer.status == 200 else answer.body
-    return msgspec.structs.replace(answer, status=429, body=body, word=REFUSED, later=later)
+def hold_back(answer: Answer, seconds: range) -> Answer:
+    """Return a 429: Metacontroller asks again in so many seconds, and makes no Event."""
+    retry_after = spread(answer.service, seconds) if answer.service else seconds.start
+    why = b"held back: too many attempts in this namespace have failed or are unfinished\n"
+    body = why if answer.status == 200 else answer.body
+    return msgspec.structs.replace(answer, status=429, body=body, outcome=REFUSED, retry_after=retry_after)

@@ -1,4 +1,4 @@
-"""The settings file: its settings, and its hash."""
+"""The settings file, and its hash."""
 
 import hashlib
 import os
@@ -13,17 +13,17 @@ from ingress_manager.core.settings_parser import FILE_VARIABLE, parse
 class SettingsFile(NamedTuple):
     settings: Settings
     sha256: str
-    """Hexadecimal, for the file's bytes."""
+    """The hash of the file's bytes, in hexadecimal."""
 
 
 def from_environment() -> SettingsFile:
-    """Read the file that $INGRESS_MANAGER_SETTINGS names; without it, return the defaults. Raises SettingsError."""
+    """Read the file that $INGRESS_MANAGER_SETTINGS names; if unset, use the defaults. Raises SettingsError."""
     path = os.environ.get(FILE_VARIABLE)
     return load(Path(path)) if path else SettingsFile(Settings(), hashlib.sha256().hexdigest())
 
 
 def load(path: Path) -> SettingsFile:
-    """Read the YAML file at `path`. Raises SettingsError, which names the file."""
+    """Read a settings file. Raises SettingsError, whose message begins with the path."""
     try:
         content = path.read_bytes()
         return SettingsFile(parse(content.decode()), hashlib.sha256(content).hexdigest())

@@ -1,11 +1,11 @@
-"""Metacontroller's contract: the bytes of a request in, the bytes of an answer out.
+"""The hook's contract with Metacontroller: the bytes of a sync request in, the bytes of an answer out.
 
 | status | when                                                     | what Metacontroller does             |
 |--------|----------------------------------------------------------|--------------------------------------|
-| 200    | the desired objects, without those to be removed first   | creates, updates and deletes         |
-| 400    | the body is not the contract                             | nothing; makes an Event, and retries |
+| 200    | exactly these objects should exist now                   | creates, updates and deletes         |
+| 400    | the body isn't a sync request                            | nothing; makes an Event, and retries |
 | 422    | the Service is refused, or lacks an object: reported now | the same                             |
-| 429    | paused; or the report is held back                       | nothing; no Event, retries later     |
+| 429    | the Service is paused; or the report is held back        | nothing; no Event, retries later     |
 
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
@@ -19,8 +19,8 @@ from ingress_manager.core.decide import (
     RESYNC_SECONDS,
     Refused,
     RemovedFirst,
-    attempted,
     decide,
+    next_attempt,
     not_made,
     recheck_after,
     spread,
@@ -30,10 +30,11 @@ from ingress_manager.core.kubernetes import Key, Object, ObjectMeta, Observed, S
 from ingress_manager.core.settings import Settings
 
 PAUSE_SECONDS = range(60, 91)
-"""When Metacontroller should ask again while the settings pause the Service."""
+"""After how many seconds Metacontroller should ask again about a paused Service."""
 
-OFF, ASKED, THERE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refused"
-"""The meaning of an answer: nothing is requested; a requested object is missing; none is; …"""
+OFF, INCOMPLETE, COMPLETE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refused"
+"""The outcomes of a sync: nothing is requested; a requested object is missing; none is missing; objects are removed
+first; nothing changes."""
 
 
 class SyncRequest(msgspec.Struct, frozen=True):
@@ -46,24 +47,25 @@ class NamedObject(msgspec.Struct, frozen=True):
 
 
 class NamedBody(msgspec.Struct, frozen=True):
-    """The fields of a sync request, or of an AdmissionReview around one, that name the Service."""
+    """The part of a sync request, or of an AdmissionReview, that names the Service."""
 
     object: NamedObject | None = None
     request: "NamedBody | None" = None
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An HTTP response, and what is logged and counted of it."""
+    """An HTTP response, and the facts to log and count."""
 
     status: int
     body: bytes
     """JSON if the status is 200, else one line of text."""
-    word: str
+    outcome: str
+    """The outcome of a sync, or one of `admission.OUTCOMES`."""
     service: Service | None = None
-    """Without its spec if the body couldn't be read. None: its metadata couldn't, either."""
+    """Without a spec if the body couldn't be read; None if the metadata couldn't, either."""
     problems: Problems | None = None
-    """The reasons of a refusal, a removal or a warning; or the missing objects."""
-    later: int | None = None
+    """The reasons for a refusal, a removal or a warning; or the missing objects."""
+    retry_after: int | None = None
     """Seconds after which Metacontroller should ask again."""
     attempt: str = ""
     """WRITE, REMOVAL, or "" if Metacontroller has nothing to do."""
@@ -71,16 +73,17 @@ class Answer(msgspec.Struct, frozen=True):
 
 decode = msgspec.json.Decoder(SyncRequest).decode
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""The errors that decoding a bad body raises. Admission policies keep Services from being nested too deeply."""
+"""The errors of decoding a bad body. A policy keeps metadata.managedFields from being nested too deeply
+(metacontroller/controller/size.yaml)."""
 
 
 def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
-    """Return the answer to a sync request. `now` is a Unix time; at 0, every Service counts as new. Never raises."""
+    """Answer a sync request. `now` is a Unix time; at 0, every Service counts as new. Never raises."""
     try:
         request = decode(body)
     except UNREADABLE as error:
         problem = Problem(f"not a request of Metacontroller's contract v2: {error}", Reason.INVALID_REQUEST)
-        return refusal(400, Problems([problem]), named(body))
+        return refusal(400, Problems([problem]), identify_service(body))
     service = request.object
     decision = decide(service, request.attachments, settings)
     if isinstance(decision, Refused):
@@ -88,34 +91,34 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
             return refusal(429, decision.problems, service, spread(service, PAUSE_SECONDS))
         return refusal(422, decision.problems, service)
     if isinstance(decision, RemovedFirst):
-        # One reason is enough. If only an entrance is off, it is the mistake beside it.
+        # The log and the metric need only one. If only an entrance was switched off, it is the Service's mistake.
         reasons = [*decision.forbidden.values(), *(decision.problems.kept if decision.problems else ())]
-        problems, resync, word = Problems(reasons[:1]), None, REMOVED
+        problems, resync, outcome = Problems(reasons[:1]), None, REMOVED
     elif decision.missing:
         missing = not_made(f"{service.metadata.namespace}/{service.metadata.name}", decision.missing)
         age = now - service.metadata.changed if now else 0
-        problems, resync, word = Problems([missing]), recheck_after(service, age), ASKED
+        problems, resync, outcome = Problems([missing]), recheck_after(service, age), INCOMPLETE
     else:
         problems, resync = None, spread(service, RESYNC_SECONDS) if decision.objects else None
-        word = THERE if decision.objects else OFF
-    attempt = attempted(decision.objects, request.attachments)
-    return Answer(200, encode(decision.objects, resync), word, service, problems, attempt=attempt)
+        outcome = COMPLETE if decision.objects else OFF
+    attempt = next_attempt(decision.objects, request.attachments)
+    return Answer(200, encode(decision.objects, resync), outcome, service, problems, attempt=attempt)
 
 
-def named(body: bytes) -> Service | None:
-    """Return a Service with the metadata of an unreadable body; None if it has none."""
+def identify_service(body: bytes) -> Service | None:
+    """Return the Service in an unreadable body, without its spec; None if its metadata can't be read."""
     with suppress(*UNREADABLE):
         read = msgspec.json.decode(body, type=NamedBody)
-        if stated := (read.request or read).object:
-            return Service("v1", "Service", stated.metadata, ServiceSpec())
+        if named := (read.request or read).object:
+            return Service("v1", "Service", named.metadata, ServiceSpec())
     return None
 
 
 def encode(objects: Mapping[Key, Object], resync_after: int | None = None) -> bytes:
-    later = {} if resync_after is None else {"resyncAfterSeconds": resync_after}
-    return msgspec.json.encode({"attachments": [*objects.values()], **later})
+    resync = {} if resync_after is None else {"resyncAfterSeconds": resync_after}
+    return msgspec.json.encode({"attachments": [*objects.values()], **resync})
 
 
-def refusal(status: int, problems: Problems, service: Service | None = None, later: int | None = None) -> Answer:
-    """Return the answer by which nothing changes."""
-    return Answer(status, f"{problems.line()}\n".encode(), REFUSED, service, problems, later)
+def refusal(status: int, problems: Problems, service: Service | None = None, retry_after: int | None = None) -> Answer:
+    """Return an answer with an error status, after which Metacontroller changes nothing."""
+    return Answer(status, f"{problems.line()}\n".encode(), REFUSED, service, problems, retry_after)

@@ -1,1 +1,1 @@
-"""The 404 page, which answers every host and path that nothing else serves. A separate program in the hook's image."""
+"""The 404 page for every host and path that nothing else serves. It is a separate program in the hook's image."""

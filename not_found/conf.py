@@ -4,7 +4,7 @@ from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings, bu
 from hooks.gunicorn_conf import ADDRESS, PORT
 from not_found.app import PROBES_PORT
 
-# The gateway sends visitors only to the first. Each has its own connections, so that visitors can't block a probe.
+# The gateway sends visitors only to the first port. Each port has its own connections: visitors can't block a probe.
 worker_connections = 450
 bind = [f"{ADDRESS}:{PORT}", f"{ADDRESS}:{PROBES_PORT}"]
 limit_request_line = 8190  # the most that gunicorn allows: a long path gets the page, too

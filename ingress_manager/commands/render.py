@@ -12,7 +12,7 @@ from ingress_manager.commands.snapshot.objects import as_type
 from ingress_manager.commands.terminal import note, waiting
 from ingress_manager.core.annotations import without_effect
 from ingress_manager.core.decide import Desired, decide, refusal_of
-from ingress_manager.core.kubernetes import NOTHING, Object, Service
+from ingress_manager.core.kubernetes import NOTHING_OBSERVED, Object, Service
 from ingress_manager.core.settings import Settings
 
 
@@ -69,7 +69,7 @@ def rendered(items: Iterable[Item], settings: Settings) -> tuple[list[Object], l
         except Unreadable as unreadable:
             messages += unreadable.messages
             continue
-        decision = decide(service, NOTHING, settings)
+        decision = decide(service, NOTHING_OBSERVED, settings)
         if isinstance(decision, Desired):
             objects += decision.objects.values()
         refused = refusal_of(decision)

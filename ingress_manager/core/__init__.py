@@ -1,9 +1,9 @@
 """The core decides what should exist for a Service. Pure: no I/O, clock, environment or log.
 
-Start at `decide`, which holds the whole flow. Data moves one way, one module for each step:
+Start at `decide`, which has the whole flow. Data moves one way, one module for each step:
 
     annotations     annotations of a Service → `Requested`, one for each entrance
-    exposure        that, the Service's ports and the effective settings → `Exposure`; its steps take one `Basis`:
+    exposure        `Requested`, ports and effective settings (a `Basis`) → `Exposure`, in these steps:
                     hosts, paths and ports (`rules`), listeners (`routing`), annotations (`carried`, `protection`)
     outputs         exposure → Ingress, HTTPRoutes, ListenerSets
     forbidden       whether an existing object is within today's limits
@@ -13,8 +13,6 @@ Below them:
     settings        the types of the settings; `settings_parser` reads them, with `strict_yaml` and `shape`;
                     `effective` resolves them for one Service
     vocabulary      the effects of controllers' annotations; `copying`: which are copied
-    kubernetes      the types of Kubernetes objects
-    bounds          how much one Service may request
     errors          problems and their reasons
     syntax, text    valid hosts, paths and names; text for people
 

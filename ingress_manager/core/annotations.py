@@ -1,9 +1,9 @@
-"""The annotations of a Service: what its owner requests, for one entrance or several.
+"""The annotations of a Service: what the owner requests, for one entrance or several.
 
 Each annotation is a row of `TABLE`: parsing, refusals, `adopt` and the docs follow it.
 
-An entrance is one way to reach a Service. The main one is "", with the keys ingress/…; any other puts its name before
-them: internal.ingress/http. Its objects are named SERVICE.ENTRANCE: no Service's name has a dot.
+An entrance is one way to reach a Service. The main entrance is "", with the keys ingress/…; the keys of any other
+begin with its name: internal.ingress/http. Its objects are named SERVICE.ENTRANCE: no Service's name has a dot.
 """
 
 import re
@@ -14,7 +14,6 @@ import msgspec
 
 from ingress_manager.core.bounds import LONGEST_LIST, MOST_ENTRANCES, MOST_HOSTS, MOST_ROUTES, MOST_YAML_NODES
 from ingress_manager.core.errors import MOST_KEPT, Problem, Problems, Reason
-from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.strict_yaml import YamlError, as_text, load
 from ingress_manager.core.syntax import check, wrong_absolute_path, wrong_host, wrong_name
 from ingress_manager.core.text import listed, nearest, quoted
@@ -30,7 +29,7 @@ PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
 
 
 class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One route of ingress/routes. None leaves a field to the other annotations."""
+    """One route in ingress/routes. A field that is None is left to the other annotations."""
 
     host: str | None = None
     path: str | None = None
@@ -39,15 +38,15 @@ class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 ONE_ROUTE = (Route(),)
-"""The routes without ingress/routes."""
+"""The routes of a Service without ingress/routes."""
 
 wrong_path_type = check((lambda value: value not in PATH_TYPES, "must be Prefix, Exact or ImplementationSpecific"))
 wrong_port = check((lambda value: not value, "must be the name or number of a port"))
-"""`choose_ports` looks up whether the Service has it."""
+"""`choose_ports` checks that the Service has the port."""
 
 
 class Requested(msgspec.Struct, frozen=True):
-    """The request of an entrance. None leaves a field to the settings, or to the Service's ports."""
+    """The requests for one entrance. A field that is None is left to the settings, or to the Service's ports."""
 
     http: bool | None = None
     hosts: tuple[str, ...] | None = None
@@ -61,15 +60,15 @@ class Requested(msgspec.Struct, frozen=True):
     profile: str | None = None
     routes: tuple[Route, ...] = ONE_ROUTE
     problems: Problems = msgspec.field(default_factory=Problems)
-    """A wrong annotation leaves its field at its default."""
+    """The field of a wrong annotation keeps its default."""
 
 
 class Wrong(str):
-    """A parser's error: the end of a sentence that begins with the annotation."""
+    """A parser's error: the end of a message that begins with the annotation."""
 
 
 def checked(check: Callable[[str], str]) -> Callable[[str], str]:
-    """Make a parser for values that stay text."""
+    """Make a parser that returns a value unchanged, or Wrong with the message of `check`."""
     return lambda value: Wrong(end) if (end := check(value)) else value
 
 
@@ -112,7 +111,7 @@ def wrong_fields(fields: Any) -> str:
         return f" must be a mapping of {', '.join(ROUTE_FIELDS)}"
     for field, value in fields.items():
         if field not in ROUTE_FIELDS:
-            return f" has a field {quoted(str(field))}; it may have {', '.join(ROUTE_FIELDS)}"
+            return f" has the unknown field {quoted(str(field))}; the fields are {', '.join(ROUTE_FIELDS)}"
         if not isinstance(value, str):
             return f": {field} must be text, not a list or a mapping"
         if end := ROUTE_FIELDS[field](value):
@@ -124,46 +123,44 @@ ROUTE_FIELDS = {"host": wrong_host, "path": wrong_absolute_path, "pathType": wro
 
 
 class Annotation(msgspec.Struct, frozen=True):
-    """A row of the table."""
+    """One annotation (ingress/…): a row of `TABLE`."""
 
     field: str
-    """The field of `Requested` for its value."""
+    """The field of `Requested` for the parsed value."""
     parse: Callable[[str], Any]
     """Returns Wrong for a wrong value."""
     meaning: str
     """One line for the docs."""
     default: str
-    """Its default, for the docs."""
+    """In Markdown, for the docs."""
     only: str = ""
-    """The only kind of object that supports it; it is refused where none is made. "": both kinds do."""
+    """The only kind of object that supports the annotation; "": any."""
     adopted: bool = True
-    """Whether `adopt` derives it from an Ingress; else it keeps the Service's value."""
-    rule: Callable[[Any], dict[str, Object]] | None = None
-    """Returns the fields that its value adds to each rule of an HTTPRoute, merged over the profile's."""
+    """Whether `adopt` derives the value from an Ingress; otherwise, it keeps the Service's value."""
 
 
 # fmt: off
 TABLE = {
     # key: field, parser, meaning, default, differences from most
-    HTTP: Annotation("http", parse_boolean, '`"true"`: the Service gets an Ingress.', "off"),
+    HTTP: Annotation("http", parse_boolean, '`"true"`: the Service is served, by an Ingress or HTTPRoutes.', "off"),
     PROFILE: Annotation("profile", checked(wrong_name),
-        "The profile, which fills in what the annotations leave out.", "`defaults.profile`", adopted=False),
+        "The profile, whose values apply where the Service has no annotation.", "`defaults.profile`", adopted=False),
     HOST: Annotation("hosts", parse_hosts,
-        "The hosts, with commas between; `*.` is a wildcard; `*`: all other hosts.", "`defaults.host`"),
+        "The hosts, separated by commas; `*.` is a wildcard; `*`: all other hosts.", "`defaults.host`"),
     PATH: Annotation("path", checked(wrong_absolute_path), "The path.", "`/`"),
     PATH_TYPE: Annotation("path_type", checked(wrong_path_type),
         "`Prefix`, `Exact`, or `ImplementationSpecific`, if it is allowed.", "`Prefix`"),
     PORT: Annotation("port", checked(wrong_port),
         "The name or number of the port that serves HTTP.", "[inferred](#ports)"),
     CLASS: Annotation("ingress_class", checked(wrong_name), "The IngressClass.", "`defaults.class`", only="Ingress"),
-    TLS: Annotation("tls", parse_boolean, '`"true"`: TLS for all its hosts.', "`defaults.tls.enabled`"),
+    TLS: Annotation("tls", parse_boolean, '`"true"`: TLS for all hosts of the entrance.', "`defaults.tls.enabled`"),
     SECRET: Annotation("tls_secret", checked(wrong_name),
-        "The Secret with its certificate; turns TLS on.", "`defaults.tls.secret`"),
+        "The Secret with the certificate; turns TLS on.", "`defaults.tls.secret`"),
     REDIRECT: Annotation("tls_redirect", parse_boolean,
         '`"true"`: http redirects to https; HTTPRoutes only.', "`defaults.tls.redirect`",
         only="HTTPRoute", adopted=False),
     ROUTES: Annotation("routes", parse_routes,
-        "A YAML list of `{host, path, pathType, port}`; the other annotations fill in what a route leaves out.",
+        "A YAML list of `{host, path, pathType, port}`; the other annotations set the fields that a route omits.",
         "one route"),
 }
 # fmt: on
@@ -173,7 +170,7 @@ OF_ONE_KIND = {key: row for key, row in TABLE.items() if row.only}
 
 
 def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
-    """Parse the annotations of one entrance, whose keys begin with `begin` on the Service ("internal.")."""
+    """Parse the annotations of one entrance. `begin` ("internal.") precedes the keys in messages."""
     unknown = [key for key in annotations if key not in TABLE]
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
     for key in unknown[:MOST_KEPT]:
@@ -185,7 +182,7 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
     for key in filter(annotations.__contains__, KEYS):
         parsed = TABLE[key].parse(annotations[key])
         if isinstance(parsed, Wrong):
-            # ingress/routes can have many lines; its sentence names the wrong route.
+            # ingress/routes can have many lines; its message names the wrong route.
             shown = "" if key == ROUTES else f" {quoted(annotations[key])}"
             problems.add(f"{begin}{key}:{shown} {parsed}", annotation=begin + key)
         else:
@@ -196,44 +193,44 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
 # Entrances.
 
 LONGEST_ENTRANCE = 30
-"""Characters. 32, or the name `redirect`, would be the end of another HTTPRoute's name."""
+"""Below 32, and not `redirect`: names of HTTPRoutes end in a 32-digit hash or in `.redirect`, and must not clash with
+those of entrances."""
 
 _ENTRANCE = re.compile(rf"(?!redirect$)[a-z0-9]([-a-z0-9]{{0,{LONGEST_ENTRANCE - 2}}}[a-z0-9])?")
 
 
 def is_entrance_name(name: str) -> bool:
-    """Return whether an entrance can have this name."""
     return _ENTRANCE.fullmatch(name) is not None
 
 
 def begin_of(entrance: str) -> str:
-    """Return the prefix of an entrance's annotations: "internal."; "" for the main one."""
+    """Return the prefix of an entrance's keys: "internal."; "" for the main entrance."""
     return f"{entrance}." if entrance else ""
 
 
 def ingress_of(entrance: str, service: str) -> str:
-    """Return the name of the Ingress of an entrance."""
+    """Return the name of an entrance's Ingress: SERVICE, or SERVICE.ENTRANCE."""
     return f"{service}.{entrance}" if entrance else service
 
 
 def entrance_of(service: str, name: str) -> str:
-    """Return the entrance of a Service's object. Its `name` may have its namespace and a slash before it."""
+    """Return the entrance of a Service's object from the object's `name`, which may be NAMESPACE/NAME."""
     entrance = f"/{name}".partition(f"/{service}.")[2].partition(".")[0]
     return entrance if is_entrance_name(entrance) else ""
 
 
 def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Group annotations by their entrance, without its prefix."""
+    """Group annotations by entrance: internal.ingress/host becomes ingress/host of the entrance internal."""
     described: dict[str, dict[str, str]] = {}
     for key, value in annotations.items():
         begin, prefix, word = key.rpartition(PREFIX)
-        if prefix and (not begin or begin[1:].endswith(".")):
+        if prefix and (not begin or begin[1:].endswith(".")):  # .ingress/host has no entrance's name
             described.setdefault(begin[:-1], {})[PREFIX + word] = value
     return described
 
 
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
-    """Return the requests of all entrances that are on, by name.
+    """Return the requests for all entrances that are on, by name.
 
     Opting out wins over every mistake: an entrance without ingress/http, or with "false", isn't parsed.
     """
@@ -247,14 +244,14 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     requested = {name: parse(described[name], begin_of(name)) for name in on}
     for name in names:
         if not is_entrance_name(name):
-            right = f"it must be at most {LONGEST_ENTRANCE} lower-case letters, digits and -, and not redirect"
+            right = f"use at most {LONGEST_ENTRANCE} lowercase letters, digits and -, but not the name redirect"
             sentence = f"{name}.{HTTP}: {quoted(name)} can't be the name of an entrance; {right}"
             requested[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
     return requested
 
 
 def without_effect(annotations: Mapping[str, str]) -> list[Problem]:
-    """Return one problem for all entrances that have annotations, but not ingress/http."""
+    """Return a single problem for all annotations of entrances without ingress/http; [] if there are none."""
     described = by_entrance(annotations)
     off = [name for name in described if HTTP not in described[name] and (not name or is_entrance_name(name))]
     if not (keys := sorted([begin_of(name) + key for name in off for key in described[name]])):

@@ -13,50 +13,50 @@ from ingress_manager.core.vocabulary import ALTERNATIVES, is_read_from, is_read_
 
 class Carried(msgspec.Struct, frozen=True):
     copied: Mapping[str, str]
-    """None of them is configured, with TLS or without."""
+    """From the Service, except those that the settings configure, with or without TLS."""
     configured: Mapping[str, str]
-    """For an Ingress of this entrance."""
+    """The settings' annotations for an Ingress of this entrance."""
     by_kind: Mapping[str, dict[str, str]]
-    """All annotations of each kind of object, ours included; `redirect`: of an HTTPRoute that only redirects."""
+    """All annotations of each kind of object, with ours; `redirect`: of an HTTPRoute that only redirects."""
     left_behind: Mapping[str, Sequence[str]]
-    """The Service's controller annotations that each kind of object lacks or overrides: sorted keys."""
+    """Sorted keys: the Service's annotations for controllers that each kind of object lacks or overrides."""
 
     @property
     def of_ingress(self) -> dict[str, str]:
-        """Return the annotations that an Ingress carries or would carry, without ours."""
+        """Return the annotations of an Ingress, even if none is made, but not ingress-manager's own."""
         return {**self.copied, **self.configured}
 
 
 def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
-    """Return what the objects carry. Adds a problem for each annotation that can't be copied with its value."""
+    """Return the annotations that an entrance's objects carry. Adds a problem for each value that may not be copied."""
     effective, gateway = basis.effective, basis.effective.gateway_of_httproutes
     present, limits = basis.service.metadata.annotations or {}, effective.limits.copy_annotations
     copied: dict[str, str] = {}
-    if not present.keys().isdisjoint(limits):  # nearly always, none can be copied
+    if not present.keys().isdisjoint(limits):  # for speed: most Services have none to copy
         copied = {key: present[key] for key in limits if key in present and key not in effective.added_with_tls}
         basis.problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in copied.items()]))
     configured = effective.added_with_tls if basis.tls else effective.annotations
-    if copied:  # the Service's own alternative wins; if the configured one protects, the Service is refused
+    if copied:  # the Service's alternative replaces the configured one, unless that protects: then it is refused
         configured = {key: of for key, of in configured.items() if protects(key) or ALTERNATIVES.get(key) not in copied}
     kinds = {"Ingress": configured} if effective.makes_ingresses else {}
     if gateway and gateway.listener_sets and basis.tls:
         kinds["ListenerSet"] = configured
-    if gateway:
+    if gateway:  # after the ListenerSet: HTTPRoutes need not have its annotations
         kinds["HTTPRoute"] = kinds["redirect"] = effective.annotations
     by_kind: dict[str, dict[str, str]] = {}
     left_behind: dict[str, list[str]] = {}
     for kind, of_settings in kinds.items():
         annotations = {key: value for key, value in {**copied, **of_settings}.items() if is_read_from(kind, key)}
-        beside = by_kind.get("ListenerSet", {})  # HTTPRoutes, which come after it, report what both lack
+        beside = by_kind.get("ListenerSet", {})
         lacks = [key for key, value in for_controllers.items() if value not in (annotations.get(key), beside.get(key))]
-        left_behind[kind] = [] if kind == "ListenerSet" else sorted(lacks)
+        left_behind[kind] = [] if kind == "ListenerSet" else sorted(lacks)  # HTTPRoutes report what both lack
         if effective.profile is not None:
             annotations[PROFILE] = effective.profile
         if effective.fingerprint:
             annotations[FINGERPRINT] = effective.fingerprint
         of_httproutes = kind != "Ingress"
-        if useless := [key for key in left_behind[kind] if not is_read_from_services(key, of_httproutes=of_httproutes)]:
-            annotations[NOT_COPIED] = listed(useless)
+        if lost := [key for key in left_behind[kind] if not is_read_from_services(key, of_httproutes=of_httproutes)]:
+            annotations[NOT_COPIED] = listed(lost)
         if copied_keys := sorted(annotations.keys() & copied.keys()):
             annotations[COPIED] = ", ".join(copied_keys)
         by_kind[kind] = annotations

@@ -1,6 +1,6 @@
-"""Copying: an annotation of a Service reaches its objects only if the settings name its full key and allow its value.
+"""Copying: a Service's annotation reaches the objects only if the settings name the full key and allow the value.
 
-Annotations of an Ingress can configure its controller far beyond what the owner of a Service may.
+Annotations of an Ingress can configure a controller far beyond what the owner of a Service is allowed to do.
 """
 
 import re
@@ -19,38 +19,39 @@ from ingress_manager.core.vocabulary import (
     EDIT_IN_PLACE,
     KNOWN,
     OLD_CLASS,
-    OTHERS_PREFIXES,
-    changes_answer,
+    RESERVED_PREFIXES,
+    changes_response,
     is_for_controllers,
     is_read_from_services,
     protects,
 )
 
 COPIED, NOT_COPIED, FINGERPRINT = "ingress/copied", "ingress/not-copied", "ingress/profile-fingerprint"
-"""Annotations of managed objects: the copied keys, which the limits must still allow; the controller annotations that
-weren't copied; a hash of the profile's filters and annotations."""
+"""Annotations of managed objects: the copied keys, which the limits must still allow; the annotations for controllers
+that weren't copied; a hash of the profile's filters and annotations."""
 
 ANY: Literal["any"] = "any"
 
 Text = TypeVar("Text", bound=str)
 NOT_EMPTY, _WITHOUT_ANY = (
     Meta(min_length=1),
-    must(lambda allowed: ANY not in allowed, "be any alone, or a list without it"),
+    must(lambda allowed: ANY not in allowed, "be either the word any, or a list without it"),
 )
 Limit = Literal["any"] | Annotated[tuple[Text, ...], NOT_EMPTY, _WITHOUT_ANY]
-"""The allowed values, or `any`. A list is never empty: one that is yet to be written must not lift a limit."""
+"""The allowed values, or `any`. An empty list would count as no limit for hosts, so a list left empty by mistake is
+refused."""
 
 DEFAULT_COPIED: dict[str, Limit[str]] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "ingress-manager"
-"""The admission policies select managed objects by this label."""
+"""The label by which the admission policies select managed objects, and its value."""
 
 
 def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Problem | None:
-    """Return why `limits` (limits.copyAnnotations) don't allow an annotation; None if they do."""
+    """Return why `limits` (limits.copyAnnotations) don't allow copying an annotation; None if they do."""
     if key not in limits:
-        return Problem(f"{key}: may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
+        return Problem(f"{key} may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
     if end := wrong_value(key, value):
         return Problem(f"{key}: {quoted(value)} {end}", annotation=key)
     limit = limits[key]
@@ -61,48 +62,48 @@ def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Probl
 
 
 def keys_not_copied(annotations: Mapping[str, str], made: Collection[Object]) -> list[str]:
-    """Return the sorted controller annotations that objects lack or override, and nobody reads from the Service."""
+    """Return the sorted annotations for controllers that no object carries unchanged and nobody reads from Services."""
     carried = {pair for desired in made for pair in desired["metadata"].get("annotations", {}).items()}
     dropped = [key for key in annotations if is_for_controllers(key) and (key, annotations[key]) not in carried]
     return sorted([key for key in dropped if made and not is_read_from_services(key)])
 
 
 def wrong_value(key: str, value: str) -> str:
-    """Return what is wrong with the value of a copied annotation; most keys may have any."""
+    """Return what is wrong with the value of a copied annotation. Unknown keys may have any value."""
     pattern, right = KNOWN.get(key, (".*", ""))
     return "" if re.fullmatch(pattern, value) else right
 
 
 # Checks of keys in the settings.
 
-_OTHERS = "belongs to ingress-manager, Metacontroller or kubectl"
+_RESERVED = "belongs to ingress-manager, Metacontroller or kubectl"
 
 
 def wrong_configured_label(key: str) -> str:
-    return _OTHERS if key == MANAGED_BY_LABEL or key.startswith(OTHERS_PREFIXES) else wrong_label_key(key)
+    return _RESERVED if key == MANAGED_BY_LABEL or key.startswith(RESERVED_PREFIXES) else wrong_label_key(key)
 
 
 def wrong_loss(key: str) -> str:
-    end = "can be lost without a refusal: take it out"
-    return wrong_configured_key(key) or ("" if protects(key) or changes_answer(key) else end)
+    end = "never causes a refusal, so its loss needn't be accepted; remove it"
+    return wrong_configured_key(key) or ("" if protects(key) or changes_response(key) else end)
 
 
 def wrong_copied_key(key: str) -> str:
-    end = "can't be copied from a Service; ingress/class says the same"
+    end = "can't be copied from a Service; use ingress/class instead"
     return end if key == OLD_CLASS else wrong_configured_key(key)
 
 
 def wrong_configured_key(key: str) -> str:
     if "*" in key:
         return "must be the full key of an annotation, without *"
-    if key.startswith(OTHERS_PREFIXES):
-        return _OTHERS
+    if key.startswith(RESERVED_PREFIXES):
+        return _RESERVED
     if key == EDIT_IN_PLACE:
-        return "must be left out: each sync would remove cert-manager's challenge, and no certificate could be renewed"
+        return "must be left out: each sync would remove cert-manager's challenge, so no certificate could be renewed"
     return wrong_annotation_key(key)
 
 
 def wrong_prefix(prefix: str) -> str:
     if "/" in prefix and prefix == prefix.lower() and not wrong_annotation_key(f"{prefix}x"):
         return ""
-    return "must be the beginning of keys, in lower case and with a slash, as in nginx.ingress.kubernetes.io/"
+    return "must be a lowercase prefix of annotation keys, with a slash, such as nginx.ingress.kubernetes.io/"

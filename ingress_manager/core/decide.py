@@ -12,8 +12,8 @@ Metacontroller sends a Service and its **observed** objects: those that exist no
 |                  | a forbidden object             | RemovedFirst | all are removed; the next sync refuses       |
 |                  | one of an entrance that is off | RemovedFirst | the same                                     |
 
-A forbidden object isn't updated in place: an admission webhook could deny the update, and it would stay. The owner of
-the Service can't deny the removal. The objects of a paused Service aren't checked.
+A forbidden object isn't updated in place: if an admission webhook denied the update, the object would stay. The owner
+of the Service can't deny the removal. The objects of a paused Service aren't checked.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -28,31 +28,31 @@ from ingress_manager.core.bounds import LARGEST_ANSWER, LARGEST_OBJECT, MOST_ENT
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.exposure import check_claims, expose
-from ingress_manager.core.forbidden import forbidden, is_as_answered
+from ingress_manager.core.forbidden import is_as_answered, why_forbidden
 from ingress_manager.core.kubernetes import Key, Object, Observed, Service, key_of
 from ingress_manager.core.outputs import make_objects
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.vocabulary import is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
-"""How soon a new Service that lacks an object is synced again."""
+"""After how many seconds a new Service that lacks an object is synced again."""
 
 RESYNC_SECONDS = range(240, 361)
-"""How soon a Service that has all its objects is synced again: changed settings have to reach them."""
+"""After how many seconds a Service without missing objects is synced again: changed settings have to reach it."""
 
 WRITE, REMOVAL = "write", "removal"
 """Metacontroller's attempts that the API server may deny."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 LONGEST_IN_GO = 6
-"""Characters of JSON that Go writes for one byte at most: it escapes <, >, & and the line separators."""
+"""The most characters of JSON that Go writes for one byte: it escapes <, >, & and the line separators."""
 
-LONGEST_MISSING = 280
-"""Characters for the names of missing objects, of a line's 500."""
+LONGEST_MISSING = 250
+"""Characters for the names of missing objects, of a message's 500."""
 
 
 class Desired(msgspec.Struct, frozen=True):
-    """These objects should exist for a Service, and no others."""
+    """The decision that exactly these objects should exist for a Service."""
 
     objects: Mapping[Key, Object] = {}
     missing: Sequence[Key] = ()
@@ -60,37 +60,37 @@ class Desired(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """Nothing changes."""
+    """The decision that nothing changes."""
 
     problems: Problems
 
     @property
     def is_paused(self) -> bool:
-        """Return whether the settings pause the Service. If not, it has a mistake."""
+        """Return whether the settings pause the Service; otherwise, it has a mistake."""
         return self.problems.kept[0].reason is Reason.PAUSED
 
 
 class RemovedFirst(msgspec.Struct, frozen=True):
-    """Every observed object that isn't one of `objects` is removed before anything else happens."""
+    """The decision to leave out forbidden objects, which removes them. The next sync recreates them, or refuses."""
 
     objects: Mapping[Key, Object]
     """The desired objects that aren't forbidden; none if the Service has a mistake."""
     forbidden: Mapping[Key, Problem]
-    """The reason of each. Empty if only an entrance was switched off."""
+    """Why each forbidden object is; {} if only an entrance was switched off."""
     problems: Problems | None = None
-    """The mistakes for which the next sync refuses the Service; None: it makes the missing objects."""
+    """The mistakes for which the next sync refuses the Service; None: it recreates the objects."""
 
 
 Decision = Desired | Refused | RemovedFirst
 
 
 def refusal_of(decision: Decision) -> Problems | None:
-    """Return why the Service is refused, by this sync or the next; None if it isn't."""
+    """Return why a decision refuses the Service, now or in the next sync, if it does."""
     return None if isinstance(decision, Desired) else decision.problems
 
 
 def decide(service: Service, observed: Observed, settings: Settings) -> Decision:
-    """Decide which objects should exist for a Service. Never raises."""
+    """Decide which objects should exist for a Service, of which `observed` exist now. Never raises."""
     requested, existing = read_entrances(service.metadata.annotations or {}), observed.all()
     if settings.entry_of(service.metadata.namespace).paused and (requested or existing):
         return Refused(Problems([Problem("ingress-manager is paused by its settings", Reason.PAUSED)]))
@@ -101,11 +101,11 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
     is_refused = bool(problems.kept)
     removals: dict[Key, Problem] = {}
     for key, item in existing.items():
-        if problem := next(forbidden(item, service, settings, desired.get(key), is_refused=is_refused), None):
+        if problem := next(why_forbidden(item, service, settings, desired.get(key), is_refused=is_refused), None):
             removals[key] = problem
     if is_refused:
-        # All objects stay, or all are removed, even if their entrance has no mistake: an observed object is never part
-        # of an answer. Switching an entrance off wins over any mistake.
+        # An answer can contain only objects that we make, and we make none for a Service with a mistake: so all objects
+        # stay, or all are removed. Switching an entrance off wins over any mistake.
         is_off = any(entrance_of(service.metadata.name, name) not in requested for _, name in existing)
         return RemovedFirst({}, removals, problems) if removals or is_off else Refused(problems)
     if removals:
@@ -116,13 +116,13 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
 def desired_objects(
     service: Service, requested: Mapping[str, Requested], observed: Observed, settings: Settings, problems: Problems
 ) -> dict[Key, Object]:
-    """Return the objects of all entrances, and add every problem."""
+    """Return the objects of all entrances. Adds every mistake to `problems`."""
     objects: list[Object] = []
     claims: dict[Hashable, tuple[Basis, str]] = {}
     can_clash = sum([len(entrance.routes) for entrance in requested.values()]) > 1
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
-    # If there are more entrances, each has the same problem.
+    # Of more entrances, each has the same problem.
     for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):
         effective = effective_settings(settings, service.metadata.namespace, entrance.profile)
         basis = Basis(service, observed, name, entrance, effective, Problems())
@@ -140,8 +140,8 @@ def desired_objects(
 def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
     if len(objects) > MOST_OBJECTS:
         sentence = (
-            f"this Service would get {len(objects)} objects, and the limit is {MOST_OBJECTS}; "
-            "hosts with the same paths share an HTTPRoute, and each with a certificate of its own has a ListenerSet"
+            f"this Service would get {len(objects)} objects; the limit is {MOST_OBJECTS}. "
+            "Use fewer entrances or hosts, or the same paths for several hosts, which then share an HTTPRoute"
         )
         problems.add(sentence, Reason.TOO_MANY_OBJECTS)
     elif len(msgspec.json.encode(objects)) * LONGEST_IN_GO > LARGEST_OBJECT:
@@ -157,20 +157,21 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
-    """Return the problem that objects of a Service (namespace/name) still don't exist."""
-    shown = [f"{kind} {name} isn't there yet" for kind, name in missing]
+    """Return the problem that requested objects of a Service (NAMESPACE/NAME) still don't exist."""
+    shown = [" ".join(key) for key in missing]
     while len(", ".join(shown)) > LONGEST_MISSING and len(shown) > 1:
         shown.pop()
     more = f" and {len(missing) - len(shown)} more" if len(shown) < len(missing) else ""
     sentence = (
-        f"{', '.join(shown)}{more}: one that ingress-manager didn't make has that name, or something denies it; "
-        f"`ingress-manager status {service}` says which"
+        f"{', '.join(shown)}{more} {'do' if missing[1:] else 'does'}n't exist yet: either an object that "
+        "ingress-manager didn't make already has this name, or a quota or webhook denies it. "
+        f"Run `ingress-manager status {service}` to see which"
     )
     return Problem(sentence, Reason.NOT_MADE)
 
 
-def attempted(desired: Mapping[Key, Object], observed: Observed) -> str:
-    """Return what Metacontroller has to do; "" if exactly these objects exist already."""
+def next_attempt(desired: Mapping[Key, Object], observed: Observed) -> str:
+    """Return what Metacontroller has to do, WRITE or REMOVAL; "" if exactly the desired objects exist already."""
     existing = observed.all()
     if existing.keys() - desired.keys():
         return REMOVAL
@@ -182,12 +183,12 @@ def attempted(desired: Mapping[Key, Object], observed: Observed) -> str:
 def recheck_after(service: Service, age: float) -> int:
     """Return after how many seconds to sync a Service that lacks an object and was changed `age` seconds ago.
 
-    Metacontroller reports no error when its create meets an object of the same name, so it has to try again soon. But a
-    quota or a taken name can last, so the wait grows with the age: Services that fail must not hold up the others.
+    Metacontroller reports no error if an object of the same name exists, so it has to try again soon. But a quota or a
+    taken name can last, so the wait grows with the age: Services that fail must not hold up other Services.
     """
     return min(spread(service, RESYNC_SECONDS), max(int(age / 4), spread(service, RECHECK_SECONDS)))
 
 
 def spread(service: Service, seconds: range) -> int:
-    """Return one of `seconds`, always the same for a Service: many in the same second would hold up every change."""
+    """Return one of `seconds`, always the same for a Service: many syncs in one second would hold up every change."""
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]

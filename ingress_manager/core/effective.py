@@ -1,7 +1,7 @@
-"""The effective settings: what holds for one Service, after its namespace and profile.
+"""The effective settings: the values that apply to one Service, by its namespace and profile.
 
-The nearest value to the Service wins, field by field: its profile's, then its namespace's, then the general one, then
-the built-in default.
+Field by field, the value nearest to the Service wins: the profile's, the namespace's, the general one, the built-in
+default.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -12,7 +12,7 @@ import msgspec
 
 from ingress_manager.core.copying import ANY, Limit
 from ingress_manager.core.kubernetes import Object
-from ingress_manager.core.settings import HTTPROUTE, INGRESS, Gateway, Limits, Profile, Settings, fill_in, overlaid
+from ingress_manager.core.settings import HTTPROUTE, INGRESS, Gateway, Limits, Profile, Settings, fill_in, overlay
 from ingress_manager.core.syntax import EVERY_HOST, LONGEST_LABEL
 from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -23,25 +23,25 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     namespace: str
     star: str
-    """The part of the namespace's name that the star of its entry's pattern matches; without a pattern, never used."""
+    """The part of the namespace's name that the * in the entry's pattern matches."""
 
     settings: Settings
     limits: Limits
-    default: str | None
+    default_profile: str | None
     """The profile of a Service that requests none."""
     profile: str | None
     """The profile in effect."""
     overrides: Object
-    """The profile's own fields, as plain values; {} without a profile."""
+    """The fields that the profile itself sets, as in YAML; {} without a profile."""
 
     @cached_property
     def added_with_tls(self) -> Mapping[str, str]:
-        """Return the annotations configured for an Ingress with TLS; none of them is copied from a Service."""
+        """Return the annotations configured for an Ingress with TLS. They are never copied from a Service."""
         return {**self.annotations, **self.tls.annotations}
 
     @cached_property
     def profile_annotations(self) -> Sequence[Mapping[str, str]]:
-        """Return the profile's annotations, and its annotations for TLS."""
+        """Return the two mappings of annotations that the profile sets: always, and with TLS."""
         return [part.get("annotations", {}) for part in (self.overrides, self.overrides.get("tls", {}))]
 
     @cached_property
@@ -56,17 +56,17 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     @cached_property
     def gateway_of_httproutes(self) -> Gateway | None:
-        """Return the Gateway of HTTPRoutes; None: none are made."""
+        """Return the Gateway of HTTPRoutes; None: no HTTPRoutes are made."""
         return self.gateway if HTTPROUTE in self.outputs else None
 
     @cached_property
     def replaced_by_filters(self) -> Container[str]:
-        """Return the profile's annotations that its filters replace on HTTPRoutes."""
+        """Return the profile's annotations if it has filters, which replace them on HTTPRoutes."""
         return {key for annotations in self.profile_annotations for key in annotations} if self.filters else ()
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return a hash of the profile's effect on requests; "" if it has none."""
+        """Return a hash of the profile's filters and annotations; "" if there are none."""
         if not (self.filters or any(self.profile_annotations)):
             return ""
         return sha256(msgspec.json.encode([self.filters, *self.profile_annotations], order="sorted")).hexdigest()[:16]
@@ -81,14 +81,14 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     @cached_property
     def default_class(self) -> str | None:
-        """Return the default class; a configured annotation may name it."""
+        """Return the default class, which a configured annotation may set."""
         return self.ingress_class or self.annotations.get(OLD_CLASS)
 
     @cached_property
     def usable_profiles(self) -> Sequence[str]:
         return [*self.settings.profiles] if self.limits.profiles == ANY else self.limits.profiles
 
-    # The limits. Each method returns the end of a sentence; "" if the value is allowed.
+    # The limits. Each method returns the end of a message, "" if allowed.
 
     def hosts_not_allowed(self, hosts: Sequence[str]) -> str:
         hosts = [host for host in hosts if not self.allows_host(host)] if self.host_patterns else ()
@@ -98,7 +98,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return f"{listed(hosts, quoted)} may not be claimed; {self.allowed(shown)}"
 
     def allows_host(self, host: str) -> bool:
-        """Return whether a host, and every host that it matches if it is a wildcard, may be claimed."""
+        """Return whether a host may be claimed; for a wildcard, whether every matching host may be."""
         if self.host_patterns is None or host in self.host_patterns:
             return True
         # Every host that *.a.b matches ends in .a.b, so the end of a pattern *.b covers it.
@@ -106,7 +106,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return host.removeprefix("*").endswith(endings)
 
     def not_allowed(self, value: str | None, limit: Limit[str]) -> str:
-        """Check a class, a path type or a profile. The class None is the cluster's default."""
+        """Check a class, a path type or a profile against its limit. None is the cluster's default class."""
         if is_within(value, limit):
             return ""
         named = "null (the cluster's default)" if value is None else quoted(value)
@@ -117,25 +117,26 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
 
 def effective_settings(settings: Settings, namespace: str, profile: str | None = None) -> EffectiveSettings:
-    """Return the settings for a Service. A requested profile that doesn't exist, or isn't allowed, has no effect."""
-    requested = profile if profile is None or profile in settings.profiles else ""  # the name of no profile
-    # Anyone who reaches the hook's port can send a name of any length: only its beginning is remembered.
+    """Return the settings for a Service that requests `profile`, which is ignored if it is unknown or not allowed."""
+    # Unknown names would fill the cache. "" is no profile's name.
+    requested = profile if profile is None or profile in settings.profiles else ""
+    # Anyone who can reach the port can send a long namespace. With one character too many, it still isn't a real one.
     effective: EffectiveSettings = settings.remember(resolve, namespace[: LONGEST_LABEL + 1], requested)
     return effective
 
 
 def resolve(settings: Settings, namespace: str, requested: str | None) -> EffectiveSettings:
-    """Return `effective_settings`, not remembered."""
+    """Return the effective settings, without the cache of `effective_settings`."""
     entry = settings.entry_of(namespace)
     start, _, end = (settings.key_of(namespace) or "").partition("*")
     defaults, limits = entry.defaults, entry.limits
     name = defaults.profile if requested is None else requested
     overrides = settings.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
-    far = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
-    of_namespace = {"namespace": namespace, "settings": settings, "limits": limits, "default": defaults.profile}
+    base = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
+    of_namespace = {"namespace": namespace, "settings": settings, "limits": limits, "defaultProfile": defaults.profile}
     of_namespace["star"] = namespace[len(start) : len(namespace) - len(end)]
     of_profile = {"profile": None if overrides is None else name, "overrides": overrides or {}}
-    return msgspec.convert({**overlaid(far, overrides or {}, Profile), **of_namespace, **of_profile}, EffectiveSettings)
+    return msgspec.convert({**overlay(base, overrides or {}, Profile), **of_namespace, **of_profile}, EffectiveSettings)
 
 
 def is_within(value: str | None, limit: Limit[str]) -> bool:

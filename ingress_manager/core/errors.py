@@ -1,8 +1,8 @@
 """The errors, as values: a Problem is one thing that is wrong; Problems collects several of them.
 
 A function that finds a problem returns it, or adds it to the given Problems. A check of a single value returns the end
-of a sentence ("must be lower case"), "" if the value is right. The core raises only SettingsError and YamlError; any
-other exception is a bug.
+of a message ("must be lowercase"), or "" if the value is right. The core raises only SettingsError, FieldError and
+YamlError; any other exception is a bug.
 """
 
 from collections.abc import Iterable
@@ -13,14 +13,14 @@ import msgspec
 from ingress_manager.core.text import one_line
 
 LONGEST_REFUSAL = 500
-"""Characters. It is part of an Event's message, which kubectl shows in one line."""
+"""Characters. A refusal is part of an Event's message, which kubectl shows in one line."""
 
 MOST_KEPT = 20
-"""More never fit into a line."""
+"""Problems. More never fit into one line."""
 
 
 class Reason(StrEnum):
-    """The tag of a refusal, warning or removal in Events, logs, metrics and commands."""
+    """The tag of a problem in Events, logs, metrics and commands."""
 
     AMBIGUOUS_PORT = "ambiguous-port"
     ANNOTATION_NOT_ALLOWED = "annotation-not-allowed"
@@ -53,21 +53,21 @@ class Reason(StrEnum):
 
 class Problem(msgspec.Struct, frozen=True):
     sentence: str
-    """A whole sentence: the annotation, its value, and what would be right."""
+    """The whole message: the annotation, its value, and what would be right."""
     reason: Reason = Reason.INVALID_VALUE
     annotation: str = ""
     """The Service's wrong key; "" if something else is wrong."""
 
     def line(self, longest: int = LONGEST_REFUSAL) -> str:
-        """Return one line of at most `longest` characters. The reason's tag at its end isn't cut."""
-        # Cut before escaping, too: a sentence can be very long.
+        """Return the message and the reason's tag in one line. If that is too long, only the message is cut."""
+        # Cut before escaping, too: it can be very long.
         sentence, tag = one_line(self.sentence[: longest + 1]), f" [{self.reason}]"
         room = longest - len(tag)
         return f"{sentence if len(sentence) <= room else f'{sentence[: room - 1]}…'}{tag}"
 
 
 class Problems(msgspec.Struct):
-    """Problems, the most important first: each sentence once, MOST_KEPT of them; `more` counts the rest."""
+    """The first MOST_KEPT different problems, the most important first; `more` counts the others."""
 
     kept: list[Problem] = []
     more: int = 0
@@ -76,7 +76,7 @@ class Problems(msgspec.Struct):
         self.extend([Problem(sentence, reason, annotation)])
 
     def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
-        """Add problems, and count `more`."""
+        """Add problems, and count `more` others."""
         self.more += more
         for problem in problems:
             is_new = all(problem.sentence != known.sentence for known in self.kept)
@@ -86,29 +86,29 @@ class Problems(msgspec.Struct):
                 self.more += is_new
 
     def line(self) -> str:
-        """Return the problems that fit into LONGEST_REFUSAL characters, and how many more there are."""
+        """Return as many problems as fit into LONGEST_REFUSAL characters, and how many more there are."""
         shown = [problem.line() for problem in self.kept]
         count = len(shown) + self.more
-        while len(line := joined(shown, count)) > LONGEST_REFUSAL and len(shown) > 1:
+        while len(line := join(shown, count)) > LONGEST_REFUSAL and len(shown) > 1:
             shown.pop()
         if len(line) > LONGEST_REFUSAL:
             shown = [self.kept[0].line(LONGEST_REFUSAL - (len(line) - len(shown[0])))]
-        return joined(shown, count)
+        return join(shown, count)
 
 
-def joined(shown: list[str], count: int) -> str:
+def join(shown: list[str], count: int) -> str:
     return " · ".join([*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown)
 
 
 class SettingsError(Exception):
-    """The settings can't be used. Names the first thing that is wrong, its line (0: none), and the file (`origin`)."""
+    """The first mistake in the settings, with the line (0: unknown) and the file (`origin`)."""
 
     def __init__(self, sentence: str, path: tuple[str | int, ...] = (), line: int = 0, origin: str = "") -> None:
         super().__init__(sentence)
         self.sentence = sentence
-        """The path as people write it, what is wrong, and what would be right."""
+        """The field's path as people write it, what is wrong, and what would be right."""
         self.path = path
-        """The field's path; () if the text as a whole is wrong."""
+        """The field's path; () if the whole text is wrong."""
         self.line = line
         self.origin = origin
 

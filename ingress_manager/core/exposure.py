@@ -16,15 +16,13 @@ from ingress_manager.core.rules import Path, check_shared, choose_rules, locatio
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS
 
-EXTERNAL_NAME = "a Service of type ExternalName reaches outside its namespace and gets no Ingress (CVE-2021-25740)"
+EXTERNAL_NAME = "a Service of type ExternalName isn't served: it could reach outside its namespace (CVE-2021-25740)"
 CLASSES_WITHOUT_DOTS = {"gce": "GKE", "gce-internal": "GKE", "cilium": "Cilium", "tailscale": "Tailscale"}
-"""They name a Service, or a load balancer, after the Ingress. Sources: kubernetes/ingress-gce, issue 614; Cilium,
-operator/pkg/ingress (cilium-ingress-NAME); Tailscale, cmd/k8s-operator (ts-NAME-…)."""
+"""Classes whose controllers name a Service, or a load balancer, after the Ingress. Sources: kubernetes/ingress-gce,
+issue 614; Cilium, operator/pkg/ingress (cilium-ingress-NAME); Tailscale, cmd/k8s-operator (ts-NAME-…)."""
 
 
 class Exposure(msgspec.Struct, frozen=True):
-    """How one entrance of a Service is served."""
-
     basis: Basis
     carried: Carried
     ingress_class: str | None
@@ -35,15 +33,15 @@ class Exposure(msgspec.Struct, frozen=True):
 
 
 def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
-    """Return how the entrance is served; None if there are problems. Mistakes in the annotations come first.
+    """Return how an entrance is served; None if there are problems, of which invalid annotations come first.
 
-    `for_controllers` are the Service's annotations that controllers read, collected once for all entrances.
+    `for_controllers` are the Service's annotations for controllers, collected once for all entrances.
     """
     service, requested, effective, problems = basis.service, basis.requested, basis.effective, basis.problems
     if service.spec.type == "ExternalName":
         problems.add(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
     problems.extend(requested.problems.kept, requested.problems.more)
-    if not has_profile(basis):
+    if not profile_is_usable(basis):
         return None
     check_ignored(basis)
     ingress_class = choose_class(basis)
@@ -58,35 +56,36 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 
 
 def check_ignored(basis: Basis) -> None:
-    """Add a problem for each of our annotations that would be ignored."""
+    """Add a problem for each valid annotation (ingress/…) of the Service that would have no effect."""
     requested, effective, gateway = basis.requested, basis.effective, basis.effective.gateway_of_httproutes
     if requested.tls_secret and requested.tls is False:
         basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
     if requested.tls_redirect and gateway and not basis.tls:
         basis.add_ignored(REDIRECT, f'without {basis.key(TLS)}: "true"')
-    absent = {} if gateway else {"HTTPRoute": "where no HTTPRoute is made"}
+    absent = {} if gateway else {"HTTPRoute": "no HTTPRoutes"}
     if not effective.makes_ingresses:
-        absent["Ingress"] = "where only HTTPRoutes are made"
+        absent["Ingress"] = "only HTTPRoutes"
     for key, row in OF_ONE_KIND.items():
         if row.only in absent and getattr(requested, row.field) is not None:
-            basis.add_ignored(key, f"{absent[row.only]}, as in namespace {effective.namespace}")
+            basis.add_ignored(key, f"because the settings make {absent[row.only]} for this Service")
     if requested.tls_secret and not effective.makes_ingresses and gateway and not gateway.listener_sets:
-        why = f'on HTTPRoutes: the certificate is that of {gateway}, for which {basis.key(TLS)}: "true" is enough'
+        why = f'on HTTPRoutes, which use the certificate of {gateway}, so {basis.key(TLS)}: "true" is enough'
         basis.add_ignored(SECRET, why)
     if (basis.service.metadata.annotations or {}).get(EDIT_IN_PLACE) == "true":
-        end = "has no effect on a Service, and would keep cert-manager from renewing the certificate: remove it"
+        end = "has no effect on a Service, and would keep cert-manager from renewing the certificate; remove it"
         basis.problems.add(f'{EDIT_IN_PLACE}: "true" {end}', Reason.CONTRADICTION, EDIT_IN_PLACE)
     if requested.routes is not ONE_ROUTE:
         check_shared(basis)
 
 
-def has_profile(basis: Basis) -> bool:
-    """Return whether the requested profile is in effect: all else depends on it. Adds a problem if it isn't."""
+def profile_is_usable(basis: Basis) -> bool:
+    """Return whether the requested profile, if any, can be used: all else depends on it. Adds a problem if not."""
     requested, effective = basis.requested.profile, basis.effective
     if requested is None or effective.profile is not None:
         return not basis.has_wrong(PROFILE)
     if effective.limits.profiles == ANY:
-        end = f": {quoted(requested)} is not a profile of the settings; {effective.allowed(effective.usable_profiles)}"
+        usable = effective.allowed(effective.usable_profiles)
+        end = f": {quoted(requested)} is not a profile that the settings define; {usable}"
         basis.add(PROFILE, end, Reason.UNKNOWN_PROFILE)
     else:  # don't reveal whether the profile exists
         end = f": {effective.not_allowed(requested, effective.limits.profiles)}"
@@ -95,37 +94,37 @@ def has_profile(basis: Basis) -> bool:
 
 
 def choose_class(basis: Basis) -> str | None:
-    """Return the IngressClass to set; None: none. Adds a problem if it may not be chosen, or can't serve."""
+    """Return the IngressClass to set, or None. Adds a problem if the class may not be chosen, or can't be used."""
     requested, effective = basis.requested.ingress_class, basis.effective
     old = effective.annotations.get(OLD_CLASS)
     chosen = effective.ingress_class if requested is None else requested
     effective_class = old if chosen is None else chosen
     end, reason = effective.not_allowed(effective_class, effective.limits.classes), Reason.CLASS_NOT_ALLOWED
     if chosen is not None and old is not None:
-        other = f"the annotation by which the settings name the class, {quoted(old)}"
+        other = f"the class {quoted(old)}, which an annotation in the settings sets"
         end, reason = "remove it, or choose another profile", Reason.CONTRADICTION
         if requested is None:
-            end, reason = "the administrator removes one of them", Reason.SETTINGS_CONFLICT
+            end, reason = "ask an administrator to remove one of them", Reason.SETTINGS_CONFLICT
         end = f"{quoted(chosen)} can't be combined with {other}; {end}"
-    if end and requested is None:
-        basis.problems.add(f"the class of the profile {effective.profile} {end}", reason, basis.key(PROFILE))
+    if end and requested is None:  # by a profile: without one, the parser rejects the settings
+        basis.problems.add(f"with the profile {effective.profile}, the class {end}", reason, basis.key(PROFILE))
     elif end:
         basis.add(CLASS, f": {end}", reason)
     on_service = (basis.service.metadata.annotations or {}).get(OLD_CLASS, effective_class)
     if effective.makes_ingresses and on_service != effective_class:
         named = "the cluster's default class" if effective_class is None else f"the class {quoted(effective_class)}"
-        end = f"has no effect on a Service, which would get {named}: set {basis.key(CLASS)}, or remove it"
+        end = f"has no effect on a Service, whose Ingress would get {named}; use {basis.key(CLASS)}, or remove it"
         basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
     if effective.makes_ingresses and effective_class in CLASSES_WITHOUT_DOTS and "." in basis.name:
         controller = CLASSES_WITHOUT_DOTS[effective_class]
-        why = f"{controller} serves no Ingress with a dot in its name, as a named entrance has"
-        end = f": with the class {quoted(effective_class)}, {why}; use another class, or another Service for it"
+        why = f"{controller} can't serve an Ingress with a dot in its name, such as that of a named entrance"
+        end = f": with the class {quoted(effective_class)}, {why}; use another class, or another Service"
         basis.add(HTTP, end, Reason.CONTRADICTION)
     return chosen
 
 
 class IngressPlace(msgspec.Struct, frozen=True):
-    """Where Ingresses claim hosts and paths: they differ only in names and rules. HTTPRoutes claim at a listener."""
+    """Ingresses with equal fields here differ only in names and rules, so they compete for hosts and paths."""
 
     ingress_class: str | None
     tls: bool
@@ -134,7 +133,7 @@ class IngressPlace(msgspec.Struct, frozen=True):
 
 
 def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
-    """Remember an entrance's claims. Adds a problem for one that it, or an earlier entrance, has already."""
+    """Add an entrance's claims on hosts and paths to `claims`. Adds a problem if a claim is already there."""
     basis, routing = exposure.basis, exposure.routing
     places: list[Hashable] = [*filter(None, routing or ())]
     if basis.effective.makes_ingresses:
@@ -149,10 +148,10 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
                 claims[place, claim] = basis, shown
                 continue
             holder, first = claims[place, claim]
-            begin = f": {shown} is the same to ingress controllers as"
             if holder is basis:
-                basis.add(ROUTES, f"{begin} {first}; remove one", Reason.DUPLICATE_ROUTE)
+                end = f": {shown} is the same as {first} to ingress controllers; remove one of them"
+                basis.add(ROUTES, end, Reason.DUPLICATE_ROUTE)
             else:
-                end = f'{begin} that of "{holder.key(HTTP)}"; set another host, path, class or profile'
-                basis.add(HTTP, end, Reason.DUPLICATE_ROUTE)
+                end = f': {shown} is already claimed by the entrance of "{holder.key(HTTP)}"'
+                basis.add(HTTP, f"{end}; set another host, path, class or profile", Reason.DUPLICATE_ROUTE)
             return

@@ -1,7 +1,7 @@
 """Whether today's settings forbid an object that was made earlier.
 
 An admission webhook can deny an update, and a refused Service keeps its objects. Without this check, a mistake in a
-Service would keep what the administrator has forbidden.
+Service would keep an object that the administrator has forbidden.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,33 +21,34 @@ from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 
-def forbidden(
+def why_forbidden(
     observed: Attachment, service: Service, settings: Settings, desired: Object | None, *, is_refused: bool
 ) -> Iterator[Problem]:
-    """Yield why an object of a Service is forbidden.
+    """Yield why the `observed` object of a Service is forbidden.
 
-    Nobody updates the object of a refused Service, so it is also compared with its Gateway and its profile.
+    Nobody updates the objects of a refused Service, so they are also compared with today's Gateway and profile.
     """
     if service.spec.type == "ExternalName":
         yield Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
     annotations = observed.metadata.annotations or {}
     if LAST_APPLIED not in annotations:
-        return  # it is being adopted: Metacontroller hasn't updated it yet
+        return  # the object is being adopted: Metacontroller hasn't updated it yet
     effective = effective_settings(settings, service.metadata.namespace, annotations.get(PROFILE))
     problem = next(_beyond_limits(observed, annotations, effective), None)
     if problem and (is_refused or not (desired and is_as_answered(annotations, desired))):
         yield problem
     parents = [parent.name for parent in observed.parents]
-    if len(parents) > len({*parents}):  # Metacontroller merges two parents of one name, so it can't correct this
-        yield Problem(f"its parents are two listeners of a Gateway {parents[0]}", Reason.OUTDATED)
+    if len(parents) > len({*parents}):  # Metacontroller merges parents of the same name, so it can't correct this
+        yield Problem(f"the {observed.kind} has two listeners of Gateway {parents[0]} as parents", Reason.OUTDATED)
     if is_refused:
         yield from _outdated(observed, annotations, effective)
 
 
 def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
-    """Return whether Metacontroller's record of the last answer is `desired`, so that it reverts any difference.
+    """Return whether the hook's last answer, in an object's annotations, is `desired`.
 
-    Removing such an object would loop forever if a mutating webhook rewrites each new one.
+    If so, Metacontroller already reverts any difference, and the object must stay: where a mutating webhook rewrites
+    it, it would be removed and recreated forever.
     """
     metadata = desired["metadata"]
     expected = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
@@ -61,21 +62,22 @@ def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
 def _beyond_limits(
     observed: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings
 ) -> Iterator[Problem]:
+    of = f"the {observed.kind}'s"
     if PROFILE in annotations and (end := effective.not_allowed(annotations[PROFILE], effective.limits.profiles)):
-        yield Problem(f"its profile {end}", Reason.PROFILE_NOT_ALLOWED)
+        yield Problem(f"{of} profile {end}", Reason.PROFILE_NOT_ALLOWED)
     if end := effective.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts]):
-        yield Problem(f"its host {end}", Reason.HOST_NOT_ALLOWED)
+        yield Problem(f"{of} host {end}", Reason.HOST_NOT_ALLOWED)
     if observed.kind == "Ingress":  # without a class in the settings, it has the cluster's default
         ingress_class = observed.spec.ingress_class_name or annotations.get(OLD_CLASS)
         if end := effective.not_allowed(ingress_class, effective.limits.classes):
-            yield Problem(f"its class {end}", Reason.CLASS_NOT_ALLOWED)
+            yield Problem(f"{of} class {end}", Reason.CLASS_NOT_ALLOWED)
     for path, path_type in observed.paths:
         if end := effective.not_allowed(path_type, effective.limits.path_types):
-            yield Problem(f"its path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
+            yield Problem(f"{of} path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
         if end := wrong_path(path, path_type):
-            yield Problem(f"its path {quoted(path)} {end}")
+            yield Problem(f"{of} path {quoted(path)} {end}")
     copied = annotations[COPIED].split(", ") if COPIED in annotations else ()
-    for key in copied:  # one may have been removed since
+    for key in copied:  # the annotation may have been removed since
         value, of_settings = annotations.get(key), effective.added_with_tls.get(key)
         if value is not None and value != of_settings:
             limits = effective.limits.copy_annotations if of_settings is None else {}
@@ -83,18 +85,18 @@ def _beyond_limits(
 
 
 def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings) -> Iterator[Problem]:
-    """Yield how an object differs from its profile and Gateway of today.
+    """Yield how an object differs from today's profile and Gateway.
 
-    A profile that no longer exists may have been renamed. Its object stays while the limits allow it and any profile of
-    the namespace has its Gateway.
+    A profile that no longer exists may have been renamed. An object with it stays while the limits allow the object and
+    any profile of the namespace has its Gateway.
     """
-    if PROFILE not in annotations and effective.default is not None and effective.limits.profiles != ANY:
+    if PROFILE not in annotations and effective.default_profile is not None and effective.limits.profiles != ANY:
         usable = listed(effective.usable_profiles)
-        sentence = f"it has no profile; allowed in namespace {effective.namespace}: {usable}"
+        sentence = f"the {observed.kind} has no profile; allowed in namespace {effective.namespace}: {usable}"
         yield Problem(sentence, Reason.PROFILE_NOT_ALLOWED)
     profile = annotations.get(PROFILE)
     if profile == effective.profile and annotations.get(FINGERPRINT, "") != effective.fingerprint:
-        sentence = f"its profile {quoted(str(effective.profile))} has changed since"
+        sentence = f"the profile {quoted(str(effective.profile))} has changed since this {observed.kind} was made"
         yield Problem(sentence, Reason.OUTDATED)
     names = effective.usable_profiles if profile is not None and effective.profile is None else ()
     for parent in observed.parents:
@@ -104,12 +106,12 @@ def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: E
         if parent.section_name is not None:
             shown = f"listener {quoted(parent.section_name)} of {shown}"
         if not any(gateway and is_served_by(parent, gateway) for gateway in gateways):
-            yield Problem(f"its parent, {shown}, is not one that the settings name", Reason.OUTDATED)
+            yield Problem(f"the {observed.kind}'s parent, {shown}, is not in the settings", Reason.OUTDATED)
 
 
 def is_served_by(parent: ParentRef, gateway: Gateway) -> bool:
-    """Return whether a parent is one of the Gateway's listeners, or a ListenerSet that the Gateway takes."""
+    """Return whether a parent is one of the Gateway's listeners, or a ListenerSet that the Gateway accepts."""
     is_its_own = parent.kind == "ListenerSet" or (parent.namespace, parent.name) == (gateway.namespace, gateway.name)
-    if parent.section_name is None:  # of a ListenerSet, or of an HTTPRoute that attaches to one
+    if parent.section_name is None:  # the parent of a ListenerSet, or a ListenerSet
         return is_its_own and gateway.listener_sets is not None
     return is_its_own and parent.section_name in {gateway.http, gateway.https}

@@ -1,6 +1,7 @@
 """The fields of Kubernetes objects on which a decision depends, as types. All other fields are ignored.
 
-All that the API server stores can be read as these types: otherwise one odd field would make its Service undecidable.
+These types must accept everything that the API server stores: one field that can't be decoded would leave the Service
+without a decision.
 
 Sources: the Kubernetes API reference (Service v1 core, Ingress v1 networking.k8s.io), the Gateway API reference
 (HTTPRoute v1, ListenerSet v1).
@@ -17,10 +18,10 @@ Object = dict[str, Any]
 """A whole Kubernetes object, as JSON."""
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
-"""An annotation that Metacontroller adds: the object of the hook's last answer, as JSON."""
+"""An annotation that Metacontroller adds: the object in the hook's last answer, as JSON."""
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
-"""Another, also in LAST_APPLIED: the name of its DecoratorController."""
+"""Another annotation that Metacontroller adds, also in LAST_APPLIED: the name of the DecoratorController."""
 
 
 class ManagedFieldsEntry(msgspec.Struct, frozen=True):
@@ -38,9 +39,9 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
 
     @property
     def changed(self) -> float:
-        """Return when the object was created or last changed, as Unix time; 0 if unknown.
+        """Return when the object was created or last changed, as a Unix time; 0 if unknown.
 
-        Its editors can write any time there, also one of the year 0, which Python doesn't have.
+        Editors of the object can write any time there, even in the year 0, which Python doesn't have.
         """
         latest = 0.0
         for text in (self.creation_timestamp, *[entry.time for entry in self.managed_fields or ()]):
@@ -96,7 +97,7 @@ class RouteMatch(msgspec.Struct, frozen=True):
 
 
 class ObservedRule(msgspec.Struct, frozen=True):
-    """A rule of an Ingress has `host` and `http`; one of an HTTPRoute has `matches`, or matches every path."""
+    """An Ingress's rule has `host` and `http`; an HTTPRoute's has `matches` (None: it matches every path)."""
 
     host: str = ""
     http: IngressPaths | None = None
@@ -147,7 +148,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
     @property
     def paths(self) -> list[tuple[str, str]]:
-        """Return each path and its type, as an Ingress names it."""
+        """Return each path, and its type as an Ingress names it: Prefix, not PathPrefix."""
         rules = self.spec.rules or (ObservedRule(),)
         if self.kind == "HTTPRoute":
             matched = [match.path for rule in rules for match in rule.matches or (RouteMatch(),)]
@@ -163,7 +164,7 @@ GATEWAY_API = "gateway.networking.k8s.io"
 API_VERSIONS = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": f"{GATEWAY_API}/v1", "ListenerSet": f"{GATEWAY_API}/v1"}
 
 Key = tuple[str, str]
-"""The kind and namespace/name of an object."""
+"""An object's kind, and its NAMESPACE/NAME."""
 
 
 def key_of(desired: Object) -> Key:
@@ -171,7 +172,7 @@ def key_of(desired: Object) -> Key:
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """The objects that exist for a Service, by namespace/name. None: Metacontroller doesn't watch this kind."""
+    """The objects that exist for a Service, by NAMESPACE/NAME. None: Metacontroller doesn't watch this kind."""
 
     ingresses: dict[str, Attachment] | None = msgspec.field(name="Ingress.networking.k8s.io/v1", default=None)
     httproutes: dict[str, Attachment] | None = msgspec.field(name=f"HTTPRoute.{GATEWAY_API}/v1", default=None)
@@ -182,5 +183,5 @@ class Observed(msgspec.Struct, frozen=True):
         return {(kind, name): item for kind, objects in kinds if objects for name, item in objects.items()}
 
 
-NOTHING = Observed(httproutes={}, listenersets={})
+NOTHING_OBSERVED = Observed(httproutes={}, listenersets={})
 """No object exists, and every kind is watched."""

@@ -4,7 +4,7 @@ Every field that the API server would default inside a list is set: Metacontroll
 take the default for drift and rewrite it forever. Hosts with the same paths share an HTTPRoute. Each host has its own
 ListenerSet: Metacontroller merges a list whose items all have a port by that port, so only the last of several
 listeners would remain. Sources: the Kubernetes API reference, Ingress v1; the Gateway API reference, HTTPRoute v1 and
-ListenerSet v1, and the schemas of its CRDs for the limits.
+ListenerSet v1, and the schemas in the CRDs for the limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from hashlib import sha256
 
 import msgspec
 
-from ingress_manager.core.annotations import PATH_TYPE, ROUTES, SECRET, TABLE
+from ingress_manager.core.annotations import PATH_TYPE, ROUTES, SECRET
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 from ingress_manager.core.errors import Reason
@@ -27,7 +27,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
 MOST_MATCHES = 8
-"""In one rule, up to CRDs v1.1 (later: 64). All rules together hold 128, and a Service has at most 100 routes."""
+"""Of one rule, up to CRDs v1.1 (later: 64). All rules together may have 128; a Service has at most 100 routes."""
 
 MATCH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 """The path types of an Ingress, and their names in an HTTPRoute."""
@@ -37,7 +37,7 @@ REDIRECT_FILTER = {"type": "RequestRedirect", "requestRedirect": {"scheme": "htt
 
 
 def make_objects(exposure: Exposure) -> list[Object]:
-    """Return the desired objects of an entrance. Adds a problem if one can't be written."""
+    """Return the desired objects of an entrance. Adds a problem if an object can't be written."""
     ingresses = [make_ingress(exposure)] if exposure.basis.effective.makes_ingresses else []
     return [*ingresses, *(make_httproutes(exposure, exposure.routing) if exposure.routing else ())]
 
@@ -57,7 +57,8 @@ def make_ingress(exposure: Exposure) -> Object:
     basis, ingress_class = exposure.basis, exposure.ingress_class
     annotations = exposure.carried.by_kind["Ingress"]
     if ingress_class is None and OLD_CLASS not in annotations:
-        # It keeps its class: the API server sets the default class only on creation, and nobody serves one without.
+        # An existing Ingress keeps its class: the API server sets the default only on creation, and nobody serves an
+        # Ingress without one.
         observed = (basis.observed.ingresses or {}).get(f"{basis.service.metadata.namespace}/{basis.name}")
         ingress_class = observed.spec.ingress_class_name if observed else None
     spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
@@ -94,8 +95,8 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
         to_service = rules_to_service(basis, paths)
         if len(to_service) > MOST_RULES:
             sentence = (
-                f"{hosts[0]} would need {len(to_service)} rules in an HTTPRoute, "
-                f"one for each port, or for {MOST_MATCHES} paths of a port; the limit is {MOST_RULES}"
+                f"{hosts[0]} would need {len(to_service)} rules in an HTTPRoute; the limit is {MOST_RULES}. "
+                f"Use fewer ports or paths: each rule has one port and at most {MOST_MATCHES} paths"
             )
             basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(ROUTES))
             break
@@ -120,14 +121,14 @@ def httproute_spec(hosts: list[str], parents: list[Object], rules: list[Object])
 def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | None) -> None:
     if watched is None:
         sentence = (
-            f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't manage "
-            f"{kind}s: the administrator has to apply metacontroller/{kind.lower()}/"
+            f"the settings give this Service {kind}s, but Metacontroller doesn't manage {kind}s. "
+            f"Ask an administrator to apply metacontroller/{kind.lower()}/"
         )
         basis.problems.add(sentence, Reason.NOT_WATCHED)
 
 
 def by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], Sequence[Path]]]:
-    """Yield hosts that have the same paths, at most MOST_HOSTNAMES, and the paths."""
+    """Yield up to MOST_HOSTNAMES hosts that have the same paths, and these paths."""
     groups: dict[tuple[bool, frozenset[Path]], list[str]] = {}
     for host, paths in rules.items():
         groups.setdefault((host == EVERY_HOST, frozenset(paths)), []).append(host)
@@ -142,21 +143,18 @@ def parent(of: Listener | ListenerSetPort) -> Object:
 
 
 def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
-    """Return the rules that lead to the Service, by port: their order doesn't decide which path wins."""
+    """Return the rules that lead to the Service, by port: the order of rules doesn't decide which path wins."""
     by_port: dict[int, list[Path]] = {}
     for path in paths:
         by_port.setdefault(path.port, []).append(path)
     filters = basis.effective.filters
     profile = {"filters": filters, "timeouts": basis.effective.timeouts, "retry": basis.effective.retry}
     fields: Object = {name: msgspec.to_builtins(value) for name, value in profile.items() if value}
-    for row in TABLE.values():
-        if row.rule and (value := getattr(basis.requested, row.field)) is not None:
-            fields |= {name: {**fields.get(name, {}), **added} for name, added in row.rule(value).items()}
     # A filter that replaces a prefix needs a rule with a single PathPrefix.
     most = 1 if "ReplacePrefixMatch" in str(filters) else MOST_MATCHES
     for path in [path for path in paths if most == 1 and path.path_type == "Exact"]:
-        sentence = f"the filters of the profile {basis.effective.profile} replace a prefix, and {path} has none"
-        basis.problems.add(f"{sentence}: make it Prefix", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
+        sentence = f"the profile {basis.effective.profile} has a filter that replaces prefixes, but {path} isn't one"
+        basis.problems.add(f"{sentence}; set its path type to Prefix", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
     backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name, "weight": 1}
     is_redirect = any(filter_["type"] == "RequestRedirect" for filter_ in filters)
     rules: list[Object] = []
@@ -167,7 +165,7 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
 
 
 def rules_of(paths: Sequence[Path], most: int = MOST_MATCHES, **fields: object) -> list[Object]:
-    """Return rules with these fields, each for `most` of the paths."""
+    """Return rules with these `fields`, each for at most `most` of the paths."""
     matches = [{"path": {"type": MATCH_TYPES[path.path_type], "value": path.path}} for path in paths]
     return [{"matches": matches[start : start + most], **fields} for start in range(0, len(matches), most)]
 
@@ -176,12 +174,12 @@ def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Obje
     """Return the ListenerSet of a host, with the Service's own certificate."""
     basis, secret, annotations = exposure.basis, exposure.basis.secret, exposure.carried.by_kind["ListenerSet"]
     name = name_of(basis, [host])
-    # cert-manager issues one certificate for a Secret: for an Ingress, or for one ListenerSet.
+    # cert-manager issues one certificate for a Secret, so each further ListenerSet has another Secret.
     if name != basis.name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
         if end := wrong_name(secret):
-            basis.add(SECRET, f": {quoted(secret)}, that of {host}, {end}", Reason.INVALID_VALUE)
-    elif basis.effective.makes_ingresses:
+            basis.add(SECRET, f": {quoted(secret)}, the Secret for {host}, {end}", Reason.INVALID_VALUE)
+    elif basis.effective.makes_ingresses:  # the Ingress requests the certificate
         annotations = {key: value for key, value in annotations.items() if key not in ISSUERS}
     listener = {
         "name": "https",
@@ -195,10 +193,10 @@ def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Obje
 
 
 def name_of(basis: Basis, hosts: Sequence[str]) -> str:
-    """Return the name of an HTTPRoute or a ListenerSet: the Ingress's if it has the main host, else by its first host.
+    """Return the name of the HTTPRoute or ListenerSet for `hosts`: the Ingress's, if the main host is among them.
 
     The main host is the first of ingress/host, or the default host; it need not be in use. A name stays when a host is
-    added behind the others: a renamed object would be gone for a moment. No Service's name has a dot, so no other
+    added after the others: a renamed object would be gone for a moment. No Service's name has a dot, so no other
     Service's object has this name.
     """
     host, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]

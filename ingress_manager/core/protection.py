@@ -1,8 +1,8 @@
 """Protection: no annotation of the Service, or of the settings, loses its effect unnoticed.
 
-An annotation that keeps requests out must reach every object: one without it would be open to more people than its
-owner allows. One that changes an Ingress's answer must have the same effect on HTTPRoutes. Otherwise the Service is
-refused, unless the administrator accepts the loss.
+An annotation that keeps requests out must reach every object: an object without it would let in more people than the
+owner allows. An annotation that changes an Ingress's responses must have the same effect on HTTPRoutes. Otherwise, the
+Service is refused, unless an administrator accepts the loss.
 """
 
 from collections.abc import Container
@@ -15,7 +15,7 @@ from ingress_manager.core.rules import path_of
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import (
     ALTERNATIVES,
-    changes_answer,
+    changes_response,
     is_expressed,
     is_read_from,
     is_read_from_services,
@@ -23,30 +23,30 @@ from ingress_manager.core.vocabulary import (
     undoes,
 )
 
-UNCOPIED = ("isn't copied", "copies it (limits.copyAnnotations), or ")
-OVERRIDDEN = ("the settings set it otherwise", "")
-NOT_EXPRESSED = ("can't be expressed in an HTTPRoute", "makes none (outputs), or ")
-"""The reason for a loss, and the administrator's remedy."""
+UNCOPIED = ("isn't copied", "to copy it (limits.copyAnnotations) or ")
+OVERRIDDEN = ("the settings configure it differently", "")
+NOT_EXPRESSED = ("can't be expressed in an HTTPRoute", "to turn off HTTPRoutes (outputs) or ")
+"""The reason for a loss, and an administrator's remedy."""
 
 
 def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Container[str] = ()) -> None:
-    """Add the problem of a loss, unless it is accepted. A key that isn't in `configured` is the Service's."""
+    """Add the problem that an annotation is lost, unless the loss is accepted. `configured`: those of the settings."""
     if key in basis.effective.accepted_losses:
         return
     why, remedy = because
     value = (basis.service.metadata.annotations or {}).get(key, "")
-    what, does, reason = f"{key}: {quoted(value)}", "changes the answer", Reason.NOT_IN_HTTPROUTE
+    what, does, reason = f"{key}: {quoted(value)}", "changes the responses", Reason.NOT_IN_HTTPROUTE
     if protects(key):
         what, does, reason = key, "protects this Service", Reason.PROTECTION_LOST
-    owner = "remove it if it may be lost, or "
+    ask = "Remove it if you don't need it, or ask"
     if key in configured:
-        what, owner, reason = f"{key}, which the settings add to Ingresses,", "", Reason.SETTINGS_CONFLICT
-    sentence = f"{what} {does}, and {why}: {owner}the administrator {remedy}accepts the loss (limits.acceptedLosses)"
-    basis.problems.add(sentence, reason, key)
+        what, ask, reason = f"{key}, which the settings add to Ingresses,", "Ask", Reason.SETTINGS_CONFLICT
+    end = f"{ask} an administrator {remedy}to accept the loss (limits.acceptedLosses)"
+    basis.problems.add(f"{what} {does}, but {why}. {end}", reason, key)
 
 
 def check_protection(basis: Basis, carried: Carried) -> None:
-    """Add a problem for each annotation that protects and wouldn't reach all objects, or that overrides one."""
+    """Add a problem for each annotation of the Service whose protection would be lost, or that would undo another."""
     by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT:
         sentence = (
@@ -58,13 +58,13 @@ def check_protection(basis: Basis, carried: Carried) -> None:
     for key in by_ingress:
         if undoes(key, carried.configured) and key not in basis.effective.accepted_losses:
             value = quoted((basis.service.metadata.annotations or {})[key])
-            end = "is read from the Service itself, and would override the protection of the settings: remove it"
+            end = "is read from the Service itself and would override the protection in the settings; remove it"
             basis.problems.add(f"{key}: {value} {end}", Reason.PROTECTION_LOST, key)
     for key, other in ALTERNATIVES.items():
         if key in carried.copied and other in carried.configured:
             add_lost(basis, key, OVERRIDDEN)
-        elif key < other and key in carried.copied and other in carried.copied:
-            basis.problems.add(f"{other}: can't be combined with {key}: keep one", Reason.CONTRADICTION, other)
+        elif key < other and key in carried.copied and other in carried.copied:  # each pair once
+            basis.problems.add(f"{other} can't be combined with {key}; keep only one", Reason.CONTRADICTION, other)
     for key in filter(protects, sorted({*by_ingress, *by_httproutes})):
         is_lost_in_ingress = key in by_ingress and not is_read_from_services(key)
         is_lost_in_httproutes = key in by_httproutes and not is_read_from_services(key, of_httproutes=True)
@@ -75,7 +75,7 @@ def check_protection(basis: Basis, carried: Carried) -> None:
 
 
 def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
-    """Add a problem for each annotation that protects, and isn't read by the controller of the Ingress's class."""
+    """Add a problem for each annotation that protects, but that the controller of this class doesn't read."""
     known = basis.effective.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or known is None:
         return
@@ -84,19 +84,19 @@ def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> N
     for key in dict.fromkeys([*carried.copied, *read_from_service, *carried.configured]):
         # Traefik reads keys in any case.
         if protects(key) and not key.lower().startswith(known.reads):
-            add_lost(basis, key, (why, "says that it does (ingressClasses), or "), carried.configured)
+            add_lost(basis, key, (why, "to declare that it does (ingressClasses) or "), carried.configured)
 
 
 def check_expressed(basis: Basis, carried: Carried) -> None:
-    """Add a problem for each annotation of an Ingress that changes its answer, and has no effect on HTTPRoutes.
+    """Add a problem for each annotation that changes an Ingress's responses, but has no effect on HTTPRoutes.
 
-    Likewise for a configured one that protects. `check_protection` checks the Service's.
+    Likewise for each configured annotation that protects; `check_protection` checks those of the Service.
     """
     at_root = all(path_of(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
     for key, value in carried.of_ingress.items():
         if key in carried.configured and protects(key):
             is_lost = not is_read_from("HTTPRoute", key)
         else:
-            is_lost = changes_answer(key) and not is_expressed(key, value, tls=basis.tls, at_root=at_root)
+            is_lost = changes_response(key) and not is_expressed(key, value, tls=basis.tls, at_root=at_root)
         if is_lost and key not in basis.effective.replaced_by_filters:
             add_lost(basis, key, NOT_EXPRESSED, carried.configured)

@@ -1,7 +1,7 @@
-"""The routing: which listeners serve the HTTPRoutes of an entrance, and which one redirects http to https.
+"""The routing: which listeners serve the HTTPRoutes of an entrance, and which listener redirects http to https.
 
-The redirect is decided by ingress/tls-redirect; else by controllers' annotations that request it of an Ingress; else by
-the settings' tls.redirect. An Ingress leaves it to its controller.
+ingress/tls-redirect decides about the redirect; else annotations that request it from an Ingress's controller; else
+tls.redirect in the settings. An Ingress leaves the redirect to its controller.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.protection import NOT_EXPRESSED, add_lost, check_expressed
 from ingress_manager.core.settings import Gateway
-from ingress_manager.core.vocabulary import FORCING, OF_HAPROXY, SSL_REDIRECT
+from ingress_manager.core.vocabulary import FORCING, HAPROXY_SSL_REDIRECT, SSL_REDIRECT
 
 
 class Listener(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class Routing(NamedTuple):
 
 
 def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing | None:
-    """Return the routing of HTTPRoutes. Adds a problem if no listener fits, or annotations have no effect on them."""
+    """Return the listeners for HTTPRoutes. Adds a problem if none fits, or for annotations that HTTPRoutes ignore."""
     check_expressed(basis, carried)
     at, name = (gateway.namespace, gateway.name), gateway.https if basis.tls else gateway.http
     listener: Listener | ListenerSetPort | None = Listener(*at, name) if name else None
@@ -45,18 +45,18 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
         listener = ListenerSetPort(*at, gateway.listener_sets.port)
         if basis.secret is None:
             end = (
-                f" is needed: {gateway} serves each host with a certificate of the Service's own; "
-                "or the administrator sets a name for all (tls.secret)"
+                f" is needed: {gateway} serves each host with the Service's own certificate. "
+                "Set it, or ask an administrator to set a default (tls.secret)"
             )
             basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
     if listener is None:
         begin = f"{gateway} has no listener for hosts {'with' if basis.tls else 'without'} TLS"
-        end = f'set {basis.key(TLS)}: "true", or the administrator names one (gateway.http)'
+        end = f'Set {basis.key(TLS)}: "true", or ask an administrator to name such a listener (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
         if basis.tls:  # never advise to turn TLS off
-            end = "the administrator names one (gateway.https), or makes no HTTPRoutes (outputs)"
+            end = "Ask an administrator to name one (gateway.https) or to turn off HTTPRoutes (outputs)"
             reason = Reason.SETTINGS_CONFLICT
-        basis.problems.add(f"{begin}: {end}", reason, basis.key(TLS))
+        basis.problems.add(f"{begin}. {end}", reason, basis.key(TLS))
         return None
     redirecting = choose_redirect(basis, gateway, carried)
     return Routing(listener, Listener(*at, redirecting) if redirecting else None)
@@ -65,8 +65,8 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
 def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | None:
     """Return the name of the listener that redirects http to https, if any.
 
-    Adds a problem if a redirect is requested that no listener can do, and for each annotation that turns it off where
-    nothing else would serve http.
+    Adds a problem if a redirect is requested but the Gateway can't redirect; and, unless one listener serves http and
+    https, for each annotation that turns the redirect off: an Ingress would still serve plain http, an HTTPRoute not.
     """
     is_wanted, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
     if not basis.tls:
@@ -74,22 +74,21 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     of_ingress = carried.of_ingress
     asking = [key for key in (SSL_REDIRECT, *FORCING) if of_ingress.get(key) == "true"]
     if is_wanted is None:
-        deciding = [key for key in (SSL_REDIRECT, OF_HAPROXY) if key in of_ingress]
+        deciding = [key for key in (SSL_REDIRECT, HAPROXY_SSL_REDIRECT) if key in of_ingress]
         is_wanted = bool(asking) or (by_default and not deciding)
         if not (is_wanted or gateway.has_one_listener):
-            # An Ingress with TLS is also served by http; an HTTPRoute only if one listener is for both.
             for key in deciding:
                 add_lost(basis, key, NOT_EXPRESSED, carried.configured)
     if not is_wanted or gateway.redirects:
         return gateway.http if is_wanted else None
     if basis.requested.tls_redirect or by_default:
-        begin = f"{gateway} can't redirect without a listener for http alone"
-        end = f'set {basis.key(REDIRECT)}: "false", or the administrator names one (gateway.http)'
+        begin = f"{gateway} has no separate HTTP listener that could redirect to https"
+        end = f'Set {basis.key(REDIRECT)}: "false", or ask an administrator to name one (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
-        if by_default:  # the Service need not have requested it
-            end = "the administrator names one (gateway.http), or turns the redirect off (tls.redirect)"
+        if by_default:  # the Service need not have requested the redirect
+            end = "Ask an administrator to name one (gateway.http) or to turn off the redirect (tls.redirect)"
             reason = Reason.SETTINGS_CONFLICT
-        basis.problems.add(f"{begin}: {end}", reason, basis.key(REDIRECT))
+        basis.problems.add(f"{begin}. {end}", reason, basis.key(REDIRECT))
     else:
         for key in asking:
             add_lost(basis, key, NOT_EXPRESSED, carried.configured)

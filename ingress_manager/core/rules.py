@@ -1,4 +1,4 @@
-"""The rules: under which hosts and paths a Service is reached, and which of its ports answers there."""
+"""The rules: the hosts and paths of a Service, and the port that serves each path."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from ingress_manager.core.text import listed, quoted
 
 
 class Path(msgspec.Struct, frozen=True):
-    """A path of a host, and the number of the Service's port that serves it."""
+    """A path of a host, and the number of the Service's port that serves this path."""
 
     path: str
     path_type: str
@@ -52,28 +52,28 @@ def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
 
 
 def check_shared(basis: Basis) -> None:
-    """Add a problem for each annotation that every route overrides."""
+    """Add a problem for each annotation of the Service that every route in ingress/routes overrides."""
     routes = map(msgspec.structs.astuple, basis.requested.routes)
     for key, *overriding in zip((HOST, PATH, PATH_TYPE, PORT), *routes, strict=True):
         if getattr(basis.requested, TABLE[key].field) and None not in overriding:
-            basis.add_ignored(key, f"because every one of {basis.key(ROUTES)} sets its own")
+            basis.add_ignored(key, f"because every route in {basis.key(ROUTES)} sets its own")
 
 
 def choose_hosts(basis: Basis) -> Sequence[str]:
-    """Return the hosts of routes without one: from ingress/host, or the settings' default."""
+    """Return the hosts for routes that name no host: those of ingress/host, or the settings' default."""
     if basis.has_wrong(HOST):
         return ()
     if basis.requested.hosts is not None:
         return allowed_hosts(basis, basis.requested.hosts, HOST, ":")
     default_host = basis.effective.default_host(basis.service.metadata.name)
     if end := wrong_host(default_host):
-        basis.add(HOST, f" is needed: the settings' default {quoted(default_host)} {end}", Reason.INVALID_DEFAULT_HOST)
+        basis.add(HOST, f" is needed: the default host {quoted(default_host)} {end}", Reason.INVALID_DEFAULT_HOST)
         return ()
-    return allowed_hosts(basis, (default_host,), HOST, " is needed: the default")
+    return allowed_hosts(basis, (default_host,), HOST, " is needed: the default host")
 
 
 def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: str) -> Sequence[str]:
-    """Return the hosts if the limits allow them all. Adds a problem if they don't."""
+    """Return `hosts` if the limits allow all of them. Otherwise, add a problem with `annotation`."""
     if end := basis.effective.hosts_not_allowed(hosts):
         basis.add(annotation, f"{begin} {end}", Reason.HOST_NOT_ALLOWED)
         return ()
@@ -81,7 +81,7 @@ def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: st
 
 
 def path_of(requested: Requested, route: Route) -> tuple[str, str]:
-    """Return the path and the path type of a route, or their defaults."""
+    """Return the path and path type of a route: its own, else the Service's, else the default."""
     return route.path or requested.path or "/", route.path_type or requested.path_type or "Prefix"
 
 
@@ -97,28 +97,28 @@ def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
     if end := wrong_path(path, path_type):
         annotation, begin = (ROUTES, ": path") if route.path else (PATH, ":")
         if path_type != "ImplementationSpecific" and "ImplementationSpecific" in effective.limits.path_types:
-            end += "; a regular expression must be ImplementationSpecific"
+            end += "; a regular expression needs the path type ImplementationSpecific"
         basis.add(annotation, f"{begin} {quoted(path)} {end}", Reason.INVALID_VALUE)
 
 
 def as_prefix(path: str) -> str:
-    """Return a prefix without the slash at its end, which makes no difference.
+    """Return a prefix without a trailing slash, which doesn't affect matching.
 
-    With two spellings, of one Service or of two, ingress-nginx writes a location twice, and nginx rejects its whole
-    configuration, other tenants' too.
+    With both spellings, in one Service or across two, ingress-nginx writes a duplicate location, and nginx rejects the
+    whole configuration, including other tenants'.
     """
     return path.rstrip("/") or "/"
 
 
 def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
-    """Return a key, equal for routes that controllers can't tell apart; ImplementationSpecific is like Prefix."""
+    """Return a key, equal for routes that controllers can't tell apart. ImplementationSpecific counts as Prefix."""
     return (host, path, True) if path_type == "Exact" else (host, as_prefix(path), False)
 
 
 def choose_ports(basis: Basis) -> dict[str | None, int | None]:
-    """Return the number of each port that routes name, if the Service has it.
+    """Return the number of each port that routes name, if the Service has the port.
 
-    None is the key of routes without a port: ingress/port, else an inferred one. Adds a problem if there is none.
+    The key None is for routes that name no port: ingress/port, or an inferred port. Adds a problem if there is none.
     """
     requested, requested_ports = basis.requested.port, {route.port for route in basis.requested.routes}
     # The API server defaults the protocol to TCP.
@@ -140,17 +140,17 @@ def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
 
 
 def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
-    """Return the port for HTTP: the only one, else the one named http, with appProtocol http, or with number 80.
+    """Return the port for HTTP: the only TCP port, or the one with the name http, appProtocol http or number 80.
 
-    Adds a problem if there is none.
+    Adds a problem if no port fits.
     """
     if len(tcp) == 1:
         if not speaks_https(tcp[0]):
             return tcp[0].port
         key, only = basis.key(PORT), shown_port(tcp[0])
-        what = f"this Service's only TCP port, {only}, seems to speak HTTPS, and ingress controllers send HTTP"
-        right = f'{key}: "{tcp[0].port}", if it speaks HTTP, or the controller is configured to send HTTPS'
-        basis.problems.add(f"{what}: add a port for HTTP; or set {right}", Reason.HTTPS_PORT, key)
+        what = f"this Service's only TCP port, {only}, seems to speak HTTPS, but ingress controllers send HTTP"
+        right = f'If it speaks HTTP, or the controller is configured to send HTTPS, set {key}: "{tcp[0].port}"'
+        basis.problems.add(f"{what}. {right}; otherwise, add a port for HTTP", Reason.HTTPS_PORT, key)
         return None
     for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", "80")):
         named = [port for port in tcp if str(getattr(port, field)).lower() == of_http]
@@ -159,14 +159,16 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
             return like_http[0]
     has = listed(basis.service.ports, shown_port) or "no ports"
     if tcp:
-        basis.add(PORT, f" is needed to say which port serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT)
+        basis.add(
+            PORT, f" is needed to choose the port that serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT
+        )
     else:
         basis.problems.add(f"this Service has no TCP port to send HTTP to; it has {has}", Reason.NO_PORT)
     return None
 
 
 def speaks_https(port: ServicePort) -> bool:
-    """Return whether a port seems to speak HTTPS, by its appProtocol, else by its name, number and target.
+    """Return whether a port seems to speak HTTPS, by the appProtocol, else by the name, number and targetPort.
 
     Source: the Kubernetes API reference, ServicePort: an appProtocol is a name that IANA or Kubernetes defines.
     """
@@ -182,6 +184,6 @@ _OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
 
 
 def shown_port(port: ServicePort) -> str:
-    """Return a port for people: `web (80)`, `dns (53 UDP)`."""
+    """Describe a port for people: `web (80)`, `dns (53 UDP)`."""
     number = f"{port.port}" if port.protocol in {"TCP", ""} else f"{port.port} {port.protocol}"
     return f"{port.name} ({number})" if port.name else number

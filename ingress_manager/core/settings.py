@@ -1,6 +1,6 @@
-"""The types of the settings. `settings_parser` reads them; `effective` resolves them for a namespace and profile.
+"""The types of the settings. `settings_parser` reads the settings; `effective` resolves them for one Service.
 
-The type of a field holds the check of its value, and the text below a field is its meaning: docs/settings.md and the
+The type of a field includes the check of the value, and the text below a field is its meaning: docs/settings.md and the
 chart's schema are generated from both.
 """
 
@@ -23,11 +23,11 @@ from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 MOST_REMEMBERED = 1000
-"""Effective settings, each of a namespace and a profile."""
+"""Effective settings in the cache."""
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 STAR_FIELD = "{*}"
-"""In the entry of a namespace pattern: the part of the name that its star matches."""
+"""In the entry of a namespace pattern: the part of the name that the * matches."""
 
 INGRESS, HTTPROUTE = "ingress", "httproute"
 OUTPUT_NAMES = (INGRESS, HTTPROUTE)
@@ -38,18 +38,19 @@ def fill_in(template: str, service: str, namespace: str, star: str) -> str:
 
 
 def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
-    """Check a template with these names filled in."""
+    """Check a template: it has only these placeholders, and `check` accepts it with these names filled in."""
     filled_in = fill_in(text, service, namespace, namespace)
-    return f"may hold only {' and '.join(placeholders)} in braces" if "{" in filled_in else check(filled_in)
+    right = f"may contain only {' and '.join(placeholders)} in braces"
+    return right if "{" in filled_in else check(filled_in)
 
 
 _LONGEST = "a" * LONGEST_LABEL
 _LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
 
-# The rules of HTTPRoutes' CRD. Source: its schema and x-kubernetes-validations (1.7); GEP-2257, durations.
+# The rules of the HTTPRoute CRD. Sources: the CRD's schema and x-kubernetes-validations (1.7); GEP-2257, durations.
 
 ONCE = (("CORS",), ("RequestHeaderModifier",), ("ResponseHeaderModifier",), ("RequestRedirect", "URLRewrite"))
-"""Groups of filter types. A rule may have one filter of each group."""
+"""Groups of filter types: a rule may have one filter of each group."""
 
 _DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
 _SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
@@ -59,22 +60,23 @@ def wrong_filter(filter_: Object) -> str:
     if not isinstance(type_ := filter_.get("type"), str):
         return "must set type, as text"
     own = {key.lower(): value for key, value in filter_.items()}.get(type_.lower())
-    return "" if isinstance(own, dict) else "must hold the field of its type, as requestRedirect"
+    return "" if isinstance(own, dict) else "must have the field of its type, such as requestRedirect"
 
 
 def wrong_filters(filters: Sequence[Object]) -> str:
     types = [filter_.get("type") for filter_ in filters]
     repeated = [" or ".join(group) for group in ONCE if sum(map(types.count, group)) > 1]
-    return f"must hold only one {repeated[0]}" if repeated else ""
+    return f"must contain only one {repeated[0]}" if repeated else ""
 
 
 def seconds_of(duration: str | None) -> float:
-    """Return the length of a duration; 0 without one."""
+    """Return the length of a duration such as 1m30s; 0 for None."""
     parts = re.findall(r"([0-9]{1,5})(ms|[hms])", duration or "")
     return sum(int(number) * _SECONDS[unit] for number, unit in parts)
 
 
-# The types of values, each with its checks.
+# The types of values, with their checks. A host is tried with the shortest names: `choose_hosts` refuses one that gets
+# too long. A Secret is tried with the longest. In an allowed host, {service} stays, so that it is rejected.
 
 Name = Annotated[str, wrong_name]
 ProfileName = Annotated[str, lambda name: name and wrong_name(name)]  # "" names none, as null does
@@ -93,7 +95,7 @@ LabelValue = Annotated[str, wrong_label_value]
 ConfiguredKey = Annotated[str, copying.wrong_configured_key]
 TlsKey = Annotated[
     ConfiguredKey,
-    must(lambda key: key != OLD_CLASS, "be in annotations, with class: null beside them; it can't depend on TLS"),
+    must(lambda key: key != OLD_CLASS, "be set in annotations, with class: null: a class can't depend on TLS"),
 ]
 CopiedKey = Annotated[str, copying.wrong_copied_key]
 LossKey = Annotated[str, copying.wrong_loss]
@@ -106,14 +108,14 @@ Timeouts = Annotated[
     dict[TimeoutName, Duration],
     must(
         lambda timeouts: not 0 < seconds_of(timeouts.get("request")) < seconds_of(timeouts.get("backendRequest")),
-        "have a backendRequest that is no longer than request",
+        "not have a backendRequest that is longer than request",
     ),
 ]
 StatusCode = Annotated[int, must(range(400, 600).__contains__, "be a status code, from 400 to 599")]
 EACH_ONCE = must(lambda values: len(values) == len({*values}), "list each value only once")
 PathType = Annotated[str, Meta(extra_json_schema={"enum": list(PATH_TYPES)}), wrong_path_type]
 PathTypes = Annotated[
-    tuple[PathType, ...], NOT_EMPTY, must(lambda names: "Prefix" in names, "hold Prefix, which is the default")
+    tuple[PathType, ...], NOT_EMPTY, must(lambda names: "Prefix" in names, "include Prefix, the default")
 ]
 Output = Annotated[
     str,
@@ -122,42 +124,38 @@ Output = Annotated[
 ]
 Outputs = Annotated[tuple[Output, ...], NOT_EMPTY, EACH_ONCE]
 AnyText = str
-"""The value of an annotation. One that may be copied is checked with its key."""
+"""The value of an annotation; `settings_parser` checks those that may be copied."""
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """TLS of Services whose annotations leave it open."""
-
     enabled: bool = False
     """Whether hosts have TLS."""
     secret: Secret | None = None
-    """The Secret with the certificate; {service} and {namespace} are replaced. null: the controller's own."""
+    """The Secret with the certificate; {service} and {namespace} are replaced. null: the controller's certificate."""
     redirect: bool = False
-    """Whether http redirects to https where there is TLS; HTTPRoutes only."""
+    """Whether http redirects to https for hosts with TLS; HTTPRoutes only."""
     annotations: dict[TlsKey, AnyText] = {}
     """Added to every Ingress with TLS, such as the issuer."""
 
 
 class ListenerSets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The listeners that a Service with TLS gets, each with the Service's own certificate."""
-
     port: Port
-    """The port of these listeners, such as 443."""
+    """The port of the listeners in ListenerSets, such as 443."""
 
 
 class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The Gateway that HTTPRoutes attach to. Source: the Gateway API reference, ParentReference."""
 
     name: Name
-    """Its name."""
+    """The Gateway's name."""
     namespace: Namespace
-    """Its namespace."""
+    """The Gateway's namespace."""
     http: Name | None = "http"
-    """Its listener for hosts without TLS. null: a Service without TLS is refused."""
+    """The Gateway's listener for hosts without TLS. null: a Service without TLS is refused."""
     https: Name | None = "https"
-    """Its listener for hosts with TLS. null: without `listenerSets`, a Service with TLS is refused."""
+    """The Gateway's listener for hosts with TLS. null: without `listenerSets`, a Service with TLS is refused."""
     listener_sets: ListenerSets | None = msgspec.field(name="listenerSets", default=None)
-    """Gives each Service with TLS a ListenerSet with its own certificate. null: `https` serves it."""
+    """Gives each host with TLS a ListenerSet with the Service's own certificate. null: `https` serves such hosts."""
 
     @property
     def has_one_listener(self) -> bool:
@@ -165,7 +163,7 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def redirects(self) -> bool:
-        """Return whether it can redirect: it has a listener for http alone."""
+        """Return whether the Gateway can redirect to https: it has a separate listener for http."""
         return self.http is not None and not self.has_one_listener
 
     def __str__(self) -> str:
@@ -176,61 +174,55 @@ class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """When a request is sent to the Service again. Source: the Gateway API reference, HTTPRouteRetry."""
 
     attempts: Annotated[int, must(lambda number: number >= 0, "be 0 or more")]
-    """How often, after the first request; 0: never."""
+    """How often a request is sent again; 0: never."""
     codes: Annotated[tuple[StatusCode, ...], EACH_ONCE] = ()
-    """The answers after which it is sent again. Without any: only where no connection was made."""
+    """The status codes after which a request is sent again. Without any: only if no connection was made."""
     backoff: Duration | None = None
-    """The least time between two attempts; controllers may lengthen it."""
+    """The least time between two attempts; controllers may wait longer."""
 
 
 PlainProfile = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
-"""The fields that a profile leaves out come from the namespace."""
+"""A profile as in YAML, not yet a `Profile`: the fields left out come from the namespace."""
 
 
 class _Common(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields that defaults and profiles have in common."""
-
     host: Host = "example.com"
     """The host; {service} and {namespace} are replaced."""
     ingress_class: Name | None = msgspec.field(name="class", default="nginx")
-    """The IngressClass. null: a new Ingress gets the cluster's default, an old one keeps its own."""
+    """The IngressClass. null: a new Ingress gets the cluster's default class, an existing Ingress keeps its class."""
     tls: Tls = Tls()
-    """TLS. Each field has its own default."""
+    """TLS for Services whose annotations don't set it. Each field has its own default."""
     annotations: dict[ConfiguredKey, AnyText] = {}
-    """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's own annotation of the same
+    """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's annotation with the same
     key isn't copied."""
     labels: dict[LabelKey, LabelValue] = {}
-    """Added to every Ingress and HTTPRoute."""
+    """Added to every Ingress, HTTPRoute and ListenerSet."""
     outputs: Outputs = (INGRESS,)
     """The objects that serve a Service: an Ingress, HTTPRoutes, or both."""
     gateway: Gateway | None = None
-    """The Gateway of HTTPRoutes; needed where `outputs` hold httproute."""
+    """The Gateway of HTTPRoutes; required if `outputs` include httproute."""
 
 
 class Defaults(_Common, frozen=True, forbid_unknown_fields=True):
-    """The values of what a Service leaves out."""
-
     profile: ProfileName | None = None
-    """The profile of a Service that names none."""
+    """The profile of a Service that requests none."""
 
 
 class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
     """A named set of values that a Service can request."""
 
     filters: Filters = ()
-    """Filters of the Gateway API, for each rule of its HTTPRoutes. With RequestRedirect, a rule has no backend."""
+    """Gateway API filters, added to each rule of HTTPRoutes. With RequestRedirect, a rule has no backend."""
     timeouts: Timeouts = {}
-    """Timeouts, likewise. CRDs of the Gateway API before 1.2 drop them in silence."""
+    """Timeouts for each rule of HTTPRoutes. Gateway API CRDs before 1.2 drop them silently."""
     retry: Retry | None = None
-    """Retries, likewise, as {attempts: 2, codes: [502, 503], backoff: 100ms}. CRDs before 1.7 drop them in silence, but
-    for the experimental channel since 1.2."""
+    """Retries for each rule of HTTPRoutes, as in {attempts: 2, codes: [502, 503], backoff: 100ms}. Gateway API CRDs
+    before 1.7 drop them silently, except the experimental channel since 1.2."""
     accepted_losses: tuple[LossKey, ...] = ()
-    """Takes the place of `limits.acceptedLosses`, where the profile has other means."""
+    """Replaces `limits.acceptedLosses` for Services with this profile, for example because its filters protect them."""
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
-    """The most that a Service may request."""
-
     hosts: Limit[AllowedHost] = ANY
     """The hosts that a Service may claim; {namespace} is replaced. `*.suffix` allows every host below it, but not the
     suffix itself. `*` allows only rules without a host. `any` allows all."""
@@ -243,62 +235,58 @@ class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     profiles: Limit[Name] = ANY
     """The allowed profiles, or `any`."""
     accepted_losses: tuple[LossKey, ...] = ()
-    """Full keys of annotations that may be lost, though they protect a Service or change its answer."""
+    """Full keys of annotations that may be lost although they protect a Service or change its responses."""
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings of a namespace, or of those that match a pattern. A field left out has its general value."""
+    """The settings of a namespace, or of all that match a pattern. A field left out has the general value."""
 
     defaults: Defaults = Defaults()
-    """The values of what a Service leaves out."""
+    """The values that apply where neither the annotations nor the profile of a Service set one."""
     limits: Limits = Limits()
     """The most that a Service may request."""
     paused: bool = False
-    """While true, nothing is made, changed or removed, but with its Service."""
+    """While true, nothing is created, changed or removed, except that deleting a Service still removes its objects."""
 
 
 class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The webhook's answer to a change of a Service."""
-
     deny: bool = False
-    """Whether the webhook of manifests/admission/ denies a change that adds a mistake; else it warns."""
+    """Whether the webhook of manifests/admission/ denies a change that adds a mistake; otherwise, it warns."""
 
 
 class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Facts about the controller of an IngressClass."""
-
     reads: tuple[KeyPrefix, ...]
-    """Prefixes of the keys of all annotations that its controller reads."""
+    """The prefixes of all annotations that the controller reads."""
 
 
-BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kubernetes.io/",))}  # that of gateway/
+BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kubernetes.io/",))}  # the class of gateway/
 
 
 class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
-    """The settings of ingress-manager. A field left out has its built-in default."""
+    """The settings of ingress-manager. A field left out has the built-in default."""
 
     profiles: dict[Name, PlainProfile] = {}
-    """The meaning of each value of `ingress/profile`."""
+    """The profiles that `ingress/profile` can name."""
     namespaces: dict[NamespacePattern, NamespaceSettings] = {}
-    """Defaults, limits and a pause of a namespace, by its name or a pattern with one *. In a pattern's entry, {*} in
+    """Defaults, limits and a pause for namespaces, by name or by a pattern with one *. In a pattern's entry, {*} in
     `host`, `hosts` and `secret` is the part of the name that the * matches."""
     admission: Admission = Admission()
-    """The answer to `kubectl apply` of a Service."""
+    """How the webhook answers `kubectl apply` of a Service."""
     ingress_classes: dict[Name, IngressClass] = msgspec.field(default_factory=lambda: BUILT_IN_CLASSES)
-    """The annotations that the controller of an IngressClass reads: `reads` has the prefixes of their keys."""
+    """The annotations that the controller of an IngressClass reads: `reads` lists their prefixes."""
 
     @cached_property
     def remember(self) -> Callable[..., Any]:
-        """Return a function that calls another with these settings and more arguments, and remembers the results."""
+        """Return `call(function, *arguments)`: it passes these settings first, and caches results while they exist."""
         return lru_cache(MOST_REMEMBERED)(lambda make, *arguments: make(self, *arguments))
 
     @cached_property
     def namespace_patterns(self) -> list[str]:
-        """Return the patterns of namespaces, the longest first, then in alphabetical order."""
+        """Return the patterns of namespaces: the longest first, then alphabetically."""
         return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
 
     def key_of(self, namespace: str) -> str | None:
-        """Return the key of a namespace's entry: its name, else the longest pattern; None: the general settings."""
+        """Return the key of a namespace's entry: the name, or the longest matching pattern; None: it has no entry."""
         if namespace in self.namespaces:
             return namespace
         return next((pattern for pattern in self.namespace_patterns if fnmatchcase(namespace, pattern)), None)
@@ -321,8 +309,9 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
         return msgspec.structs.replace(self, paused=False, namespaces=namespaces)
 
 
-def overlaid(far: Object, near: Object, type_: Any) -> Object:
-    """Merge plain settings of a type, field by field, also in the structs inside."""
+def overlay(base: Object, overrides: Object, type_: Any) -> Object:
+    """Merge two sets of plain settings, field by field, also inside nested structs: `overrides` wins."""
     fields = parts_of(type_)[dict].fields.items()
     structs = [(key, inner) for key, inner in fields if isinstance(inner, msgspec.StructMeta)]
-    return {**far, **near, **{key: overlaid(far.get(key, {}), near.get(key, {}), inner) for key, inner in structs}}
+    nested = {key: overlay(base.get(key, {}), overrides.get(key, {}), inner) for key, inner in structs}
+    return {**base, **overrides, **nested}

@@ -1,7 +1,7 @@
-"""Parses the settings file, and reports its first mistake.
+"""Parses the settings file, and reports the first mistake.
 
-Wrong types come first, then values and keys that the check of their field rejects (settings.py), then the checks here:
-values that are right by themselves, but contradict each other.
+First come wrong types, then values and keys that a check in settings.py rejects, then the checks here: values that are
+right by themselves, but contradict each other.
 """
 
 from typing import Any
@@ -21,9 +21,9 @@ from ingress_manager.core.settings import (
     NamespaceSettings,
     Profile,
     Settings,
-    overlaid,
+    overlay,
 )
-from ingress_manager.core.shape import FieldError, check_values, converted
+from ingress_manager.core.shape import FieldError, check_values, convert
 from ingress_manager.core.strict_yaml import FieldPath, YamlError, load
 from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -32,11 +32,11 @@ FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
 """The environment variable with the path of the settings file; without it, the defaults apply."""
 
 MOST_VALUES = 200_000
-"""Keys, values, lists and mappings: more than 10,000 namespaces need; reading them takes two seconds."""
+"""Keys, values, lists and mappings: more than 10,000 namespaces need. Reading so many takes two seconds."""
 
 
 def parse(text: str) -> Settings:
-    """Return the settings in a YAML text. Raises SettingsError."""
+    """Parse the text of a settings file. Raises SettingsError."""
     last = text.count("\n") + 1  # in YAML, more characters end a line than in editors
     try:
         plain, places = load(text, MOST_VALUES)
@@ -51,34 +51,34 @@ def parse(text: str) -> Settings:
 
 
 def read(plain: Any) -> Settings:
-    """Return the settings in plain values. Raises FieldError."""
-    profiles = converted(plain, Settings).profiles
+    """Convert plain settings (as YAML yields them), and check them. Raises FieldError."""
+    profiles = convert(plain, Settings).profiles
     for name, profile in profiles.items():
-        converted(profile, Profile, ("profiles", name))
+        convert(profile, Profile, ("profiles", name))
     check_values(plain, Settings)
     for name, profile in profiles.items():
         check_values(profile, Profile, ("profiles", name))
-    settings = msgspec.convert(filled_in(plain), Settings)
+    settings = msgspec.convert(fill_in_namespaces(plain), Settings)
     _check_entry((), "", msgspec.structs.replace(settings, namespaces={}))
     for namespace in settings.namespaces:
         _check_entry(("namespaces", namespace), namespace, settings)
-    unlimited = Settings(settings.defaults, profiles=settings.profiles)
+    unlimited = Settings(settings.defaults, profiles=settings.profiles)  # or a limit could leave a profile unchecked
     for name in settings.profiles:
         _check_profile(("profiles", name), resolve(unlimited, "", name))
     return settings
 
 
-def filled_in(plain: Object) -> Object:
-    """Fill in the fields that namespaces leave out from the general settings."""
+def fill_in_namespaces(plain: Object) -> Object:
+    """Copy the general settings to the fields that the entries of namespaces leave out."""
     general = {key: plain[key] for key in NamespaceSettings.__struct_encode_fields__ if key in plain}
     entries = plain.get("namespaces", {}).items()
-    namespaces = {name: overlaid(general, entry, NamespaceSettings) for name, entry in entries}
+    namespaces = {name: overlay(general, entry, NamespaceSettings) for name, entry in entries}
     classes = {**msgspec.to_builtins(BUILT_IN_CLASSES), **plain.get("ingressClasses", {})}
     return {**plain, "namespaces": namespaces, "ingressClasses": classes}
 
 
 def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
-    """Raise FieldError for a mistake in a namespace's entry; "" has the general settings."""
+    """Raise FieldError for a mistake in the entry of a namespace, or in the general settings (namespace "")."""
     effective = resolve(settings, namespace, None)
     defaults, limits = settings.entry_of(namespace).defaults, effective.limits
     for number, host in enumerate(limits.hosts):
@@ -92,23 +92,23 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
     named: list[tuple[FieldPath, Any]] = [(("limits", "profiles", number), name) for number, name in enumerate(allowed)]
     for path, name in [(("defaults", "profile"), defaults.profile), *named]:
         if name and name not in settings.profiles:
-            among = listed([*settings.profiles]) or "there is none"
-            raise FieldError((*at, *path), f": {quoted(name)} must be the name of a profile: {among}")
+            profiles = listed([*settings.profiles]) or "there are none"
+            raise FieldError((*at, *path), f": {quoted(name)} must be one of the profiles: {profiles}")
     if defaults.profile and effective.profile is None:
         usable = listed(effective.usable_profiles)
-        end = f": {quoted(defaults.profile)} must be one of the profiles that are allowed: {usable}"
+        end = f": {quoted(defaults.profile)} must be one of the allowed profiles: {usable}"
         raise FieldError((*at, "defaults", "profile"), end)
     if effective.not_allowed(effective.default_class, limits.classes):
-        of = f" of the profile {effective.profile}," if effective.profile else ""
-        shown = "null, the cluster's default," if effective.default_class is None else quoted(effective.default_class)
-        end = f": the default{of} {shown} must be one of the classes that are allowed: {listed(limits.classes)}"
+        begin = f"with the profile {effective.profile}, " if effective.profile else ""
+        shown = "null (the cluster's default)" if effective.default_class is None else quoted(effective.default_class)
+        end = f": {begin}the default {shown} must be one of the allowed classes: {listed(limits.classes)}"
         raise FieldError((*at, "defaults", "class"), end)
 
 
 def _check_star(at: FieldPath, namespace: str, text: str | None) -> None:
-    """Raise FieldError for a template with {*} where no pattern gives that a meaning."""
+    """Raise FieldError for a template with {*} in an entry whose key, `namespace`, is no pattern."""
     if text and STAR_FIELD in text and "*" not in namespace:
-        raise FieldError(at, f': {quoted(text)} may hold {STAR_FIELD} only in a pattern\'s entry, such as "*-prod"')
+        raise FieldError(at, f': {quoted(text)} may use {STAR_FIELD} only in a pattern\'s entry, such as "*-prod"')
 
 
 def _check_given(at: FieldPath, given: Defaults | Profile, namespace: str = "") -> None:
@@ -117,33 +117,36 @@ def _check_given(at: FieldPath, given: Defaults | Profile, namespace: str = "") 
     _check_star((*at, "tls", "secret"), namespace, given.tls.secret)
     if given.ingress_class is not None and OLD_CLASS in given.annotations:
         end = (
-            f": {quoted(given.ingress_class)} can't be combined with the annotation that names the class "
-            f"{quoted(given.annotations[OLD_CLASS])}; set class: null here, or annotations without it"
+            f": {quoted(given.ingress_class)} can't be combined with the annotation {OLD_CLASS}: "
+            f"{quoted(given.annotations[OLD_CLASS])}; set class: null here, or annotations without that one"
         )
         raise FieldError((*at, "class"), end)
     if HTTPROUTE not in given.outputs:
         if given.tls.redirect:
-            end = f": must be false where outputs don't hold {HTTPROUTE}; an Ingress can't express it"
+            end = f": must be false unless outputs include {HTTPROUTE}; an Ingress can't express it"
             raise FieldError((*at, "tls", "redirect"), end)
     elif not given.gateway:
-        end = f": must be stated where outputs hold {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
+        end = f": must be set if outputs include {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
         raise FieldError((*at, "gateway"), end)
     elif given.tls.redirect and not given.gateway.redirects:
-        end = ": must name a listener of its own where tls.redirect is true: it answers with the redirect"
+        end = ": must name a separate listener if tls.redirect is true; it answers with the redirect"
         raise FieldError((*at, "gateway", "http"), end)
 
 
 def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
-    """Raise FieldError for a mistake in the profile of these settings."""
+    """Raise FieldError for a mistake in the profile that is in effect."""
     overrides, outputs = effective.overrides, effective.overrides.get("outputs", ())
     has_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
     fields: dict[FieldPath, Any] = {(name,): getattr(effective, name) for name in ("filters", "timeouts", "retry")}
     fields["tls", "redirect"] = has_redirect
     for field in filter(fields.get, fields):
+        # The outputs and annotations of namespaces differ, so the profile itself must set those that fit its fields.
         if HTTPROUTE not in outputs:
-            end = f": only HTTPRoutes have it; set outputs: [{HTTPROUTE}] in this profile"
+            end = f": only HTTPRoutes support this; set outputs: [{HTTPROUTE}] in this profile"
             raise FieldError((*at, *field), end)
         if INGRESS in outputs and "annotations" not in overrides:
-            end = ": an Ingress can't express it; set annotations that do the same, or take ingress out of outputs"
+            end = (
+                ": an Ingress can't express this; set annotations with the same effect, or remove ingress from outputs"
+            )
             raise FieldError((*at, *field), end)
     _check_given(at, effective)

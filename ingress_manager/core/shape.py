@@ -1,7 +1,7 @@
-"""Checks plain values against types, and reports the first mistake for people.
+"""Checks plain values (as YAML yields them) against types, and reports the first mistake for people.
 
-msgspec doesn't report the key of a mapping whose value is wrong, so each value is tried by itself. It ignores the
-checks in the types: `Annotated[str, wrong_name]`.
+msgspec doesn't report the key of a mapping whose value is wrong, so each value is tried by itself. msgspec ignores the
+checks in types such as `Annotated[str, wrong_name]`.
 """
 
 import re
@@ -19,7 +19,7 @@ LONGEST_MISTAKE = 2000
 """Characters of a mistake that are shown."""
 
 Check = Callable[[Any], str]
-LIMIT = "a list of what is allowed, or the word any"
+LIMIT = "a list of allowed values, or the word any"
 NAMES = {
     "str": "text",
     "int": "a whole number",
@@ -29,7 +29,7 @@ NAMES = {
     "array": "a list",
     "object": "a mapping",
 }
-"""msgspec's names of types, for people."""
+"""msgspec's names of types, and names for people."""
 
 
 def must(is_right: Callable[[Any], object], end: str) -> Check:
@@ -37,21 +37,21 @@ def must(is_right: Callable[[Any], object], end: str) -> Check:
 
 
 class FieldError(Exception):
-    """A mistake in a field. The sentence begins with its path."""
+    """A mistake in a field. The message begins with the field's path."""
 
     def __init__(self, path: FieldPath, end: str) -> None:
         self.path = path
-        self.sentence = cut(f"{shown(path)}{end}".removeprefix(": "), LONGEST_MISTAKE)
+        self.sentence = cut(f"{format_path(path)}{end}".removeprefix(": "), LONGEST_MISTAKE)
 
 
-def shown(path: FieldPath) -> str:
-    """Write a path for people: limits.hosts[0]."""
+def format_path(path: FieldPath) -> str:
+    """Write a field's path for people: limits.hosts[0]."""
     steps = [f"[{step}]" if isinstance(step, int) else f".{cut(step, LONGEST_KEY) or quoted(step)}" for step in path]
     return "".join(steps).removeprefix(".")
 
 
 class Part(NamedTuple):
-    """The part of a type for plain values of one kind."""
+    """One alternative of a type, such as a union: what it accepts as a dict, a list or a str."""
 
     checks: Sequence[Check] = ()
     keys: Sequence[Check] = ()  # of a mapping
@@ -61,7 +61,7 @@ class Part(NamedTuple):
 
 @cache
 def parts_of(type_: Any) -> Mapping[Any, Part]:
-    """Return the parts of a type, by the Python type of the plain values: msgspec allows no two for one."""
+    """Return the alternatives of a type, by their Python type: msgspec forbids two with the same Python type."""
     origin, arguments = get_origin(type_), get_args(type_)
     if origin is Annotated:
         beside = [check for check in arguments[1:] if callable(check)]
@@ -78,18 +78,18 @@ def parts_of(type_: Any) -> Mapping[Any, Part]:
     return {type_: Part()}
 
 
-def converted(value: Any, type_: Any, path: FieldPath = ()) -> Any:
-    """Convert a plain value to a type. Raises FieldError for the first value in it that doesn't fit."""
+def convert(value: Any, type_: Any, path: FieldPath = ()) -> Any:
+    """Convert a plain value to a type. Raises FieldError for the first value inside it that doesn't fit."""
     try:
         return msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
         for key, inner, expected in inside(value, parts_of(type_).get(type(value), Part())):
-            converted(inner, expected, (*path, key))
-        raise mistake(str(error), type_, path) from error
+            convert(inner, expected, (*path, key))
+        raise translate(str(error), type_, path) from error
 
 
 def check_values(value: Any, type_: Any, path: FieldPath = ()) -> None:
-    """Raise FieldError for the first plain value, or key of a mapping, that a check of its type rejects."""
+    """Raise FieldError for the first value or key inside a plain value that a check in the type rejects."""
     part = parts_of(type_).get(type(value), Part())
     for end in filter(None, [check(value) for check in part.checks]):
         raise FieldError(path, f": {quoted(value)} {end}" if isinstance(value, str) else f": {end}")
@@ -100,21 +100,21 @@ def check_values(value: Any, type_: Any, path: FieldPath = ()) -> None:
 
 
 def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the key or index of each value inside a plain value, the value, and its expected type."""
+    """Yield (key or index, value, expected type) for each value directly inside a plain value."""
     pairs: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in pairs:
         if expected := part.fields.get(key, part.element):
             yield key, inner, expected
 
 
-def mistake(message: str, type_: Any, path: FieldPath) -> FieldError:
-    """Translate msgspec's message about a value, not one inside it, for people."""
+def translate(message: str, type_: Any, path: FieldPath) -> FieldError:
+    """Translate msgspec's message about the value at `path` itself, for people."""
     if match := re.match(r"Object contains unknown field `(.*)`", message, re.DOTALL):
-        return FieldError((*path, match[1]), f" is not a setting{meant(match[1], type_, path)}")
+        return FieldError((*path, match[1]), f" is not a setting{suggest_field(match[1], type_, path)}")
     if match := re.match(r"Object missing required field `(.*)`", message):
         return FieldError(path, f": must set {match[1]}")
     if message.startswith("Expected `array` of length"):
-        return FieldError(path, ": must list at least one value, and the list is empty")
+        return FieldError(path, ": must list at least one value")
     if "`str | array`" in message or message.startswith("Invalid enum"):
         return FieldError(path, f": must be {LIMIT}")
     halves = message.partition(", got ")[::2]
@@ -124,9 +124,9 @@ def mistake(message: str, type_: Any, path: FieldPath) -> FieldError:
     return FieldError(path, f": must be {' or '.join(expected)}{end}")
 
 
-def meant(key: str, type_: Any, path: FieldPath) -> str:
-    """Suggest a field for an unknown one: of a similar name, or of its name a level deeper."""
+def suggest_field(key: str, type_: Any, path: FieldPath) -> str:
+    """Suggest a field for the unknown `key`: one with the same name a level deeper, or with a similar name."""
     fields = parts_of(type_)[dict].fields
     deeper = [(name, key) for name, inner in fields.items() if key in parts_of(inner).get(dict, Part()).fields]
-    near = shown((*path, *deeper[0])) if deeper else nearest(key, fields)
+    near = format_path((*path, *deeper[0])) if deeper else nearest(key, fields)
     return f"; did you mean {near}?" if near else ""

@@ -20,11 +20,11 @@ FieldPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value; () for the whole document."""
 
 Places = dict[FieldPath, int]
-"""The line, from 1, of each value: of its key, or of the item of a list."""
+"""The line, from 1, of each value: of its key, or of the list item."""
 
 
 class YamlError(ValueError):
-    """A text can't be read. `mark` is PyYAML's."""
+    """The text can't be read as YAML. `mark` is PyYAML's position."""
 
     def __init__(self, what: str, mark: Any = None) -> None:
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
@@ -39,7 +39,7 @@ _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float
 
 
 def typed(event: yaml.ScalarEvent) -> Any:
-    """Return null, a boolean, a number or text, as PyYAML resolves a scalar.
+    """Return a scalar as null, a boolean, a number or text, like PyYAML.
 
     Dates stay text, as do numbers in base 60, which only PyYAML knows. A number that Python can't read becomes NaN,
     which no setting accepts.
@@ -54,20 +54,20 @@ def typed(event: yaml.ScalarEvent) -> Any:
 
 
 def as_text(event: yaml.ScalarEvent) -> str:
-    """Return the text of a scalar: 010 is not 8, 1:20 is not 80, and `no` is not False."""
+    """Return a scalar as text: 010 is not 8, 1:20 is not 80, and `no` is not False."""
     return str(event.value)
 
 
 def load(text: str | Events, most: int, scalar: Scalar = typed, deepest: int = DEEPEST) -> tuple[Any, Places]:
-    """Return the value of a YAML document (or its events), None for an empty one, and the line of each value in it.
+    """Return the value of a YAML document (or of its events), None for an empty one, and the line of each value in it.
 
-    Raises YamlError, also for more than `most` keys, values, lists and mappings, or `deepest` levels.
+    Raises YamlError, also for more than `most` keys, values, lists and mappings, or more than `deepest` levels.
     """
     reader = _Reader(_safe(text, most), scalar, deepest, {})
     try:
         values = [reader.value(event, event, ()) for event in reader.events if isinstance(event, yaml.NodeEvent)]
     except UnicodeEncodeError as error:
-        raise YamlError("holds half of a character") from error
+        raise YamlError("contains an unpaired surrogate") from error
     except yaml.MarkedYAMLError as error:
         what = TOO_DEEP if error.problem == TOO_DEEP_FOR_LIBYAML else f"is not YAML: {error.problem}"
         raise YamlError(what, error.problem_mark) from error
@@ -83,7 +83,7 @@ class _Reader(NamedTuple):
     places: Places
 
     def value(self, event: Any, at: Any, path: FieldPath) -> Any:
-        """Return the value that begins with an event; `at` is its key, or itself."""
+        """Return the value that begins with `event`. Its line is that of `at`: of its key, or of `event` itself."""
         self.places[path] = at.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event)
@@ -116,10 +116,10 @@ def _safe(text: str | Events, most: int) -> Events:
         documents += isinstance(event, yaml.DocumentStartEvent)
         size += isinstance(event, yaml.NodeEvent)
         if documents > 1:
-            raise YamlError("is not YAML: but found another document", event.start_mark)
+            raise YamlError("must be a single document", event.start_mark)
         if size > most:
-            raise YamlError(f"holds more than {most} keys and values")
-        if getattr(event, "anchor", None):  # an alias has its target's
+            raise YamlError(f"contains more than {most} keys and values")
+        if getattr(event, "anchor", None):  # an alias has the anchor of its target
             raise YamlError("must not use anchors (&) or aliases (*)", event.start_mark)
         if getattr(event, "tag", None):
             raise YamlError("must not use tags (!)", event.start_mark)

@@ -1,6 +1,6 @@
 """The syntax of hosts, paths, names and keys.
 
-A check is a table of rules; the first broken one makes the sentence. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986
+A check is a table of rules; the first broken rule makes the message. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986
 section 3.3 (paths), Kubernetes' validation of Ingresses (1.36), CVE-2021-25745 and the like (controllers write paths
 into their configuration), and the sources of controllers that take paths for patterns: AWS Load Balancer Controller
 (*), Cilium and Contour (regular expressions), Kong (after /~; every path with its classic routers), ingress-nginx
@@ -37,11 +37,11 @@ _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
 _DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 
 Rule = tuple[Callable[[str], object], str]
-"""Whether a text is wrong, and the end of a sentence, with `{length}` for the text's length."""
+"""Whether a text is wrong, and the end of the message, with `{length}` for the text's length."""
 
 
 def check(*rules: Rule, is_right: Callable[[str], object] = lambda _: False) -> Callable[[str], str]:
-    """Make a check of these rules. A text that `is_right` accepts skips them."""
+    """Make a check from rules. A text that `is_right` accepts skips the rules."""
     return lambda text: (
         "" if is_right(text) else next((end.format(length=len(text)) for is_wrong, end in rules if is_wrong(text)), "")
     )
@@ -57,18 +57,21 @@ def _is_no_key(key: str) -> bool:
 
 wrong_host = check(
     (lambda host: len(host) > LONGEST_NAME, f"has {{length}} characters; the limit is {LONGEST_NAME}"),
-    (lambda host: not host.isascii(), "must be written in ASCII; an internationalized name is written as xn--…"),
-    (lambda host: host != host.lower(), "must be lower case"),
+    (lambda host: not host.isascii(), "must be ASCII; write an internationalized name as xn--…"),
+    (lambda host: host != host.lower(), "must be lowercase"),
     (lambda host: not _without_wildcard(host), "must name a domain"),
     (lambda host: host.endswith("."), "must not end with a dot"),
-    (lambda host: "*" in _without_wildcard(host), "may hold * only as its whole first label, as in *.example.com"),
-    (lambda host: ":" in host or _NUMBER.search(host), "must be a name: no URL, no IP address, no port"),
+    (lambda host: "*" in _without_wildcard(host), "may contain * only as the whole first label, as in *.example.com"),
+    (
+        lambda host: ":" in host or _NUMBER.search(host),
+        "must be a host name, not a URL or an IP address, and without a port",
+    ),
     (_LONG_LABEL.search, f"has a label of more than {LONGEST_LABEL} characters"),
-    (lambda host: not _HOST.fullmatch(host), "must be a DNS name: letters, digits and -, with dots between"),
+    (lambda host: not _HOST.fullmatch(host), "must be a DNS name: letters, digits and -, separated by dots"),
     # For speed: nearly every host is valid, and the rules only name the mistake.
     is_right=lambda host: (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST,
 )
-"""Accepts a lower-case DNS-1123 name, whose first label may be `*`; or `*`."""
+"""Accepts a lowercase DNS-1123 name, whose first label may be `*`; or `*`."""
 
 _OF_ABSOLUTE_PATHS: tuple[Rule, ...] = (
     (lambda path: not path.startswith("/"), "must start with /"),
@@ -76,47 +79,50 @@ _OF_ABSOLUTE_PATHS: tuple[Rule, ...] = (
 )
 _wrong_plain_path = check(
     *_OF_ABSOLUTE_PATHS,
-    (lambda path: "//" in path, "must not hold //"),
-    (_DOT_SEGMENT.search, "must not hold . or .. as a segment"),
-    (_DISGUISE.search, "must not disguise a slash, dot, percent sign, backslash or control character as %…"),
-    (_PATTERN.search, "must not hold * ( ) or +, which are a wildcard or a regular expression to some controllers"),
-    (lambda path: not _PATH.fullmatch(path), "may hold only letters, digits, and /._~!&,=:@- or %…"),
+    (lambda path: "//" in path, "must not contain //"),
+    (_DOT_SEGMENT.search, "must not contain . or .. as a segment"),
+    (_DISGUISE.search, "must not percent-encode a slash, dot, percent sign, backslash or control character"),
+    (
+        _PATTERN.search,
+        "must not contain * ( ) or +, which some controllers take for a pattern",
+    ),
+    (lambda path: not _PATH.fullmatch(path), "may contain only letters, digits, /._~!&,=:@- and %XX"),
 )
 _wrong_free_path = check(
     *_OF_ABSOLUTE_PATHS,
     (
         lambda path: not _ANY_PATH.fullmatch(path),
-        "must not hold a quote, white space, a control character, one of #;` or a character beyond ASCII",
+        "must not contain quotes, white space, control characters, # ; ` or characters that aren't ASCII",
     ),
 )
 
 wrong_absolute_path = check(*_OF_ABSOLUTE_PATHS)
-"""`wrong_path` checks the rest, by the path's type."""
+"""`wrong_path` checks the rest, which depends on the path's type."""
 
 wrong_name = check(
     (
         lambda name: len(name) > LONGEST_NAME or not _NAME.fullmatch(name),
-        f"must be a name of at most {LONGEST_NAME} lower-case letters, digits, - and .",
+        f"must be a name of at most {LONGEST_NAME} lowercase letters, digits, - and .",
     )
 )
 """Accepts the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
 
-wrong_annotation_key = check((_is_no_key, "must be the key of an annotation, as in cert-manager.io/issuer"))
-wrong_label_key = check((_is_no_key, "must be the key of a label, as in team or example.com/team"))
+wrong_annotation_key = check((_is_no_key, "must be an annotation key, such as cert-manager.io/issuer"))
+wrong_label_key = check((_is_no_key, "must be a label key, such as team or example.com/team"))
 
-_SIGNS = f"at most {LONGEST_LABEL} letters, digits, -, _ and ., no sign at its ends"
-wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be the value of a label: {_SIGNS}"))
+_SIGNS = f"at most {LONGEST_LABEL} letters, digits, -, _ and ., starting and ending with a letter or digit"
+wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be a label value: {_SIGNS}"))
 
-_LABEL_SIGNS = f"at most {LONGEST_LABEL} lower-case letters, digits and -"
+_LABEL_SIGNS = f"at most {LONGEST_LABEL} lowercase letters, digits and -"
 wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace's name: {_LABEL_SIGNS}"))
 """Accepts a DNS-1123 label."""
 
 
 def wrong_path(path: str, path_type: str) -> str:
-    """Accept an absolute path of RFC 3986's characters that every reader takes for the same.
+    """Accept an absolute path of RFC 3986's characters that all controllers and servers interpret alike.
 
-    With ImplementationSpecific it may be a regular expression, of characters that end no word in a controller's
-    configuration.
+    With ImplementationSpecific, the path may be a regular expression, of characters that can't end a word in a
+    controller's configuration.
     """
     if path == "/":
         return ""  # as most paths are

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 LONGEST_VALUE, MOST_LISTED = 60, 10
-"""Characters of a value, and things of a list, that are shown."""
+"""Characters of a value, and items of a list, that are shown."""
 
 LONGEST_KEY = 317
 """Characters: a domain of 253, a slash and a name of 63."""
@@ -15,31 +15,31 @@ LONGEST_WORD, MOST_WORDS = 64, 200
 
 
 def one_line(text: str) -> str:
-    """Escape every character that could break or disguise a line, as Python does."""
+    """Escape every character that could break or disguise a line, as `repr` does."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def cut(text: str, longest: int) -> str:
-    """Return one line, cut after `longest` characters."""
+    """Return a text as one line, cut after `longest` characters."""
     # Cut before escaping, too: a text can be very long.
     shown = one_line(text[: longest + 1])
     return shown if len(shown) <= longest else f"{shown[:longest]}…"
 
 
 def quoted(value: str) -> str:
-    """Return a value as in YAML: double-quoted, on one line, cut after LONGEST_VALUE characters."""
+    """Return a value double-quoted as in YAML, on one line, cut after LONGEST_VALUE characters."""
     escaped = value[: LONGEST_VALUE + 1].replace("\\", "\\\\").replace('"', '\\"')
     return f'"{cut(escaped, LONGEST_VALUE)}"'
 
 
 def listed(things: Sequence[Any], show: Callable[[Any], str] = str) -> str:
-    """Return the first MOST_LISTED things with commas between, and how many more there are."""
+    """Return the first MOST_LISTED things, separated by commas, and how many more there are."""
     shown = ", ".join(map(show, things[:MOST_LISTED]))
     return shown if len(things) <= MOST_LISTED else f"{shown} and {len(things) - MOST_LISTED} more"
 
 
 def nearest(word: str, known: Collection[str]) -> str:
-    """Return the nearest known word; "" if none is near, or there is too much to compare."""
+    """Return the known word nearest to `word`; "" if none is near, or there is too much to compare."""
     words = [candidate for candidate in known if len(candidate) <= LONGEST_WORD]
     if len(word) > LONGEST_WORD or len(words) > MOST_WORDS:
         return ""

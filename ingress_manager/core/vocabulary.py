@@ -1,6 +1,6 @@
-"""Vocabulary: the effects of controllers' annotations, by key: data, and the few rules that follow from it.
+"""The vocabulary: the effects of controllers' annotations, by key.
 
-Protection must not be lost. Controllers get new annotations, and read them under any prefix, so the name behind the
+Protection must not be lost. Controllers get new annotations, and read them with any prefix, so the name after the
 prefix decides. Sources: each controller's page on annotations; Gateway API reference, HTTPRoute.
 """
 
@@ -14,8 +14,8 @@ OLD_CLASS = "kubernetes.io/ingress.class"
 EDIT_IN_PLACE = "acme.cert-manager.io/http01-edit-in-place"
 """Makes cert-manager write the path of its challenge into the Ingress, where each sync removes it."""
 
-# Fragments are searched in the name of an annotation, in lower case, as `/-name-`: a `-` is the beginning or end of a
-# word, and `/-` is the beginning of the name.
+# Fragments are searched for in the lowercase name of an annotation, written as `/-name-`: `-` is the beginning or end
+# of a word, and `/-` is the beginning of the name.
 # fmt: off
 CODE = ("snippet", "-lua-", "skipper-", "config-backend", "config-frontend")
 """Name fragments of annotations with code, or raw configuration of the controller."""
@@ -30,27 +30,27 @@ PROTECTING = (
     "private-ip", "load-balancer-scheme", "allow-http-", "/-protocols-", "/-conditions.", "/-headers.", "/-match-",
     # By rate.
     "rate-limit", "ratelimit", "limit-req", "limit-rp", "limit-conn", "traffic-limit",
-    # By inspecting requests, or changing them in any way.
+    # By inspecting or changing requests.
     *CODE, "waf-", "waf.", "wafv2", "wallarm-mode", "modsecurity", "owasp", "shield", "appprotect", "app-protect",
     "middleware-", "middlewares-", "/-modules-", "plugins-", "plugin-config", "backend-config",
     "/-polic",
     *(f"-{of}-polic" for of in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
 )
-"""Name fragments of annotations that keep requests out, or may. But retention-policy and waffle don't match."""
+"""Name fragments of annotations that keep requests out, or may. They don't match retention-policy or waffle."""
 
 PROTECTING_DOMAINS = ("auth", "firewall.", "waf.")
-"""The same of domains, as in waf.example.com/enabled."""
+"""Domain fragments of such annotations, as in waf.example.com/enabled."""
 
-SOUNDS_SO = ("author-", "author.", "authors-", "authors.", "authored", "authority")
-"""Words that contain `auth` and have nothing to do with it."""
+NOT_AUTH = ("author-", "author.", "authors-", "authors.", "authored", "authority")
+"""Words that contain `auth` but have nothing to do with authentication."""
 
-BESIDE = (
+NOT_PROTECTING = (
     "always-set-cookie", "auth-cache", "auth-keepalive", "auth-scope", "auth-session", "basic-auth-realm",
     "cert-header", "cors-allow", "error-page", "global-auth", "jwt-realm", "limit-allowlist", "limit-whitelist",
     "-log-", "login-url", "manage-backend", "on-unauthenticated", "pass-certificate", "request-redirect",
     "secret-type", "signin", "transaction-id", "upstream-policy",
 )
-"""Name fragments of annotations that only configure another that keeps requests out."""
+"""Exceptions to PROTECTING: they only configure a protection, or just look like one. `undoes` counts them too."""
 
 TUNING = (
     "timeout", "buffer", "body-size", "temp-file", "keepalive", "http-version", "next-upstream", "retries",
@@ -63,7 +63,7 @@ TUNING = (
 )
 """Name fragments of annotations that only tune behaviour, unless they protect: timeouts, sizes, logs."""
 
-OF_SERVICES = (
+SERVICE_DOMAINS = (
     "ingress", "kubectl.kubernetes.io", "service.kubernetes.io", "service.alpha.kubernetes.io",
     "service.beta.kubernetes.io", "external-dns.kubernetes.io", "external-dns.alpha.kubernetes.io",
     "metacontroller.k8s.io", "networking.gke.io", "loadbalancer.openstack.org", "load-balancer.hetzner.cloud",
@@ -77,21 +77,21 @@ OF_SERVICES = (
 """Ends of domains whose annotations are about Services themselves, or for tools. No ingress controller reads them,
 except ingress.cilium.io/… and the like."""
 
-CONTROLLERS = (
+CONTROLLER_DOMAINS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
     "f5.com", "route.openshift.", "ako.vmware.", "getambassador.", "external-dns.", "cert-manager.",
 )
 """Fragments of domains whose annotations look meant for an Ingress. (Traefik reads `…/service.*` from the Service.)"""
 
-OTHERS_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
-"""Prefixes of keys that belong to ingress-manager, Metacontroller or kubectl."""
+RESERVED_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
+"""Prefixes of annotations that belong to ingress-manager, Metacontroller or kubectl."""
 
-OF_CONTROLLERS = (
+CONTROLLER_KEYS = (
     "kubernetes.io/ingress.", "kubernetes.io/tls-acme", "networking.gke.io/managed-certificates",
     "networking.gke.io/v1beta1.frontendconfig", "tailscale.com/accept-app-caps", "tailscale.com/funnel",
     "tailscale.com/http-", "tailscale.com/proxy-", "tailscale.com/tags",
 )
-"""Prefixes of other keys that look meant for an Ingress, also in domains of Services."""
+"""Prefixes of other annotations that look meant for an Ingress, even in SERVICE_DOMAINS."""
 # fmt: on
 
 READ_FROM = {
@@ -99,12 +99,12 @@ READ_FROM = {
     "redirect": ("external-dns.", "konghq.com/"),
     "ListenerSet": ("cert-manager.io/", "acme.cert-manager.io/", "external-dns."),
 }
-"""Prefixes of keys that are also read from objects of other kinds than an Ingress."""
+"""Prefixes of annotations that controllers also read from these kinds of objects."""
 
 READ_FROM_GATEWAYS = ("external-dns.kubernetes.io/target", "external-dns.alpha.kubernetes.io/target")
-"""Those that are read from the Gateway instead. Source: external-dns, docs/annotations."""
+"""Annotations that external-dns reads only from the Gateway. Source: external-dns, docs/annotations."""
 
-FROM_SERVICES = re.compile(
+READ_FROM_SERVICES = re.compile(
     r"""(?P<alone>
         (beta\.)?cloud\.google\.com/backend-config|getambassador\.io/config|haproxy\.(org|com)/route-acl
         |ingress\.kubernetes\.io/service-upstream
@@ -124,13 +124,13 @@ FROM_SERVICES = re.compile(
     |konghq\.com/(override|plugins|tags)""",
     re.VERBOSE,
 )
-"""Keys that controllers read from the Service: removing one changes what is served. `alone`: never from an Ingress."""
+"""Annotations that controllers read from the Service: removing one changes what is served. `alone`: only from there."""
 
-FROM_SERVICES_OF_HTTPROUTES = ("getambassador.io/", "haproxy-ingress.github.io/", "konghq.com/")
-"""Prefixes of keys also read from the Service of an HTTPRoute. Google and AWS have other objects for that."""
+READ_FROM_SERVICES_OF_HTTPROUTES = ("getambassador.io/", "haproxy-ingress.github.io/", "konghq.com/")
+"""Prefixes of READ_FROM_SERVICES that also affect HTTPRoutes. Google and AWS have other objects for this."""
 
-PREFERRED_FROM_SERVICES = ("alb.ingress.kubernetes.io/", "haproxy-ingress.github.io/", "haproxy.com/", "haproxy.org/")
-"""Prefixes of keys that override the Ingress's. Source: each controller's page on annotations."""
+SERVICE_WINS = ("alb.ingress.kubernetes.io/", "haproxy-ingress.github.io/", "haproxy.com/", "haproxy.org/")
+"""Prefixes of READ_FROM_SERVICES that override the Ingress's annotation. Source: each controller's documentation."""
 
 ALTERNATIVES = {
     one: other
@@ -141,14 +141,14 @@ ALTERNATIVES = {
     )
     for one, other in (pair, pair[::-1])
 }
-"""Pairs of keys that a controller doesn't combine. Source: cert-manager, ingress-shim (two issuers: neither);
-ingress-nginx, internal/ingress/annotations (the allowlist before the whitelist)."""
+"""Pairs of annotations that a controller doesn't combine. Sources: cert-manager, ingress-shim (of two issuers, uses
+neither); ingress-nginx, internal/ingress/annotations (prefers the allowlist)."""
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
-OF_HAPROXY = "haproxy.org/ssl-redirect"
+HAPROXY_SSL_REDIRECT = "haproxy.org/ssl-redirect"
 REWRITE = f"{NGINX}rewrite-target"
-FORCING = (f"{NGINX}force-ssl-redirect", OF_HAPROXY)
-"""Keys that redirect to https even where the Ingress has no TLS."""
+FORCING = (f"{NGINX}force-ssl-redirect", HAPROXY_SSL_REDIRECT)
+"""Annotations that redirect to https even if the Ingress has no TLS."""
 
 EXPRESSED: dict[tuple[str, str], bool | None] = {
     **{(key, "true"): True for key in (*FORCING, f"{TRAEFIK}router.tls")},
@@ -160,98 +160,98 @@ EXPRESSED: dict[tuple[str, str], bool | None] = {
     **{(f"{NGINX}backend-protocol", http): None for http in ("HTTP", "http")},
     (REWRITE, "/"): None,
 }
-"""Annotations and values that HTTPRoutes express, or behave like anyway: True: only with TLS, False: only without it,
-None: always."""
+"""Annotations and values that HTTPRoutes satisfy: True means only with TLS, False only without TLS, None always."""
 
-_CODE, _PROTECTING, _PROTECTING_DOMAINS, _SOUNDS_SO, _BESIDE, _TUNING, _CONTROLLERS = (
+_CODE, _PROTECTING, _PROTECTING_DOMAINS, _NOT_AUTH, _NOT_PROTECTING, _TUNING, _CONTROLLER_DOMAINS = (
     re.compile("|".join(map(re.escape, parts)))
-    for parts in (CODE, PROTECTING, PROTECTING_DOMAINS, SOUNDS_SO, BESIDE, TUNING, CONTROLLERS)
+    for parts in (CODE, PROTECTING, PROTECTING_DOMAINS, NOT_AUTH, NOT_PROTECTING, TUNING, CONTROLLER_DOMAINS)
 )
-_OF_SERVICES = tuple([f".{domain}" for domain in OF_SERVICES])
+_SERVICE_DOMAINS = tuple([f".{domain}" for domain in SERVICE_DOMAINS])
 
 
 def _split(key: str) -> tuple[str, str]:
-    """Return the domain of a key, and its name as `/-name-`. Traefik reads keys in any case."""
+    """Return the domain of an annotation, and its name as `/-name-`, in lowercase: Traefik ignores case."""
     domain, _, name = key.lower().rpartition("/")
     return domain, f"/-{name}-"
 
 
-def _is_of_services(domain: str, name: str) -> bool:
-    is_of_services = f".{domain}".endswith(_OF_SERVICES) and not domain.startswith("ingress.")
-    return is_of_services and not f"{domain}/{name[2:]}".startswith(OF_CONTROLLERS)
+def _is_about_services(domain: str, name: str) -> bool:
+    is_about_services = f".{domain}".endswith(_SERVICE_DOMAINS) and not domain.startswith("ingress.")
+    return is_about_services and not f"{domain}/{name[2:]}".startswith(CONTROLLER_KEYS)
 
 
 def protects(key: str) -> bool:
-    """Return whether an annotation may keep requests out."""
+    """Return whether the annotation `key` may keep requests out."""
     domain, name = _split(key)
-    if _is_of_services(domain, name) or _BESIDE.search(name):
+    if _is_about_services(domain, name) or _NOT_PROTECTING.search(name):
         return False
-    words = _SOUNDS_SO.sub("-", name.replace("_", "-"))
-    return (_PROTECTING.search(words) or _PROTECTING_DOMAINS.search(_SOUNDS_SO.sub("-", f"{domain}."))) is not None
+    words = _NOT_AUTH.sub("-", name.replace("_", "-"))
+    return (_PROTECTING.search(words) or _PROTECTING_DOMAINS.search(_NOT_AUTH.sub("-", f"{domain}."))) is not None
 
 
 def undoes(key: str, configured: Iterable[str]) -> bool:
-    """Return whether an annotation of the Service may undo the protection of `configured` ones.
+    """Return whether the Service's annotation `key` may undo the protection by the `configured` annotations.
 
-    One that only configures another can: `auth-on-unauthenticated-request: allow`.
+    An annotation that only configures a protection may do so, too: `auth-on-unauthenticated-request: allow`.
     """
     domain, name = _split(key)
-    if not (is_read_from_services(key) and key.startswith(PREFERRED_FROM_SERVICES)):
+    if not (is_read_from_services(key) and key.startswith(SERVICE_WINS)):
         return False
     is_guarded = any(protects(other) and _split(other)[0] == domain for other in configured)
-    return is_guarded and (protects(key) or _BESIDE.search(name) is not None)
+    return is_guarded and (protects(key) or _NOT_PROTECTING.search(name) is not None)
 
 
 def holds_code(key: str) -> bool:
-    """Return whether the value of an annotation is code, or raw configuration."""
+    """Return whether the value of the annotation `key` is code or raw configuration: `adopt` warns of that."""
     return _CODE.search(_split(key)[1]) is not None
 
 
 def is_for_controllers(key: str) -> bool:
-    """Return whether the annotation looks meant for an ingress controller, or a program beside it."""
-    if key.startswith(OTHERS_PREFIXES):
+    """Return whether an annotation looks meant for an ingress controller, or for a tool such as external-dns."""
+    if key.startswith(RESERVED_PREFIXES):
         return False
     domain, name = _split(key)
-    looks_so = _CONTROLLERS.search(domain) is not None and not name.startswith("/-service.")
-    looks_so = looks_so or key.lower().startswith(OF_CONTROLLERS) or protects(key)
-    return looks_so and not domain.endswith(".ingress")  # of an entrance
+    looks_so = _CONTROLLER_DOMAINS.search(domain) is not None and not name.startswith("/-service.")
+    looks_so = looks_so or key.lower().startswith(CONTROLLER_KEYS) or protects(key)
+    return looks_so and not domain.endswith(".ingress")  # that is an entrance's, as in internal.ingress/host
 
 
 def is_read_from(kind: str, key: str) -> bool:
-    """Return whether the annotation has an effect on objects of a kind, or its reader isn't known."""
+    """Return whether a controller reads the annotation from objects of this kind, or the reader isn't known."""
     if kind == "Ingress" or not is_for_controllers(key):
-        return kind in {"Ingress", "HTTPRoute"}  # for a redirect, a portal would list the Service again
+        # Dashboards read such annotations: if the redirect carried them too, they would list the Service twice.
+        return kind in {"Ingress", "HTTPRoute"}
     return key.lower().startswith(READ_FROM[kind]) and key.lower() not in READ_FROM_GATEWAYS
 
 
-def changes_answer(key: str) -> bool:
-    """Return whether the annotation may change the answer of an Ingress, and keeps nobody out."""
+def changes_response(key: str) -> bool:
+    """Return whether an annotation may change an Ingress's responses, but keeps nobody out."""
     domain, name = _split(key)
-    tunes = _TUNING.search(name) or _is_of_services(domain, name)
+    tunes = _TUNING.search(name) or _is_about_services(domain, name)
     return not (is_read_from("HTTPRoute", key) or tunes or protects(key))
 
 
 def is_expressed(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
-    """Return whether HTTPRoutes do what the annotation says; `at_root`: they only have the path /."""
-    # Rewriting / to / changes nothing; ingress-nginx rewrites any other path, and takes it for a pattern.
+    """Return whether HTTPRoutes satisfy an annotation. `at_root`: / is their only path."""
+    # Rewriting / to / changes nothing. ingress-nginx rewrites any other path, and treats it as a pattern.
     return (key, value) in EXPRESSED and EXPRESSED[key, value] in {tls, None} and (at_root or key != REWRITE)
 
 
 def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
-    """Return whether a controller reads the annotation from the Service itself; or also for an HTTPRoute."""
-    is_read = FROM_SERVICES.fullmatch(key) is not None
-    return is_read and (not of_httproutes or key.startswith(FROM_SERVICES_OF_HTTPROUTES))
+    """Return whether controllers read the annotation from the Service; `of_httproutes`: also to serve an HTTPRoute."""
+    is_read = READ_FROM_SERVICES.fullmatch(key) is not None
+    return is_read and (not of_httproutes or key.startswith(READ_FROM_SERVICES_OF_HTTPROUTES))
 
 
-# Known values: an expression of values that can't break a controller's configuration, and the end of a sentence. Other
-# values are refused, whatever the settings allow.
+# Known values: a pattern of those that can't break a controller's configuration, and the end of the message for all
+# others, which are refused whatever the settings allow.
 
 SWITCH = ("true|false", 'must be "true" or "false"')
 TOGGLE = ("on|off", 'must be "on" or "off"')
-SECONDS = ("[0-9]{1,6}", "must be a number of seconds, of one to six digits")
-SIZE = ("[0-9]{1,15}|[0-9]{1,6}[kKmMgG]", "must be one to 15 digits, or one to six with k, m or g behind them")
-RATE = ("[1-9][0-9]{0,5}", "must be a number of one to six digits, from 1")
-NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lower-case letters, digits, - and .")
+SECONDS = ("[0-9]{1,6}", "must be a number of seconds with one to six digits")
+SIZE = ("[0-9]{1,15}|[0-9]{1,6}[kKmMgG]", "must be one to 15 digits, or one to six followed by k, m or g")
+RATE = ("[1-9][0-9]{0,5}", "must be a number from 1 to 999999")
+NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lowercase letters, digits, - and .")
 
 # fmt: off
 COPIED_BY_DEFAULT = {
@@ -272,8 +272,8 @@ KNOWN = COPIED_BY_DEFAULT | {
     f"{NGINX}proxy-request-buffering": TOGGLE,
     f"{NGINX}proxy-buffering": TOGGLE,
     f"{NGINX}proxy-buffer-size": ("[1-9][0-9]{0,5}[kK]?|[1-9][0-9]{0,2}[mM]",
-        "must be one to six digits, from 1, perhaps with k behind them, or one to three with m"),
-    f"{NGINX}proxy-next-upstream-tries": ("[0-9]{1,3}", "must be a number of one to three digits"),
+        "must be a number from 1 to 999999, optionally followed by k, or from 1m to 999m"),
+    f"{NGINX}proxy-next-upstream-tries": ("[0-9]{1,3}", "must be a number from 0 to 999"),
     f"{NGINX}backend-protocol": ("(?ai:HTTPS?|GRPCS?|AUTO_HTTP)",
         "must be HTTP, HTTPS, GRPC, GRPCS or AUTO_HTTP"),
     f"{NGINX}service-upstream": SWITCH,
@@ -287,9 +287,9 @@ KNOWN = COPIED_BY_DEFAULT | {
     f"{TRAEFIK}router.tls.certresolver": ("[A-Za-z0-9][-_A-Za-z0-9]{0,62}",
         "must be a name of letters, digits, - and _"),
     "haproxy.org/ssl-redirect": SWITCH,
-    "nginx.org/proxy-read-timeout": ("[0-9]{1,6}s", "must be one to six digits with s behind them"),
+    "nginx.org/proxy-read-timeout": ("[0-9]{1,6}s", "must be one to six digits followed by s"),
     "nginx.org/client-max-body-size": SIZE,
 }
 # fmt: on
-"""Source: the code of each controller. Many values are written into the configuration verbatim, and nginx rejects all
-of it for a number that is too large, or -1."""
+"""Source: the code of each controller. Many values go verbatim into the configuration, and nginx rejects all of it if a
+number is too large, or -1."""

@@ -265,7 +265,7 @@ def events(*said: str) -> dict[str, Any]:
     return listing(*(event(SHOP, message, metadata={"name": "a", "resourceVersion": "7"}) for message in said))
 
 
-NONE, TAKEN = events(), events("422 Ingress team-a/hosts isn't there yet: one has that name [not-made]")
+NONE, TAKEN = events(), events("422 Ingress team-a/hosts doesn't exist yet: one has that name [not-made]")
 PLANNED = [line for line in PRINTED.splitlines() if line.startswith("kubectl")]
 BEGUN = [command.replace(" -- ", " --context=there -- ") for command in PLANNED]
 GO_ON = ("To continue, run the same command again.", "To undo the steps, run:")

@@ -20,7 +20,7 @@ SHOP, OURS, ROUTE, BY_HAND = dumps.objects([
     {"Ingress": {"host": "a.example.com", "uid": "5", "version": "5"}},
 ])  # fmt: skip
 ANSWERS: dict[str, list[Object]] = {
-    "events": [event(SHOP, "Ingress team-a/shop isn't there yet [not-made]")],
+    "events": [event(SHOP, "Ingress team-a/shop doesn't exist yet [not-made]")],
     "services": [SHOP],
     "services,ingresses": [SHOP, OURS],
     "ingresses": [BY_HAND],

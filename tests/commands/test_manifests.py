@@ -98,7 +98,7 @@ def test_of_json_an_object_knows_the_line_on_which_its_document_begins() -> None
         ("no mapping in a list", "kind: List\nitems:\n- a: 1\n- text\n", 4, "must be an object, which is a mapping"),
         ("lists that would end the process", "a: " + "[" * 100_000, 1, "is nested too deeply"),
         ("JSON that commands can't go through", '{"a": ' * DEEPEST + "[]" + "}" * DEEPEST, 1, "is nested too deeply"),
-        ("aliases for billions", BOMB, 1, f"holds more than {EXPANSION * len(BOMB) + 2} keys and values"),
+        ("aliases for billions", BOMB, 1, f"contains more than {EXPANSION * len(BOMB) + 2} keys and values"),
         ("an alias within its anchor", "\n- &a [*a]\n", 2, "uses an alias (*) before the value of its anchor (&) ends"),
         ("no mapping to merge", "a: &a 1\nb:\n  <<: *a\n", 3, "must not merge (<<) anything but mappings"),
         ("the same in YAML", "a: " + "[" * DEEPEST + "]" * DEEPEST, 1, "is nested too deeply"),
@@ -116,7 +116,7 @@ def test_unreadable_text_is_reported_with_its_line(reason: str, text: str, line:
         ("{name: --all}", 'metadata.name: "--all" must be '),
         ("{name: shop, namespace: A}", 'metadata.namespace: "A" must be '),
         ("{name: shop, uid: '1,a=b'}", 'metadata.uid: "1,a=b" must be the value that the API server assigned'),
-        ("{name: shop, annotations: {a=b: c}}", 'metadata.annotations: "a=b" must be the key of an annotation'),
+        ("{name: shop, annotations: {a=b: c}}", 'metadata.annotations: "a=b" must be an annotation key'),
         ("{name: shop, uid: A.1_b-c, resourceVersion: '1', annotations: {A.b/C_d: c, e: f}}", ""),
     ],
 )

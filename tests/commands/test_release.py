@@ -95,7 +95,7 @@ def test_nothing_is_taken_off_the_service_before_metacontroller_has_let_go(clust
 
 
 def test_more_objects_than_an_event_names_are_given_time(cluster: Cluster) -> None:
-    has(cluster, SERVICE, *({"Ingress": {"of": "shop", "name": f"shop-{number}"}} for number in range(10)))
+    has(cluster, SERVICE, *({"Ingress": {"of": "shop", "name": f"shop-{number}"}} for number in range(20)))
     printed = run("release", "team-a/shop").out
     assert ("#   wait 10 seconds\n" in printed, "a new Event" in printed) == (True, False)
 

@@ -11,7 +11,7 @@ BAD = "limits:\n  hosts:\n  - A\ndefaults: {host: B}\n"
 EVERY_HOST = "limits.hosts is any: a namespace without limits of its own may claim every host."
 
 
-MISTAKE = '{}:{}: limits.hosts[0]: "A" must be lower case\n'
+MISTAKE = '{}:{}: limits.hosts[0]: "A" must be lowercase\n'
 
 
 def test_the_first_mistake_is_told_with_its_line_and_the_other_files_are_checked_all_the_same(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ OLD_SHOP, OLD_INGRESS = at(SHOP, EARLIER), at(INGRESS, EARLIER)
 DELETED_INGRESS = at(INGRESS, EARLIER, deletionTimestamp="2026")
 MISTAKE = event(SHOP, f"{HOOK_SAID}no such port [unknown-port] · and 2 more", lastTimestamp=LATER.isoformat())
 DENIED = event(SHOP, "can't reconcile children: exceeded quota", lastTimestamp=LATER.isoformat())
-NOT_MADE = event(SHOP, f"{HOOK_SAID}it isn't there yet [not-made]", lastTimestamp=LATER.isoformat())
+NOT_MADE = event(SHOP, f"{HOOK_SAID}it doesn't exist yet [not-made]", lastTimestamp=LATER.isoformat())
 
 
 def reported(first: str, last: str) -> list[Object]:
@@ -121,7 +121,7 @@ def reported(first: str, last: str) -> list[Object]:
         ([OLD_SHOP, OLD_INGRESS, MISTAKE], "refused", "no such port [unknown-port] · and 2 more"),
         ([OLD_SHOP, OLD_INGRESS, DENIED], "waiting", "can't reconcile children: exceeded quota"),
         ([OLD_SHOP, MISTAKE], "refused", "no such port [unknown-port] · and 2 more"),
-        ([OLD_SHOP, NOT_MADE], "waiting", "it isn't there yet [not-made]"),
+        ([OLD_SHOP, NOT_MADE], "waiting", "it doesn't exist yet [not-made]"),
         ([OLD_SHOP], "waiting", "nothing has been created yet, and no Event on the Service explains why"),
         # The Event is older than the change that has mended it.
         ([at(SHOP, NOW - timedelta(seconds=30)), OLD_INGRESS, MISTAKE], "serving", ""),

@@ -5,7 +5,6 @@ those that are sequences of steps are in tests/e2e/attacks.yaml.
 """
 
 import dataclasses
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.commands.snapshot.drift import merge
-from ingress_manager.core.annotations import HTTP, KEYS, PORT, TABLE, Requested, parse
+from ingress_manager.core.annotations import HTTP, KEYS, TABLE, Requested, parse
 from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, Limits, Profile, Settings
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import KNOWN
@@ -113,21 +112,8 @@ def test_no_annotation_is_ignored_silently(key: str, output: str) -> None:
     find(made_up.WORDS[key], lambda value: answered({key: value}) != answered({}))
 
 
-def test_an_annotation_adds_its_fields_to_each_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    trial = msgspec.structs.replace(TABLE[PORT], rule=lambda port: {"timeouts": {"request": f"{port}s"}})
-    monkeypatch.setitem(TABLE, PORT, trial)
-    case = BY_NAME["profile-filters"]
-    for added, request in (({}, "60s"), ({PORT: "80"}, "80s")):
-        asking = case.service
-        asking["metadata"]["annotations"] |= added
-        routes = json.loads(answer(body(sync_request(asking)), case.settings).body)["attachments"]
-        rules = [rule for route in routes for rule in route["spec"]["rules"]]
-        timeouts = {"request": request, "backendRequest": "30s"}
-        assert [(len(rule["filters"]), rule["timeouts"]) for rule in rules] == [(2, timeouts)] * 3
-
-
 @pytest.mark.parametrize(
-    ("count", "says"), [(999, "lists 999 routes; the limit is 100"), (1000, "holds more than 1000 keys and values")]
+    ("count", "says"), [(999, "lists 999 routes; the limit is 100"), (1000, "contains more than 1000 keys and values")]
 )
 def test_a_list_of_more_than_1000_keys_and_values_is_not_read(count: int, says: str) -> None:
     [problem] = parse({"ingress/routes": f"[{'a, ' * count}]"}).problems.kept

@@ -7,7 +7,7 @@ import pytest
 
 from devcluster.sync_requests import service
 from ingress_manager.core.decide import RESYNC_SECONDS, Decision, Desired, decide, not_made, refusal_of, spread
-from ingress_manager.core.kubernetes import NOTHING, Attachment, AttachmentMeta, Observed, Service, Spec
+from ingress_manager.core.kubernetes import NOTHING_OBSERVED, Attachment, AttachmentMeta, Observed, Service, Spec
 from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, ListenerSets, Settings
 
 ON = {"ingress/http": "true"}
@@ -68,8 +68,8 @@ def test_many_services_are_synced_again_in_each_second_of_some_minutes() -> None
 def test_a_kind_that_is_not_watched_is_refused(kind: str, observed: Observed, settings: Settings) -> None:
     """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
     assert refusal(ON | {"ingress/tls-secret": "shop-tls"}, observed, settings).startswith(
-        f"the settings give this Service an object of the kind {kind}, but Metacontroller doesn't manage {kind}s: "
-        f"the administrator has to apply metacontroller/{kind.lower()}/ [not-watched]"
+        f"the settings give this Service {kind}s, but Metacontroller doesn't manage {kind}s. "
+        f"Ask an administrator to apply metacontroller/{kind.lower()}/ [not-watched]"
     )
     assert refusal({}, observed, settings) == refusal(ON, Observed(httproutes={}), ROUTES) == ""
 
@@ -78,10 +78,10 @@ def test_the_objects_of_all_entrances_are_counted_and_each_may_have_three() -> N
     plain = ON | {"ingress/tls": "true", "ingress/tls-redirect": "true", "ingress/tls-secret": "shop-tls"}
     asked = plain | {f"e{n}.{key}": value for n in range(8) for key, value in plain.items()}
     asked |= {f"e{n}.ingress/host": f"e{n}.example.com" for n in range(8)}
-    decision = decided(asked, NOTHING, ROUTES)
+    decision = decided(asked, NOTHING_OBSERVED, ROUTES)
     assert len(getattr(decision, "objects", ())) == 27
     asked |= {"e7.ingress/routes": "[{path: /7}, {host: h.example.com, path: /h}]"}
-    assert refusal(asked, NOTHING, ROUTES).startswith("this Service would get 30 objects, and the limit is 27")
+    assert refusal(asked, NOTHING_OBSERVED, ROUTES).startswith("this Service would get 30 objects; the limit is 27")
 
 
 def test_hosts_times_routes_may_be_1000_paths() -> None:
@@ -92,5 +92,5 @@ def test_hosts_times_routes_may_be_1000_paths() -> None:
 
 def test_of_many_missing_objects_those_that_fit_are_named() -> None:
     line = not_made("team-a/shop", [("HTTPRoute", f"team-a/shop.{number:064}") for number in range(18)]).line()
-    assert "0001 isn't there yet and 16 more: one that" in line
+    assert "0001 and 16 more don't exist yet: either" in line
     assert len(line) < 500

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from devcluster.sync_requests import Object, as_created, body, service, sync_request
-from hooks.sync import REMOVED, THERE, Answer, answer
+from hooks.sync import COMPLETE, REMOVED, Answer, answer
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.settings import Limits
@@ -88,14 +88,14 @@ def test_what_is_forbidden_goes_first_and_what_is_allowed_comes_with_the_next_sy
     assert first.problems.kept[0].reason.value == case["forbidden"]
     desired = attachments(answered(parent, now))
     again = answered(parent, now, *[as_created(item, parent) for item in desired])
-    assert (again.word, len(desired), attachments(again)) == (THERE, 1, desired)
+    assert (again.outcome, len(desired), attachments(again)) == (COMPLETE, 1, desired)
 
 
 @pytest.mark.parametrize("case", OUTDATED)
 def test_what_is_outdated_is_mended_in_place_while_its_service_is_right(case: Object) -> None:
     asks: dict[str, str] = case.get("asks") or case.get("made") or {}
     parent = service(ON | asks)
-    assert answered(parent, case["now"], standing_in(case)).word != REMOVED
+    assert answered(parent, case["now"], standing_in(case)).outcome != REMOVED
 
 
 @pytest.mark.parametrize("case", ALLOWED)
@@ -103,7 +103,7 @@ def test_what_is_not_forbidden_stays_until_an_answer_can_be_given(case: Object) 
     standing, now, asks = standing_in(case), case.get("now", {}), ON | case.get("asks", {})
     assert answered(service(asks | OOPS), now, standing).status == 422
     repaired = answered(service(asks), now, standing)
-    assert (repaired.status, repaired.word == REMOVED) == (200, False)
+    assert (repaired.status, repaired.outcome == REMOVED) == (200, False)
 
 
 def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_goes() -> None:
@@ -111,7 +111,7 @@ def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_g
     settings = {"defaults": WEB | {"class": "internal"}, "limits": {"classes": ["internal"]}}
     now = answered(service(ON), settings, *made({}, BOTH))
     assert [item["kind"] for item in attachments(now)] == ["HTTPRoute"]
-    assert now.word == REMOVED
+    assert now.outcome == REMOVED
     assert attachments(answered(service(ON | OOPS), settings, *made({}, BOTH))) == [], "of a refused one, all go"
 
 
@@ -122,7 +122,7 @@ def test_an_httproute_to_which_somebody_has_added_a_listener_is_made_anew() -> N
     route["spec"]["parentRefs"] = [parent, parent | {"sectionName": "https"}]
     now = answered(service(ON), BOTH, ingress, route)
     assert [item["kind"] for item in attachments(now)] == ["Ingress"]
-    assert now.word == REMOVED
+    assert now.outcome == REMOVED
 
 
 def test_the_ingress_of_a_service_that_became_an_external_name_is_removed() -> None:
@@ -154,7 +154,7 @@ def test_what_somebody_has_edited_is_mended_in_place_although_the_settings_forbi
     edited = patched(ingress, {"spec": {"ingressClassName": "other", "rules": {0: {"host": "evil.example.org"}}}})
     limits = {"limits": {"hosts": ["example.com"], "classes": ["nginx"]}}
     answer = answered(service(ON), limits, edited)
-    assert (answer.word, len(attachments(answer))) == (THERE, 1)
+    assert (answer.outcome, len(attachments(answer))) == (COMPLETE, 1)
     assert attachments(answered(service(ON | OOPS), limits, edited)) == [], "of a refused one, nobody mends it"
     edited["metadata"]["annotations"][LAST_APPLIED] = "no JSON"
     assert attachments(answered(service(ON), limits, edited)) == [], "Metacontroller can't mend it without its record"

@@ -16,7 +16,7 @@ from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.kubernetes import API_VERSIONS
 from ingress_manager.core.settings import Limits, Settings
-from ingress_manager.core.shape import shown
+from ingress_manager.core.shape import format_path
 from ingress_manager.core.syntax import wrong_path
 from ingress_manager.core.vocabulary import protects
 from tests.core import made_up
@@ -178,9 +178,9 @@ def test_observed_objects_stay_or_go_together(parent: Object, earlier: Settings,
         answered = answered_twice(body(sync_request(parent, attached=standing)), settings)
         kept = [without_class(item) for item in attachments(answered)]
         if alone.status == 422:
-            assert (answered.status == 422) == (answered.word != REMOVED)
+            assert (answered.status == 422) == (answered.outcome != REMOVED)
             assert kept == []
-        elif answered.word != REMOVED:
+        elif answered.outcome != REMOVED:
             assert kept == desired
         else:
             # What is forbidden isn't even changed in place: the update could be denied.
@@ -231,7 +231,7 @@ def test_unused_fields_are_ignored(parent: Object, earlier: Settings, settings: 
     sent = body(sync_request(odd, attached=[data.draw(made_up.odd(each)) for each in made]))
     with_odd = answer(sent, settings)
     without = answer(body(sync_request(parent, attached=made)), settings)
-    assert (with_odd.status, with_odd.body, with_odd.word) == (without.status, without.body, without.word)
+    assert (with_odd.status, with_odd.body, with_odd.outcome) == (without.status, without.body, without.outcome)
     assert answer(sent, settings, now=1.8e9).status == without.status
     denying = msgspec.structs.replace(settings, admission=DENY)
     old = data.draw(st.none() | made_up.odd(parent))
@@ -244,7 +244,7 @@ def test_any_text_of_settings_is_read_or_refused_with_a_reason(text: str) -> Non
     try:
         settings_parser.parse(text)
     except SettingsError as error:
-        refused, path = error, shown(error.path)
+        refused, path = error, format_path(error.path)
     else:
         return
     assert refused.sentence.startswith(path)

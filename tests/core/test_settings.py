@@ -15,7 +15,7 @@ from hooks.settings_file import from_environment, load
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import SettingsError
 from ingress_manager.core.settings import Defaults, Limits, Profile, Settings
-from ingress_manager.core.settings_parser import FILE_VARIABLE, filled_in, parse, read
+from ingress_manager.core.settings_parser import FILE_VARIABLE, fill_in_namespaces, parse, read
 from ingress_manager.core.shape import FieldError, check_values
 from tests import golden
 from tests.core import made_up
@@ -27,20 +27,20 @@ CASES = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encod
 @pytest.mark.parametrize("text", CASES["right"])
 def test_settings_state_what_stands_in_them(text: str) -> None:
     plain = yaml.load(text, golden.Loader)  # noqa: S506 - a safe one
-    assert parse(text) == msgspec.convert(filled_in(plain or {}), Settings)
+    assert parse(text) == msgspec.convert(fill_in_namespaces(plain or {}), Settings)
 
 
 LONG_CLASSES = ", ".join([f"{number}{'a' * 250}" for number in range(10)])
-ALLOWED = 'defaults.class: the default "nginx" must be one of the classes that are allowed: '
+ALLOWED = 'defaults.class: the default "nginx" must be one of the allowed classes: '
 A_DURATION = 'profiles.a.timeouts.request: "{}…" must be a duration such as 1h, 1m30s or 500ms'
 ENDLESS = [
     (f"defaults: {'9' * 5000}", "defaults: must be a mapping, not a number"),
     (f"paused: {'1:' * 174}1.5", "paused: must be true or false, not text"),
-    ("defaults: {host: '\ud800'}", "holds half of a character"),
+    ("defaults: {host: '\ud800'}", "contains an unpaired surrogate"),
     (f"? {'k' * 2000}\n: 1\n? {'k' * 2000}\n: 1", f"line 3: sets {'k' * 317}… twice"),
     (f"limits: {{classes: [{LONG_CLASSES}]}}", f"{ALLOWED}{LONG_CLASSES}"[:2000] + "…"),
     (f"profiles: {{a: {{timeouts: {{request: {'9' * 5000}s}}}}}}", A_DURATION.format("9" * 60)),
-    (f"a: [{'1,' * 200_000}]", "holds more than 200000 keys and values"),
+    (f"a: [{'1,' * 200_000}]", "contains more than 200000 keys and values"),
     ("namespaces: " + "[" * 10_000, "is nested too deeply"),
 ]
 WRONG = [*[(case["text"], case["says"]) for case in CASES["wrong"]], *ENDLESS]

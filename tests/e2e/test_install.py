@@ -158,7 +158,7 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
         assert '\n+  hosts: ["*.{namespace}.apps.example.net"]\n' in printed
         assert "ConfigMap\n" not in printed.partition("# It is installed already")[2], "its lines are the settings'"
         assert "\n# 12 Services would lose an object or a URL.\n" in printed
-        assert re.findall(r"^removed  Ingress (\S+)  its host ", printed, re.MULTILINE) == [
+        assert re.findall(r"^removed  Ingress (\S+)  the Ingress's host ", printed, re.MULTILINE) == [
             f"team-a/shop{number:02}" for number in range(10)
         ]
         assert "\nand 2 more: " in printed

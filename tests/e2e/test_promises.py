@@ -36,7 +36,7 @@ def test_a_mistake_keeps_the_ingress_and_the_service_is_not_written(cluster: Dev
     wrong = {"ingress/host": "A", "ingress/path": "x", "ingress/routes": "[", "ingress/hots": "x"}
     stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": wrong}}, stage.namespace)
     message = stage.until_event("shop", "ingress/hots is not an annotation of ingress-manager; did you mean")
-    assert 'ingress/host: "A" must be lower case' in message
+    assert 'ingress/host: "A" must be lowercase' in message
     assert stage.ingress("shop") == before
     stage.annotate("shop", "false")
     stage.until("no Ingress", lambda: stage.ingress("shop") is None)
@@ -70,7 +70,7 @@ def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Sta
     """That the Service has the name once it is free is in the story."""
     stranger = stage.api.create(INGRESSES, by_hand(stage.namespace, "shop", "blog.example.com", "blog"))
     stage.create_service("shop", ON)
-    stage.until_event("shop", "isn't there yet")
+    stage.until_event("shop", "doesn't exist yet")
     stage.annotate("shop", "yes")
     stage.until_event("shop", "must be")
     stage.annotate("shop", "false")

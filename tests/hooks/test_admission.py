@@ -28,7 +28,7 @@ PAUSING = Settings(namespaces={"team-a": NamespaceSettings(paused=True)})
 APP_ROOT = "nginx.ingress.kubernetes.io/app-root"
 WRONG = service({"ingress/http": "true", "ingress/host": "Shop", "ingress/path": "shop"})
 SENTENCES = [
-    'ingress/host: "Shop" must be lower case [invalid-value]',
+    'ingress/host: "Shop" must be lowercase [invalid-value]',
     'ingress/path: "shop" must start with / [invalid-value]',
 ]
 PAUSE = "ingress-manager is paused by its settings [paused]"
@@ -232,7 +232,7 @@ NOT_REVIEWS = {
 @pytest.mark.parametrize("sent", NOT_REVIEWS.values(), ids=NOT_REVIEWS.keys())
 def test_a_body_that_is_no_review_is_answered_400_in_one_line(sent: bytes) -> None:
     answered = answer(sent, DENYING)
-    assert (answered.status, answered.word) == (400, "unread")
+    assert (answered.status, answered.outcome) == (400, "unread")
     assert re.fullmatch(r"not an AdmissionReview \(admission.k8s.io/v1\): .{,454}\n", line := answered.body.decode())
     assert line[:-1].isprintable()
 

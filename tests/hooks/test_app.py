@@ -15,7 +15,7 @@ from werkzeug.test import Client, TestResponse
 
 from devcluster.sync_requests import as_created, body, service, sync_request
 from hooks import app, sync
-from hooks.admission import ANSWERS
+from hooks.admission import OUTCOMES
 from hooks.app import LARGEST_BODY, create_app, create_webhook
 from hooks.metrics import make_registry
 from hooks.reporting import LATER_SECONDS
@@ -104,7 +104,7 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
     client = client_of(ONE_HOST)
     response = client.post("/sync", data=body(sync_request(parent, attached=[INGRESS])))
     assert (response.status_code, response.json) == (200, {"attachments": []})
-    sentence = 'its host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org '
+    sentence = 'the Ingress\'s host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org '
     told = {"status": 200, "event": "removed", "level": "warning", "reasons": ["host-not-allowed"]}
     assert log_lines(capsys)[-1] == SHOP | told | {"sentence": f"{sentence}[host-not-allowed]"}
     assert 'ingress_manager_removals_total{reason="host-not-allowed"} 1.0' in client.get("/metrics").text
@@ -181,8 +181,8 @@ def test_what_is_missing_is_reported_and_requested_again(client: FlaskClient, mo
     assert (first.status_code, soon.status_code, reported.status_code) == (200, 200, 422), "it may be made just now"
     assert json.loads(first.data)["resyncAfterSeconds"] in RECHECK_SECONDS
     assert reported.text == (
-        "Ingress team-a/shop isn't there yet: one that ingress-manager didn't make has that name, or something denies "
-        "it; `ingress-manager status team-a/shop` says which [not-made]\n"
+        "Ingress team-a/shop doesn't exist yet: either an object that ingress-manager didn't make already has this "
+        "name, or a quota or webhook denies it. Run `ingress-manager status team-a/shop` to see which [not-made]\n"
     )
 
 
@@ -291,13 +291,13 @@ def webhook_of(settings: Settings) -> FlaskClient:
 def test_each_answer_is_json_counted_and_logged(capsys: Capture) -> None:
     client = webhook_of(DENYING)
     before = samples(client)
-    assert {word: before[TOTAL, word] for word in ANSWERS} == dict.fromkeys(ANSWERS, 0)
+    assert {word: before[TOTAL, word] for word in OUTCOMES} == dict.fromkeys(OUTCOMES, 0)
     for new, old in ((service({"ingress/http": "true"}), None), (REFUSED, REFUSED), (REFUSED, None)):
         answered = client.post("/admit?timeout=1s", data=review(new, old))
         assert (answered.status_code, answered.content_type) == (200, "application/json")
     assert client.post("/admit?timeout=1s", data=review(REFUSED | {"spec": 1})).status_code == 400
     after = samples(client)
-    assert {word: after[TOTAL, word] for word in ANSWERS} == dict.fromkeys(ANSWERS, 1)
+    assert {word: after[TOTAL, word] for word in OUTCOMES} == dict.fromkeys(OUTCOMES, 1)
     assert after["ingress_manager_admission_seconds_count", ""] == 4
     assert after["ingress_manager_build_info", ""] == 1
     assert after["ingress_manager_admission_settings_info", "0" * 64] == 1

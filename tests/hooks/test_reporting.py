@@ -56,7 +56,7 @@ def test_a_refusal_is_reported_again_after_an_hour(age: float) -> None:
         answered = ask(buckets, named(MISTAKE, age=age), now)
         if answered.status == 422:
             reported.append(now)
-        later = 0.005 if answered.later is None else answered.later
+        later = 0.005 if answered.retry_after is None else answered.retry_after
         assert later <= RESYNC_SECONDS.stop
         now += later
     gaps = [after - before for before, after in itertools.pairwise(reported)]
@@ -81,8 +81,8 @@ def test_after_a_start_of_the_hook_old_refusals_are_reported_slowly_and_delay_ne
     while due[0][0] < end:
         now, number = heapq.heappop(due)
         answered = buckets.report(refused[number], now)
-        if answered.later is not None:
-            heapq.heappush(due, (now + answered.later, number))
+        if answered.retry_after is not None:
+            heapq.heappush(due, (now + answered.retry_after, number))
         reported += answered.status == 422
     assert 50 < reported <= 10 + 5 * 60
     assert ask(buckets, named(MISTAKE, "new", now=end), end).status == 422
@@ -136,7 +136,7 @@ def test_attempts_that_go_on_failing_leave_tokens_to_reports_and_to_new_services
     for number in range(300):
         ask(buckets, named(MISTAKE, f"{number % 30}", f"{number}"))
     held = ask(buckets, named(RIGHT, "0"))
-    assert (held.status, held.later in LATER_SECONDS) == (429, True)
+    assert (held.status, held.retry_after in LATER_SECONDS) == (429, True)
     assert ask(buckets, named(RIGHT, "new")).status == 200
 
 

@@ -16,7 +16,7 @@ from ingress_manager.core.annotations import HTTP, PATH_TYPES, PROFILE, begin_of
 from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide
 from ingress_manager.core.effective import EffectiveSettings, effective_settings
-from ingress_manager.core.kubernetes import NOTHING, Object, Service
+from ingress_manager.core.kubernetes import NOTHING_OBSERVED, Object, Service
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from_services, protects
@@ -60,7 +60,7 @@ class Part:
 
     @cached_property
     def decision(self) -> Decision:
-        return decide(self.typed, NOTHING, self.settings)
+        return decide(self.typed, NOTHING_OBSERVED, self.settings)
 
     @property
     def full_name(self) -> str:

@@ -11,7 +11,7 @@ from ingress_manager.commands.snapshot.items import Item, mappings
 from ingress_manager.core.annotations import PREFIX, PROFILE
 from ingress_manager.core.copying import COPIED, FINGERPRINT, MANAGED_BY, MANAGED_BY_LABEL, NOT_COPIED
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Object
-from ingress_manager.core.vocabulary import FROM_SERVICES, OLD_CLASS, is_for_controllers, is_read_from_services
+from ingress_manager.core.vocabulary import OLD_CLASS, READ_FROM_SERVICES, is_for_controllers, is_read_from_services
 
 CONTROLLER = "ingress-manager"
 """The name of the DecoratorController in every installation. Metacontroller and the admission policies recognize
@@ -66,7 +66,7 @@ def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
 
 def is_read_from_services_alone(key: str) -> bool:
     """Return whether controllers read an annotation from Services but not from Ingresses."""
-    return bool((match := FROM_SERVICES.fullmatch(key)) and match["alone"])
+    return bool((match := READ_FROM_SERVICES.fullmatch(key)) and match["alone"])
 
 
 def patch_to_own(item: Item, service: Item) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, Mess
 from ingress_manager.core import kubernetes
 from ingress_manager.core.kubernetes import API_VERSIONS, Attachment, Key, Object
 from ingress_manager.core.rules import location
-from ingress_manager.core.shape import FieldError, converted
+from ingress_manager.core.shape import FieldError, convert
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
@@ -86,7 +86,7 @@ def as_type(item: Item, type_: type[T]) -> T:
     with suppress(msgspec.ValidationError):
         return msgspec.convert(obj, type_)
     try:
-        typed: T = converted(without_nulls(obj), type_)
+        typed: T = convert(without_nulls(obj), type_)
     except FieldError as error:
         raise Unreadable([Message(item, f"is not a valid {item.kind}: {error.sentence}", field=error.path)]) from error
     return typed
