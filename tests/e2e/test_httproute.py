@@ -8,8 +8,8 @@ from devcluster.api import HTTPROUTES, INGRESSES, LISTENERSETS, SERVICES, ApiErr
 from devcluster.backend import Backend
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage
-from tests.e2e.audit import writes
 from tests.e2e.objects import ON
+from tests.e2e.people import writes
 
 KINDS = (INGRESSES, HTTPROUTES, LISTENERSETS)
 

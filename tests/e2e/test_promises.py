@@ -14,9 +14,9 @@ from devcluster.api import INGRESSES, SERVICES, Object
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, steps_for
-from tests.e2e.audit import READS, tried, write_requests, writes
 from tests.e2e.conftest import fresh_stage
 from tests.e2e.objects import CLUSTER_BINDINGS, ON, by_hand, create, published
+from tests.e2e.people import READS, tried, write_requests, writes
 from tests.e2e.test_attacks import Attack
 from tests.words import holds
 
