@@ -22,28 +22,9 @@ from tests.words import holds
 
 
 @pytest.mark.gate
-def test_the_story(stage: Stage) -> None:
+def test_the_story_writes_no_service(cluster: DevCluster, stage: Stage) -> None:
     for step in steps_for(stage):
         step.play(stage)
-
-
-# What is written, by the audit log and managedFields.
-
-
-@pytest.mark.gate
-def test_a_mistake_keeps_the_ingress_and_the_service_is_not_written(cluster: DevCluster, stage: Stage) -> None:
-    before = published(stage)
-    wrong = {"ingress/host": "A", "ingress/path": "x", "ingress/routes": "[", "ingress/hots": "x"}
-    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": wrong}}, stage.namespace)
-    message = stage.until_event("shop", "ingress/hots is not an annotation of ingress-manager; did you mean")
-    assert 'ingress/host: "A" must be lower case' in message
-    assert stage.ingress("shop") == before
-    stage.annotate("shop", "false")
-    stage.until("no Ingress", lambda: stage.ingress("shop") is None)
-
-    service = stage.api.get(SERVICES, "shop", stage.namespace) or {}
-    assert {entry["manager"] for entry in service["metadata"]["managedFields"]} == {"devcluster"}
-    assert "finalizers" not in service["metadata"]
     asked = tried(cluster, engines.USER)
     assert {kind for verb, kind, _ in asked if verb not in READS} <= {"ingresses", "events", "leases"}
     assert ("watch", "services", "") in asked
@@ -89,9 +70,6 @@ def test_traefik_uses_just_its_rights_and_writes_only_status(serving: DevCluster
     asked = tried(serving, gateway.USER)
     assert {kind for verb, kind, _ in asked if verb == "watch"} == watched | granted
     assert {(verb, part) for verb, _, part in asked if verb not in READS} <= {("update", "status")}
-
-
-# When the name of an Ingress is taken.
 
 
 @pytest.mark.gate
@@ -152,9 +130,6 @@ def test_no_ingress_by_hand_is_taken_over_by_a_metacontroller_that_applies_on_th
     stage.annotate("shop", None)
     stage.until("the end of its own", lambda: stage.ingress("shop") is None)
     assert {name: stage.ingress(name) for name in strangers} == strangers
-
-
-# What is large, and what is much.
 
 
 @pytest.mark.parametrize(("path", "hosts"), [("/" + "x" * 830, 100), ("/" + "&" * 1000, 15)])
