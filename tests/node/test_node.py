@@ -4,7 +4,6 @@ import os
 import random
 import re
 import shlex
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +21,8 @@ from devcluster.node import ADDRESS, PAUSE, Node, require
 from devcluster.processes import run
 from devcluster.programs import find_metacontroller, find_traefik
 from tests.docs.test_docs import blocks
-from tests.e2e.objects import PODS
-from tests.e2e.people import Ended, checkout, environment_of, sh
+from tests.e2e.objects import ON, PODS, create, service
+from tests.e2e.people import Ended, checkout, environment_of, meanwhile, sh
 from tests.e2e.test_install import everything, until_only
 from tests.manifests.objects import container
 from tools.install import replacement
@@ -34,11 +33,8 @@ SHOP = Path(__file__).with_name("shop.yaml")
 """A tenant's namespace and, in it, a Service with a Pod."""
 
 
-# The images that the node runs, as archives that `docker save` would write: no registry is asked for them.
-
-
 def archives(folder: Path) -> list[Path]:
-    """Write the archives of the images that a node needs into a folder, and return them.
+    """Write archives of the images that a node needs, as `docker save` would: no registry is asked for them.
 
     Buildah builds the hook's from the Dockerfile, with the options of $BUILD_OPTIONS. Each of the others is named as
     the manifests name it, and holds one program of this machine. Raises MissingProgram for a program that is neither
@@ -167,35 +163,28 @@ def test_a_service_is_served_and_an_uninstall_leaves_nothing(site: Site, way: st
 
 def no_change_is_lost_by_a_rollout_of_the_hook(site: Site) -> None:
     """Change Services all the time; restart the hook; each has its last host in the end, and nobody had an Event."""
-    api, chance, ended = site.node.api, random.Random(1), threading.Event()  # noqa: S311 - no secret
-    api.create(NAMESPACES, {"metadata": {"name": "churn"}})
+    api, chance = site.node.api, random.Random(1)  # noqa: S311 - no secret
+    create(api, NAMESPACES, "churn")
     wanted = {f"s{number}": f"s{number}.example.com" for number in range(100)}
     for name, host in wanted.items():
-        metadata = {"name": name, "namespace": "churn", "annotations": {"ingress/http": "true", "ingress/host": host}}
-        api.create(SERVICES, {"metadata": metadata, "spec": {"ports": [{"port": 80}]}})
+        api.create(SERVICES, service("churn", name, annotations=ON | {"ingress/host": host}))
 
     def arrived() -> bool:
         made = {each["metadata"]["name"]: each["spec"]["rules"][0]["host"] for each in api.list(INGRESSES, "churn")}
         return made == wanted
 
     def change() -> None:
-        while not ended.is_set():
-            name = chance.choice([*wanted])
-            wanted[name] = f"{name}.v{time.monotonic_ns()}.example.com"
-            patch = {"metadata": {"annotations": {"ingress/host": wanted[name]}}}
-            api.patch(SERVICES, name, patch, "churn")
-            time.sleep(0.05)
+        name = chance.choice([*wanted])
+        wanted[name] = f"{name}.v{time.monotonic_ns()}.example.com"
+        patch = {"metadata": {"annotations": {"ingress/host": wanted[name]}}}
+        api.patch(SERVICES, name, patch, "churn")
+        time.sleep(0.05)
 
     wait_for(arrived, 60, what="100 Ingresses")
-    changing = threading.Thread(target=change)
-    changing.start()
-    try:
+    with meanwhile(change):
         site.run("kubectl rollout restart deployment ingress-manager --namespace ingress-manager")
         site.run("kubectl rollout status deployment ingress-manager --namespace ingress-manager --timeout=2m")
         time.sleep(5)
-    finally:
-        ended.set()
-        changing.join()
     wait_for(arrived, 30, what="the last change")
     assert [each["message"] for each in api.list(EVENTS, "churn") if each["reason"] == "SyncError"] == []
     api.delete(NAMESPACES, "churn")
