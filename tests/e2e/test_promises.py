@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 import requests
@@ -28,22 +27,6 @@ def test_the_story_writes_no_service(cluster: DevCluster, stage: Stage) -> None:
     asked = tried(cluster, engines.USER)
     assert {kind for verb, kind, _ in asked if verb not in READS} <= {"ingresses", "events", "leases"}
     assert ("watch", "services", "") in asked
-
-
-@pytest.mark.gate
-def test_an_ingress_is_written_once_while_nothing_changes(cluster: DevCluster, stage: Stage) -> None:
-    published(stage)
-    changes: list[dict[str, Any]] = [
-        {"metadata": {"labels": {"team": "a"}}},
-        {"metadata": {"annotations": {"example.com/note": "new"}}},
-        {"spec": {"selector": {"app": "other"}}},
-    ]
-    for change in changes:
-        stage.api.patch(SERVICES, "shop", change, stage.namespace)
-    stage.api.patch(INGRESSES, "shop", {"metadata": {"labels": {"team": "a"}}}, stage.namespace)
-    published(stage, "later")
-    assert writes(cluster, stage.namespace) == [("create", "shop"), ("patch", "shop"), ("create", "later")]
-    assert stage.events("shop") == [], "while all is well there is none"
 
 
 @pytest.mark.gate
