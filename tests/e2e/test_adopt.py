@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,6 +26,7 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from devcluster.gateway import NAME as GATEWAY
+from devcluster.gateway import Gateway
 from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage, served_by
 from ingress_manager.commands.snapshot.items import Item
@@ -63,15 +63,7 @@ def settle(stage: Stage) -> None:
     stage.until("the garbage collector", lambda: stage.ingress("canary") is None)
 
 
-def not_served(stage: Stage, places: dict[tuple[str, str], str]) -> list[str]:
-    """Return each answer that isn't that of the Service to which its place leads, which is a host and a path."""
-    assert stage.gateway
-    answers = [(place, stage.gateway.ask(*place)) for place in places]
-    return [f"{place}: {answer}" for place, answer in answers if not served_by(stage, places[place], answer)]
-
-
 def commands(namespace: str, word: str) -> list[str]:
-    """Return the commands of the page that have a word, for a namespace."""
     return [each.replace("team-a", namespace) for each in commands_of("docs/commands/adopt.md") if word in each]
 
 
@@ -137,12 +129,12 @@ def split_and_alone(stage: Stage, alone: list[str]) -> dict[tuple[str, str], str
         host = f"{name}.{stage.namespace}.example.com"
         stage.api.create(INGRESSES, by_hand(stage.namespace, name, host, name, PORT, ingressClassName=GATEWAY_CLASS))
         places[host, "/"] = name
-
     return places
 
 
-@pytest.mark.usefixtures("gateway")
-def test_no_request_fails_while_ingresses_are_split(cluster: DevCluster, stage: Stage, tmp_path: Path) -> None:
+def test_no_request_fails_while_ingresses_are_split(
+    cluster: DevCluster, stage: Stage, gateway: Gateway, tmp_path: Path
+) -> None:
     """`shop` has the name of a Service, and keeps what leads to that; `www` goes, as each Service asks already.
 
     Fifty others, each of one Service, are adopted and released together.
@@ -151,7 +143,12 @@ def test_no_request_fails_while_ingresses_are_split(cluster: DevCluster, stage: 
     many = sorted(f"shop-{number}" for number in range(50))
     places = split_and_alone(stage, many)
     by_hands = [each["metadata"] for each in stage.api.list(INGRESSES, stage.namespace)]
-    before, ask = {each["name"]: each["uid"] for each in by_hands}, partial(not_served, stage, places)
+    before = {each["name"]: each["uid"] for each in by_hands}
+
+    def ask() -> list[str]:
+        """Return each answer that isn't that of the Service to which its place leads."""
+        answers = [(place, gateway.ask(*place)) for place in places]
+        return [f"{place}: {answer}" for place, answer in answers if not served_by(stage, places[place], answer)]
 
     def command(*arguments: str) -> list[str]:
         """Return the names of those that were carried out, in the order in which that is printed."""

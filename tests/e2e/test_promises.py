@@ -14,7 +14,7 @@ from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, steps_for
 from tests.e2e.conftest import fresh_stage
-from tests.e2e.objects import CLUSTER_BINDINGS, ON, by_hand, create, published
+from tests.e2e.objects import ON, by_hand, published
 from tests.e2e.people import READS, tried, write_requests, writes
 from tests.e2e.test_attacks import Attack
 from tests.words import holds
@@ -71,13 +71,12 @@ def test_a_recreated_service_has_its_ingress_soon(cluster: DevCluster, stage: St
 @pytest.fixture
 def server_side(metacontroller: None, cluster: DevCluster) -> Iterator[None]:  # noqa: ARG001 - skips without it
     """Let Metacontroller apply on the server's side, and do everything, as by its own manifests."""
-    subjects = [{"kind": "ServiceAccount", "name": engines.NAME, "namespace": engines.NAME}]
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
-    create(cluster.api, CLUSTER_BINDINGS, "metacontroller-all", subjects=subjects, roleRef=role)
+    binding, account = ("clusterrolebinding", "metacontroller-all"), f"--serviceaccount={engines.NAME}:{engines.NAME}"
+    cluster.control_plane.kubectl("create", *binding, "--clusterrole=cluster-admin", account)
     before = cluster.engine.command
     restart_engine(cluster, [*before, "--apply-strategy=server-side-apply"])
     yield
-    cluster.api.delete(CLUSTER_BINDINGS, "metacontroller-all")
+    cluster.control_plane.kubectl("delete", *binding)
     restart_engine(cluster, before)
 
 
