@@ -116,23 +116,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
-def install(site: Site, way: str) -> None:
-    if way == "make":
-        printed = site.run(f"make install IMAGE={HOOK} METACONTROLLER_CRDS={CRD_FILE} 2>&1").stdout
-        assert "\nAll is well: " in printed, printed
-        return
-    metacontroller, helm, *_ = blocks("helm.md", "sh")
-    site.run(metacontroller)
-    site.run(helm)
-
-
-def remove(site: Site, way: str) -> None:
-    if way == "make":
-        assert "It is removed." in site.run("make uninstall INGRESSES=remove YES=1 2>&1").stdout
-        return
-    *_, helm, metacontroller = blocks("helm.md", "sh")
-    site.run(helm)
-    site.run(metacontroller)
+MAKE = f"make install IMAGE={HOOK} METACONTROLLER_CRDS={CRD_FILE} 2>&1"
+HELM = blocks("helm.md", "sh")
+INSTALL = {"make": MAKE, "helm": "".join(HELM[:2])}
+REMOVE = {"make": "make uninstall INGRESSES=remove YES=1", "helm": "".join(HELM[-2:])}
 
 
 @pytest.mark.parametrize(("way", "end"), [("make", "make"), ("helm", "helm"), ("make", "helm")])
@@ -140,7 +127,8 @@ def test_a_service_is_served_and_an_uninstall_leaves_nothing(site: Site, way: st
     """Who has installed by `make` and removes by Helm lets Helm take it over, upgrade it and roll it back."""
     node, plane = site.node, site.node.control_plane
     before = everything(plane)
-    install(site, way)
+    printed = site.run(INSTALL[way]).stdout
+    assert way == "helm" or "\nAll is well: " in printed, printed
     assert "404: There is no page here" in site.visit().text
     site.run(f"kubectl annotate service shop --namespace team-a ingress/http=true ingress/host={HOST}")
     wait_for(lambda: "ingress-manager/" in site.visit().text, 60, what="what the shop's Pod answers")
@@ -150,12 +138,11 @@ def test_a_service_is_served_and_an_uninstall_leaves_nothing(site: Site, way: st
     enforced = "pod-security.kubernetes.io/enforce=restricted"
     assert {*plane.kubectl("get", "ns", "-l", enforced, "-o", "name").split()} >= {f"namespace/{n}" for n in namespaces}
     if way != end:
-        _, _, *take_over_upgrade_and_roll_back, _, _ = blocks("helm.md", "sh")
-        site.run("".join(take_over_upgrade_and_roll_back))
+        site.run("".join(HELM[2:-2]))
         assert "ingress-manager/" in site.visit().text
     elif way == "make":
         no_change_is_lost_by_a_rollout_of_the_hook(site)
-    remove(site, end)
+    site.run(REMOVE[end])
     wait_for(lambda: site.visit().status_code == 404, 60, what="the end of the shop")
     plane.kubectl("annotate", "service", "shop", "--namespace=team-a", "ingress/http-", "ingress/host-")
     until_only(plane, before)
