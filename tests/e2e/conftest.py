@@ -95,7 +95,6 @@ def metacontroller(engine: str) -> None:
 
 @pytest.fixture(scope="session")
 def cluster(engine: str) -> Iterator[DevCluster]:
-    """Yield the cluster that most tests share; each has a namespace of its own."""
     with DevCluster(engine, gateway=not lacking()) as running:
         yield running
 

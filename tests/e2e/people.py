@@ -89,7 +89,6 @@ def environment_of(plane: ControlPlane, kubeconfig: Path | None = None) -> dict[
 
 
 def run(plane: ControlPlane, *arguments: str | Path, kubeconfig: Path | None = None) -> Ended:
-    """Return what `kubectl ingress-manager` does, in the repository."""
     command = shlex.join(["kubectl", "ingress-manager", *map(str, arguments)])
     return sh(plane, command, kubeconfig=kubeconfig, check=False)
 
@@ -120,7 +119,6 @@ def sh(
 
 
 def checkout(folder: Path) -> Path:
-    """Return a copy of this checkout, in a folder, as an administrator has it."""
     copied = folder / "checkout"
     shutil.copytree(REPOSITORY, copied, ignore=shutil.ignore_patterns(".*", "*.egg-info", "__pycache__"))
     (copied / ".venv").symlink_to(REPOSITORY / ".venv")
@@ -128,13 +126,11 @@ def checkout(folder: Path) -> Path:
 
 
 def commands_of(page: str) -> list[str]:
-    """Return the commands that a page shows, by its path in the repository."""
     return [line for block in blocks(f"../{page}", "sh") for line in block.splitlines()]
 
 
 @contextlib.contextmanager
 def meanwhile(act: Callable[[], object]) -> Iterator[None]:
-    """Do something again and again, beside what is done in this context."""
     ended = threading.Event()
 
     def run() -> None:

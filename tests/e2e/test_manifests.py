@@ -44,9 +44,6 @@ def test_what_was_applied_shows_no_difference(installed: ControlPlane) -> None:
         assert installed.kubectl("diff", "--kustomize", str(REPOSITORY / folder)) == "", folder
 
 
-# What pages tell people to run.
-
-
 def test_the_commands_of_the_readme_and_of_an_upgrade_run(installed: ControlPlane, tmp_path: Path) -> None:
     """The file of a release installs the hook alone first, and then the rest."""
     file = tmp_path / "install.yaml"

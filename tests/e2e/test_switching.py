@@ -100,7 +100,6 @@ class Operator:
         wait_for(lambda: found() == [*shops], PATIENCE, what=f"HTTPRoutes of {shops}")
 
     def until_served(self, address: str, status: int = 200) -> None:
-        """Return once the controller at the address answers for both hosts with the status."""
         wait_for(lambda: {*self.statuses(address).values()} == {status}, PATIENCE, what=f"{status} from {address}")
 
     def statuses(self, address: str) -> dict[str, int]:
