@@ -11,7 +11,6 @@ is missing are skipped, and the summary says why.
 import contextlib
 import itertools
 import os
-import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -120,12 +119,11 @@ def nodes(api: Api) -> contextlib.AbstractContextManager[None]:
     """Say of each Deployment that its Pods are ready, where none can run: `kubectl rollout status` would wait."""
 
     def look() -> None:
-        time.sleep(0.1)
         for deployment in changed(api):
             with contextlib.suppress(ApiError):  # it has just been deleted
                 report(api, deployment)
 
-    return meanwhile(look)
+    return meanwhile(look, 0.1)
 
 
 @contextlib.contextmanager

@@ -130,11 +130,11 @@ def commands_of(page: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def meanwhile(act: Callable[[], object]) -> Iterator[None]:
+def meanwhile(act: Callable[[], object], pause: float = 0) -> Iterator[None]:
     ended = threading.Event()
 
     def run() -> None:
-        while not ended.is_set():
+        while not ended.wait(pause):
             act()
 
     with ThreadPoolExecutor(1) as threads:

@@ -123,11 +123,6 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
 
     Afterwards, the cluster is as it was.
     """
-
-    def follow() -> None:
-        time.sleep(0.1)
-        serving.follow()
-
     with contextlib.ExitStack() as exits:
         # The page installs what serves HTTPRoutes alone.
         exits.callback(serving.control_plane.kubectl, "apply", f"--kustomize={REPOSITORY}/metacontroller/listenerset")
@@ -136,7 +131,7 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
         exits.enter_context(old_controller(serving))
         exits.enter_context(https_listener(serving))
         exits.callback(serving.restart_hook, SERVING_SETTINGS)
-        exits.enter_context(meanwhile(follow))
+        exits.enter_context(meanwhile(serving.follow, 0.1))
         made = Operator(serving, tmp_path)
         made.edit(SETTINGS)
         made.run("kubectl apply -k manifests/")

@@ -165,10 +165,9 @@ def no_change_is_lost_by_a_rollout_of_the_hook(site: Site) -> None:
         wanted[name] = f"{name}.v{time.monotonic_ns()}.example.com"
         patch = {"metadata": {"annotations": {"ingress/host": wanted[name]}}}
         api.patch(SERVICES, name, patch, "churn")
-        time.sleep(0.05)
 
     wait_for(arrived, 60, what="100 Ingresses")
-    with meanwhile(change):
+    with meanwhile(change, 0.05):
         site.run("kubectl rollout restart deployment ingress-manager --namespace ingress-manager")
         site.run("kubectl rollout status deployment ingress-manager --namespace ingress-manager --timeout=2m")
         time.sleep(5)
