@@ -77,7 +77,7 @@ def give_address(stage: Stage, name: str) -> None:
     stage.api.request("PATCH", f"{path_of(INGRESSES, stage.namespace, name)}/status", body={"status": status})
 
 
-def ready_endpoint(namespace: str, service: str) -> Object:
+def ready_endpoint(namespace: str, service: str, port: str = "http") -> Object:
     """Return what Kubernetes writes when a Pod of a Service is ready. No Pod runs on these clusters."""
     return new(
         ENDPOINT_SLICES,
@@ -86,7 +86,7 @@ def ready_endpoint(namespace: str, service: str) -> Object:
         {"labels": {"kubernetes.io/service-name": service}},
         addressType="IPv4",
         endpoints=[{"addresses": ["192.0.2.2"], "conditions": {"ready": True}}],
-        ports=[{"port": 8080}],
+        ports=[{"name": port, "port": 8080}],
     )
 
 

@@ -172,7 +172,7 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     assert not can(plane, developer, "list decoratorcontrollers.metacontroller.k8s.io --all-namespaces")
     assert not can(plane, developer, f"get deployments.apps --namespace={HOOK}")
     assert by_team("kubectl create service clusterip shop --tcp=80:8080")[0] == 0
-    plane.kubectl("create", "--filename=-", input=json.dumps(ready_endpoint(TEAM, "shop")))
+    plane.kubectl("create", "--filename=-", input=json.dumps(ready_endpoint(TEAM, "shop", "80-8080")))
     assert by_team(publish)[0] == 0
     give_address(Stage(cluster.api, TEAM), "shop")
     until(wait, 0, "serving", "The settings could not be read: you lack the right to get deployments.apps")
