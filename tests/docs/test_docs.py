@@ -59,15 +59,14 @@ def blocks(page: str, language: str) -> list[str]:
     return [fence.text for fence in fences if fence.info == language]
 
 
-def test_every_example_of_annotations_is_accepted() -> None:
-    of_tls = [block for block in blocks("tls.md", "yaml") if block.startswith("metadata:")]
-    of_annotations = [block for block in blocks("annotations.md", "yaml") if block.startswith("metadata:")]
-    assert of_tls
-    assert of_annotations
-    examples = [yaml.safe_load(block)["metadata"]["annotations"] for block in (*of_tls, *of_annotations)]
+@pytest.mark.parametrize("page", ["annotations.md", "tls.md"])
+def test_every_example_of_annotations_is_accepted(page: str) -> None:
     ports = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}, {"name": "admin", "port": 8080}]
-    for annotations in examples:
-        assert answer(body(sync_request(service(annotations, ports=ports))), Settings()).status == 200
+    examples = [yaml.safe_load(block)["metadata"] for block in blocks(page, "yaml") if block.startswith("metadata:")]
+    assert examples
+    for metadata in examples:
+        asking = service(metadata["annotations"], ports=ports)
+        assert answer(body(sync_request(asking)), Settings()).status == 200
 
 
 def test_the_example_of_a_refusal_is_what_is_said() -> None:
@@ -89,8 +88,6 @@ def test_the_page_on_switching_names_every_known_annotation_that_changes_an_answ
     page = (docs.DOCS / "switching.md").read_text(encoding="utf-8")
     assert [key for key in KNOWN if changes_response(key) and f"`{key.removeprefix(NGINX)}`" not in page] == []
 
-
-# The README and docs/hook.md.
 
 FIXTURES = REPOSITORY / "tests/fixtures"
 ANSWERS = yaml.safe_load((FIXTURES / "answers.yaml").read_text(encoding="utf-8"))
@@ -121,8 +118,6 @@ def test_the_page_of_the_hook_names_every_request_and_answer() -> None:
     page = (docs.DOCS / "hook.md").read_text(encoding="utf-8")
     assert [path.name for path in FIXTURES.iterdir() if f"(../tests/fixtures/{path.name})" not in page] == []
 
-
-# The links of every page lead to a file of this repository, and to a heading in it; the index has every page.
 
 INDEX = REPOSITORY / "docs/README.md"
 FOLDERS = [path for path in REPOSITORY.iterdir() if path.is_dir() and (path.name[0] != "." or path.name == ".github")]

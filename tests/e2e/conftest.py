@@ -11,7 +11,6 @@ is missing are skipped, and the summary says why.
 import contextlib
 import itertools
 import os
-import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -95,7 +94,6 @@ def metacontroller(engine: str) -> None:
 
 @pytest.fixture(scope="session")
 def cluster(engine: str) -> Iterator[DevCluster]:
-    """Yield the cluster that most tests share; each has a namespace of its own."""
     with DevCluster(engine, gateway=not lacking()) as running:
         yield running
 
@@ -121,12 +119,11 @@ def nodes(api: Api) -> contextlib.AbstractContextManager[None]:
     """Say of each Deployment that its Pods are ready, where none can run: `kubectl rollout status` would wait."""
 
     def look() -> None:
-        time.sleep(0.1)
         for deployment in changed(api):
             with contextlib.suppress(ApiError):  # it has just been deleted
                 report(api, deployment)
 
-    return meanwhile(look)
+    return meanwhile(look, 0.1)
 
 
 @contextlib.contextmanager

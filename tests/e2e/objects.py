@@ -36,7 +36,6 @@ def new(
 
 
 def create(api: Api, resource: Resource, *named: Any, **content: Any) -> Object:
-    """Create what `new` returns of the same arguments, and return it as it is stored. Raises ApiError."""
     return api.create(resource, new(resource, *named, **content))
 
 

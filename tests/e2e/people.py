@@ -1,4 +1,4 @@
-"""Somebody with some rights and no others, such as a tenant; and visitors who ask all the time.
+"""Somebody with some rights and no others, such as a tenant; visitors who ask all the time; and what was asked for.
 
 Commands are run as by a person who has this kubectl and `ingress-manager` on the PATH.
 """
@@ -19,6 +19,7 @@ import yaml
 
 from devcluster.api import SERVICE_ACCOUNTS, SERVICES, Api, ApiError, Object, Resource, T, wait_for
 from devcluster.build import REPOSITORY
+from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
 from tests.docs.test_docs import blocks
 from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, create
@@ -88,7 +89,6 @@ def environment_of(plane: ControlPlane, kubeconfig: Path | None = None) -> dict[
 
 
 def run(plane: ControlPlane, *arguments: str | Path, kubeconfig: Path | None = None) -> Ended:
-    """Return what `kubectl ingress-manager` does, in the repository."""
     command = shlex.join(["kubectl", "ingress-manager", *map(str, arguments)])
     return sh(plane, command, kubeconfig=kubeconfig, check=False)
 
@@ -119,7 +119,6 @@ def sh(
 
 
 def checkout(folder: Path) -> Path:
-    """Return a copy of this checkout, in a folder, as an administrator has it."""
     copied = folder / "checkout"
     shutil.copytree(REPOSITORY, copied, ignore=shutil.ignore_patterns(".*", "*.egg-info", "__pycache__"))
     (copied / ".venv").symlink_to(REPOSITORY / ".venv")
@@ -127,17 +126,15 @@ def checkout(folder: Path) -> Path:
 
 
 def commands_of(page: str) -> list[str]:
-    """Return the commands that a page shows, by its path in the repository."""
     return [line for block in blocks(f"../{page}", "sh") for line in block.splitlines()]
 
 
 @contextlib.contextmanager
-def meanwhile(act: Callable[[], object]) -> Iterator[None]:
-    """Do something again and again, beside what is done in this context."""
+def meanwhile(act: Callable[[], object], pause: float = 0) -> Iterator[None]:
     ended = threading.Event()
 
     def run() -> None:
-        while not ended.is_set():
+        while not ended.wait(pause):
             act()
 
     with ThreadPoolExecutor(1) as threads:
@@ -162,3 +159,49 @@ def asking(ask: Callable[[], T]) -> Iterator[list[T | Exception]]:
 
     with meanwhile(once):
         yield answers
+
+
+# What was asked for, from the audit log.
+
+READS = {"get", "list", "watch"}
+
+
+def tried(cluster: DevCluster, user: str) -> set[tuple[str, str, str]]:
+    """Return what a user has asked the API server for: verb, kind and subresource. None of it was forbidden."""
+    asked = {}
+    for event in cluster.control_plane.audit_events():
+        if event["user"]["username"] == user:
+            about = event.get("objectRef", {})
+            what = (event["verb"], about.get("resource", event["requestURI"]), about.get("subresource", ""))
+            asked[what] = event["annotations"]["authorization.k8s.io/decision"]
+    assert [what for what, decision in asked.items() if decision == "forbid"] == []
+    return set(asked)
+
+
+def write_requests(cluster: DevCluster, namespace: str, resource: str = "ingresses") -> list[tuple[str, str, int]]:
+    """Return (verb, name, HTTP status) of each request to write one kind of object in a namespace, but its status."""
+    found = []
+    for event in cluster.control_plane.audit_events():
+        about = event.get("objectRef", {})
+        place = (about.get("resource"), about.get("namespace"), about.get("subresource"))
+        if event["verb"] not in READS and place == (resource, namespace, None):
+            # A create that was cut off before its body was read has no name.
+            found.append((event["verb"], about.get("name", ""), event["responseStatus"]["code"]))
+    return found
+
+
+def writes(cluster: DevCluster, namespace: str, resource: str = "ingresses") -> list[tuple[str, str]]:
+    return [(verb, name) for verb, name, status in write_requests(cluster, namespace, resource) if status < 400]
+
+
+@contextlib.contextmanager
+def written(cluster: DevCluster, namespace: str) -> Iterator[list[tuple[str, str]]]:
+    """Yield what holds, in the end, the writes of a namespace's Ingresses that were carried out meanwhile."""
+    before = len(writes(cluster, namespace))
+    found: list[tuple[str, str]] = []
+    yield found
+    found += writes(cluster, namespace)[before:]
+
+
+def deleted(writes: list[tuple[str, str]]) -> set[str]:
+    return {name for verb, name in writes if verb.startswith("delete")}

@@ -66,9 +66,6 @@ def test_whoever_makes_a_mistake_reads_once_what_the_event_says(asked: DevCluste
     assert stage.until_event("shop", SAID).endswith(f"422 body: {SAID}")
 
 
-# Whom the API server asks, and when.
-
-
 def questions(cluster: DevCluster) -> int:
     metrics = cluster.control_plane.kubectl("get", "--raw=/metrics")
     counted = re.findall(r"^apiserver_admission_webhook_request_total{.*} (\S+)$", metrics, re.MULTILINE)

@@ -1,24 +1,40 @@
-"""`adopt` and `release` on a real cluster, by somebody with no more rights than that takes: no Ingress is ever gone."""
+"""`adopt`, `release` and `uninstall` on a real cluster: no Ingress is ever gone, unless it is to be removed."""
 
 import contextlib
+import json
 import re
+import shlex
 import subprocess
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from devcluster.api import INGRESSES, SERVICE_ACCOUNTS, SERVICES, Object
+from devcluster.api import (
+    CRDS,
+    HTTPROUTES,
+    INGRESSES,
+    LISTENERSETS,
+    NAMESPACES,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    WEBHOOKS,
+    Object,
+)
 from devcluster.backend import Backend
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.control_plane import ControlPlane
+from devcluster.gateway import NAME as GATEWAY
+from devcluster.gateway import Gateway
 from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage, served_by
+from ingress_manager.commands.snapshot.items import Item
+from ingress_manager.commands.snapshot.managed import operations_to_disown
 from ingress_manager.core.kubernetes import DECORATOR
-from tests.e2e.audit import deleted, written
-from tests.e2e.objects import backend, by_hand, create
-from tests.e2e.people import asking, commands_of, environment_of, kubeconfig_of, run, sh
+from tests.e2e.conftest import SERVING_SETTINGS, require_gateway
+from tests.e2e.objects import CLUSTER_ROLES, GATEWAYS, POLICIES, backend, by_hand, create
+from tests.e2e.people import asking, commands_of, deleted, environment_of, kubeconfig_of, run, sh, written
 
 PORT = 8086
 MOVER = "docs/commands/examples/mover.yaml"
@@ -47,15 +63,7 @@ def settle(stage: Stage) -> None:
     stage.until("the garbage collector", lambda: stage.ingress("canary") is None)
 
 
-def not_served(stage: Stage, places: dict[tuple[str, str], str]) -> list[str]:
-    """Return each answer that isn't that of the Service to which its place leads, which is a host and a path."""
-    assert stage.gateway
-    answers = [(place, stage.gateway.ask(*place)) for place in places]
-    return [f"{place}: {answer}" for place, answer in answers if not served_by(stage, places[place], answer)]
-
-
 def commands(namespace: str, word: str) -> list[str]:
-    """Return the commands of the page that have a word, for a namespace."""
     return [each.replace("team-a", namespace) for each in commands_of("docs/commands/adopt.md") if word in each]
 
 
@@ -121,12 +129,12 @@ def split_and_alone(stage: Stage, alone: list[str]) -> dict[tuple[str, str], str
         host = f"{name}.{stage.namespace}.example.com"
         stage.api.create(INGRESSES, by_hand(stage.namespace, name, host, name, PORT, ingressClassName=GATEWAY_CLASS))
         places[host, "/"] = name
-
     return places
 
 
-@pytest.mark.usefixtures("gateway")
-def test_no_request_fails_while_ingresses_are_split(cluster: DevCluster, stage: Stage, tmp_path: Path) -> None:
+def test_no_request_fails_while_ingresses_are_split(
+    cluster: DevCluster, stage: Stage, gateway: Gateway, tmp_path: Path
+) -> None:
     """`shop` has the name of a Service, and keeps what leads to that; `www` goes, as each Service asks already.
 
     Fifty others, each of one Service, are adopted and released together.
@@ -135,7 +143,12 @@ def test_no_request_fails_while_ingresses_are_split(cluster: DevCluster, stage: 
     many = sorted(f"shop-{number}" for number in range(50))
     places = split_and_alone(stage, many)
     by_hands = [each["metadata"] for each in stage.api.list(INGRESSES, stage.namespace)]
-    before, ask = {each["name"]: each["uid"] for each in by_hands}, partial(not_served, stage, places)
+    before = {each["name"]: each["uid"] for each in by_hands}
+
+    def ask() -> list[str]:
+        """Return each answer that isn't that of the Service to which its place leads."""
+        answers = [(place, gateway.ask(*place)) for place in places]
+        return [f"{place}: {answer}" for place, answer in answers if not served_by(stage, places[place], answer)]
 
     def command(*arguments: str) -> list[str]:
         """Return the names of those that were carried out, in the order in which that is printed."""
@@ -178,3 +191,60 @@ def test_no_request_fails_while_ingresses_are_split(cluster: DevCluster, stage: 
     for service in stage.api.list(SERVICES, stage.namespace):
         annotations = service["metadata"].get("annotations", {})
         assert [key for key in annotations if key.startswith(("ingress/", "ingress-manager/"))] == []
+
+
+@pytest.fixture
+def installed(engine: str) -> Iterator[DevCluster]:
+    require_gateway()
+    with DevCluster(engine, settings=SERVING_SETTINGS, gateway=True, httproute=True, admission=True) as cluster:
+        create(cluster.api, NAMESPACES, "both")
+        allowed = {"spec": {"allowedListeners": {"namespaces": {"from": "All"}}}}
+        cluster.api.patch(GATEWAYS, GATEWAY_CLASS, allowed, GATEWAY)
+        yield cluster
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["keep", "remove"])
+def test_uninstall_leaves_all_ingresses_or_none(installed: DevCluster, keep: bool) -> None:
+    installed.follow()
+    ended = run(installed.control_plane, "check")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "\nAll is well: " in ended.stdout
+    installed.restart_hook(SERVING_SETTINGS)  # it has followed the ConfigMap
+    stage = Stage(installed.api, "both", installed.gateway)
+    certified = {"ingress/profile": "certified", "ingress/tls-secret": "cert", "ingress/host": "cert.example.com"}
+    stage.create_service("shop", {"ingress/http": "true"})
+    stage.create_service("cert", {"ingress/http": "true", **certified})
+    made = {
+        (resource, name): stage.until(f"{resource} {name}", lambda: stage.api.get(resource, name, "both"))  # noqa: B023
+        for resource, name in ((INGRESSES, "shop"), (HTTPROUTES, "shop"), (LISTENERSETS, "cert"))
+    }
+    labels = {"app.kubernetes.io/managed-by": "ingress-manager"}
+    theirs = by_hand("both", "stranger", "stranger.example.com", "shop", metadata={"labels": labels})
+    stranger = stage.api.create(INGRESSES, theirs)
+    release = json.dumps(operations_to_disown(Item(made[INGRESSES, "shop"])))
+    refused = f"kubectl patch --namespace=both --type=json --patch={shlex.quote(release)} -- ingress stranger"
+    said = sh(installed.control_plane, refused, check=False).stderr
+    assert "the server rejected our request" in said, "it is nobody's to release"
+
+    shown = "\n".join(commands("both", "ingress-manager uninstall"))
+    with written(installed, "both") as writes:
+        sh(installed.control_plane, shown if keep else shown.replace("--keep", "--remove"))
+        for name in ("shop", "cert") if keep else ():
+            stage.api.delete(SERVICES, name, "both")
+    assert deleted(writes) == (set() if keep else {"shop"})
+    for (resource, name), before in made.items():
+        now = stage.api.get(resource, name, "both")
+        assert (now is not None) is keep
+        if now is not None:
+            assert (now["metadata"]["uid"], now["spec"]) == (before["metadata"]["uid"], before["spec"])
+            assert not is_ours(now)
+    assert stage.ingress("stranger") == stranger
+    services = stage.api.list(SERVICES, "both")
+    assert [service["metadata"]["name"] for service in services if "annotations" in service["metadata"]] == []
+
+    for resource in (CLUSTER_ROLES, POLICIES, CRDS):
+        names = [found["metadata"]["name"] for found in stage.api.list(resource)]
+        assert [name for name in names if "metacontroller" in name or name.startswith("ingress-manager-h")] == []
+    assert stage.api.list(WEBHOOKS) == []
+    gone = {"ingress-manager", "metacontroller"}
+    stage.until("no namespace", lambda: gone.isdisjoint(n["metadata"]["name"] for n in stage.api.list(NAMESPACES)))

@@ -44,8 +44,6 @@ NAME = "shop"
 
 
 class Attack:
-    """Plays the steps of one attack in a namespace of its own."""
-
     def __init__(self, cluster: DevCluster, stage: Stage, tenant: Api) -> None:
         self.cluster = cluster
         self.stage = stage

@@ -138,9 +138,6 @@ def test_every_command_prints_what_the_page_shows(shell: Program, name: str) -> 
     assert masked(after) == masked(before), "with $WRITE, it is written"
 
 
-# Commands that are shown without their output.
-
-
 def works(shell: Program, command: str) -> None:
     printed = shell.run(f"{command}; echo exit status $?")
     # `audit` ends with 1 when something is found, and `adopt` when an Ingress can't be adopted.

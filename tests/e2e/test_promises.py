@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 import requests
@@ -14,55 +13,20 @@ from devcluster.api import INGRESSES, SERVICES, Object
 from devcluster.build import REPOSITORY
 from devcluster.cluster import DevCluster
 from devcluster.story import Stage, steps_for
-from tests.e2e.audit import READS, tried, write_requests, writes
 from tests.e2e.conftest import fresh_stage
-from tests.e2e.objects import CLUSTER_BINDINGS, ON, by_hand, create, published
+from tests.e2e.objects import ON, by_hand, published
+from tests.e2e.people import READS, tried, write_requests, writes
 from tests.e2e.test_attacks import Attack
 from tests.words import holds
 
 
 @pytest.mark.gate
-def test_the_story(stage: Stage) -> None:
+def test_the_story_writes_no_service(cluster: DevCluster, stage: Stage) -> None:
     for step in steps_for(stage):
         step.play(stage)
-
-
-# What is written, by the audit log and managedFields.
-
-
-@pytest.mark.gate
-def test_a_mistake_keeps_the_ingress_and_the_service_is_not_written(cluster: DevCluster, stage: Stage) -> None:
-    before = published(stage)
-    wrong = {"ingress/host": "A", "ingress/path": "x", "ingress/routes": "[", "ingress/hots": "x"}
-    stage.api.patch(SERVICES, "shop", {"metadata": {"annotations": wrong}}, stage.namespace)
-    message = stage.until_event("shop", "ingress/hots is not an annotation of ingress-manager; did you mean")
-    assert 'ingress/host: "A" must be lowercase' in message
-    assert stage.ingress("shop") == before
-    stage.annotate("shop", "false")
-    stage.until("no Ingress", lambda: stage.ingress("shop") is None)
-
-    service = stage.api.get(SERVICES, "shop", stage.namespace) or {}
-    assert {entry["manager"] for entry in service["metadata"]["managedFields"]} == {"devcluster"}
-    assert "finalizers" not in service["metadata"]
     asked = tried(cluster, engines.USER)
     assert {kind for verb, kind, _ in asked if verb not in READS} <= {"ingresses", "events", "leases"}
     assert ("watch", "services", "") in asked
-
-
-@pytest.mark.gate
-def test_an_ingress_is_written_once_while_nothing_changes(cluster: DevCluster, stage: Stage) -> None:
-    published(stage)
-    changes: list[dict[str, Any]] = [
-        {"metadata": {"labels": {"team": "a"}}},
-        {"metadata": {"annotations": {"example.com/note": "new"}}},
-        {"spec": {"selector": {"app": "other"}}},
-    ]
-    for change in changes:
-        stage.api.patch(SERVICES, "shop", change, stage.namespace)
-    stage.api.patch(INGRESSES, "shop", {"metadata": {"labels": {"team": "a"}}}, stage.namespace)
-    published(stage, "later")
-    assert writes(cluster, stage.namespace) == [("create", "shop"), ("patch", "shop"), ("create", "later")]
-    assert stage.events("shop") == [], "while all is well there is none"
 
 
 @pytest.mark.gate
@@ -91,9 +55,6 @@ def test_traefik_uses_just_its_rights_and_writes_only_status(serving: DevCluster
     assert {(verb, part) for verb, _, part in asked if verb not in READS} <= {("update", "status")}
 
 
-# When the name of an Ingress is taken.
-
-
 @pytest.mark.gate
 def test_a_recreated_service_has_its_ingress_soon(cluster: DevCluster, stage: Stage) -> None:
     old = published(stage)
@@ -110,13 +71,12 @@ def test_a_recreated_service_has_its_ingress_soon(cluster: DevCluster, stage: St
 @pytest.fixture
 def server_side(metacontroller: None, cluster: DevCluster) -> Iterator[None]:  # noqa: ARG001 - skips without it
     """Let Metacontroller apply on the server's side, and do everything, as by its own manifests."""
-    subjects = [{"kind": "ServiceAccount", "name": engines.NAME, "namespace": engines.NAME}]
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
-    create(cluster.api, CLUSTER_BINDINGS, "metacontroller-all", subjects=subjects, roleRef=role)
+    binding, account = ("clusterrolebinding", "metacontroller-all"), f"--serviceaccount={engines.NAME}:{engines.NAME}"
+    cluster.control_plane.kubectl("create", *binding, "--clusterrole=cluster-admin", account)
     before = cluster.engine.command
     restart_engine(cluster, [*before, "--apply-strategy=server-side-apply"])
     yield
-    cluster.api.delete(CLUSTER_BINDINGS, "metacontroller-all")
+    cluster.control_plane.kubectl("delete", *binding)
     restart_engine(cluster, before)
 
 
@@ -152,9 +112,6 @@ def test_no_ingress_by_hand_is_taken_over_by_a_metacontroller_that_applies_on_th
     stage.annotate("shop", None)
     stage.until("the end of its own", lambda: stage.ingress("shop") is None)
     assert {name: stage.ingress(name) for name in strangers} == strangers
-
-
-# What is large, and what is much.
 
 
 @pytest.mark.parametrize(("path", "hosts"), [("/" + "x" * 830, 100), ("/" + "&" * 1000, 15)])

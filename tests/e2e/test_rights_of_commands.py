@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -84,19 +84,6 @@ One = tuple[str, str, str | None]
 """One right: to do one thing with one kind, in a namespace or, with None, in all."""
 
 
-def ones(command: str) -> list[One]:
-    """Return the rights of a command without options, one by one."""
-    rights = [(each.right.split(), where) for where in RIGHTS for each in rights_of(command, where) if not each.option]
-    return [(verb, resource, IN[where]) for (*verbs, resource), where in rights for verb in verbs]
-
-
-def give(plane: ControlPlane, account: str, rights: Sequence[One]) -> None:
-    for namespace in {where for *_, where in rights}:
-        here = [(verb, *resource.partition(".")[::2]) for verb, resource, where in rights if where == namespace]
-        rules = [{"apiGroups": [group], "resources": [plural], "verbs": [verb]} for verb, plural, group in here]
-        grant(plane.api, (READERS, account), account, rules, namespace)
-
-
 def used(plane: ControlPlane, user: str) -> set[One]:
     """Return what somebody has asked the API server for and was given; not what everybody may read, as its version."""
     found = set()
@@ -126,8 +113,12 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
 
     status, unseen, printed = run_it()
     assert (status, unseen) == (2, True), printed
-    rights = ones(command)
-    give(plane, name, rights)
+    lines = [(each.right.split(), where) for where in RIGHTS for each in rights_of(command, where) if not each.option]
+    rights = {(verb, resource, IN[where]) for (*verbs, resource), where in lines for verb in verbs}
+    for namespace in {where for *_, where in rights}:
+        here = [(verb, *resource.partition(".")[::2]) for verb, resource, where in rights if where == namespace]
+        rules = [{"apiGroups": [group], "resources": [plural], "verbs": [verb]} for verb, plural, group in here]
+        grant(plane.api, (READERS, name), name, rules, namespace)
     for _ in range(5):  # the API server takes a moment to know of rights
         status, unseen, printed = run_it()
         if not unseen:
@@ -135,7 +126,7 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
     assert (status in {0, 1}, unseen) == (True, False), printed
     # What is asked for in a namespace may be granted in all of them.
     asked = used(plane, f"system:serviceaccount:{READERS}:{name}")
-    assert {each if each in rights else (*each[:2], None) for each in asked} == {*rights}
+    assert {each if each in rights else (*each[:2], None) for each in asked} == rights
 
 
 def test_check_asks_the_api_server_whether_httproutes_may_have_what_profiles_add(plane: ControlPlane) -> None:
@@ -195,7 +186,7 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     until(wait, 1, "Not serving: team-a/shop")
     by_team("kubectl annotate service shop ingress/routes-")
     until(wait, 0, "serving")
-    # A Secret that isn't there yet, and the younger of two Services with one host.
+    # A Secret that doesn't exist yet, and the younger of two Services with one host.
     by_team("kubectl annotate service shop ingress/tls=true ingress/tls-secret=shop-tls")
     until(once, 1, "accepted", "Secret team-a/shop-tls doesn't exist yet")
     by_team(

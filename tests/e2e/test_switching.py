@@ -20,9 +20,9 @@ from devcluster.gateway import LOOPBACK, answers
 from devcluster.gateway import NAME as GATEWAY
 from devcluster.overlay import GATEWAY_CLASS
 from devcluster.story import Stage
-from tests.e2e.conftest import SERVING_SETTINGS, nodes
-from tests.e2e.objects import CONFIG_MAPS, GATEWAYS, ON, SECRETS, create
-from tests.e2e.people import asking, sh
+from tests.e2e.conftest import SERVING_SETTINGS
+from tests.e2e.objects import GATEWAYS, ON, SECRETS, create
+from tests.e2e.people import asking, meanwhile, sh
 from tools import markdown
 
 INGRESS_CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
@@ -91,14 +91,6 @@ class Operator:
         defaults = before["defaults"] | stated.get("defaults", {})
         path.write_text(yaml.safe_dump(before | stated | {"defaults": defaults}))
 
-    def take_effect(self, commands: str) -> None:
-        """Run the page's commands for that, and do what the cluster does: new Pods of the hook and Metacontroller."""
-        [name] = re.findall(r"configmap/(ingress-manager-settings-\w+)", self.run(commands))
-        mounted = self.cluster.api.get(CONFIG_MAPS, name, "ingress-manager") or {}
-        self.cluster.restart_hook(yaml.safe_load(mounted["data"]["settings.yaml"]))
-        self.cluster.engine.kill()
-        self.cluster.engine.start()
-
     def until_routes(self, *shops: str) -> None:
         """Return once these Services have an HTTPRoute, and no other of ours has one."""
 
@@ -108,7 +100,6 @@ class Operator:
         wait_for(lambda: found() == [*shops], PATIENCE, what=f"HTTPRoutes of {shops}")
 
     def until_served(self, address: str, status: int = 200) -> None:
-        """Return once the controller at the address answers for both hosts with the status."""
         wait_for(lambda: {*self.statuses(address).values()} == {status}, PATIENCE, what=f"{status} from {address}")
 
     def statuses(self, address: str) -> dict[str, int]:
@@ -140,13 +131,12 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
         exits.enter_context(old_controller(serving))
         exits.enter_context(https_listener(serving))
         exits.callback(serving.restart_hook, SERVING_SETTINGS)
-        serving.restart_hook(SETTINGS)
-        exits.enter_context(shops(serving))
-        exits.enter_context(nodes(serving.api))
+        exits.enter_context(meanwhile(serving.follow, 0.1))
         made = Operator(serving, tmp_path)
-        made.until_served(OLD)
         made.edit(SETTINGS)
         made.run("kubectl apply -k manifests/")
+        exits.enter_context(shops(serving))
+        made.until_served(OLD)
         yield made
 
 
@@ -218,7 +208,7 @@ def follow(operator: Operator) -> None:
     """Go from Ingresses to HTTPRoutes, back and forth again, and then to Ingresses of the new controller."""
     assert operator.sh("ingress-manager audit", status=1) == "", "no Service is refused"
     operator.edit()
-    take_effect = partial(operator.take_effect, operator.block("sh", "kubectl apply -k manifests/"))
+    take_effect = partial(operator.run, operator.block("sh", "kubectl apply -k manifests/"))
     take_effect()
     operator.until_routes("shop")
     operator.edit({"namespaces": {}})

@@ -25,7 +25,6 @@ STATED = {case.name: case for case in golden.read(CASES)}
 
 
 def lacking() -> str | None:
-    """Return why the chart can't be tried, or None."""
     return None if built("helm") else "NOT CHECKED WITH HELM: `python -m devcluster build --helm` builds it."
 
 

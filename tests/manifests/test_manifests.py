@@ -1,8 +1,12 @@
-"""The manifests fit each other and the hook, and their kustomizations build. What the API server says: tests/e2e."""
+"""The manifests fit each other, the hook and its image. What the API server says: tests/e2e; a node: tests/node."""
 
 import importlib.metadata
 import json
 import re
+import shutil
+import subprocess
+import sys
+import sysconfig
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
@@ -10,6 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 from msgspec.structs import replace
+from packaging.metadata import Metadata
+from trove_classifiers import classifiers
 
 from devcluster.api import Object
 from devcluster.build import REPOSITORY
@@ -17,6 +23,7 @@ from devcluster.errors import DevClusterError
 from hooks import admission_conf, gunicorn_conf
 from hooks.app import create_webhook
 from hooks.settings_file import SettingsFile
+from ingress_manager import __version__
 from ingress_manager.commands.reading.rights import rights_of
 from ingress_manager.core.settings import Defaults, Limits, Settings, Tls
 from ingress_manager.core.settings_parser import parse
@@ -41,8 +48,6 @@ def test_every_selector_selects_the_pods_of_one_deployment(folder: str) -> None:
 def test_each_kustomization_of_the_gateways_page_builds() -> None:
     assert all(map(build, kustomizations("gateway/README.md")))
 
-
-# Metacontroller and the DecoratorController.
 
 ELSEWHERE, MOVED = kustomizations("metacontroller/README.md")
 ADMISSION = ["../manifests/admission", "../manifests/admission/cert-manager"]
@@ -87,9 +92,6 @@ def test_one_line_moves_the_hook_to_another_namespace_and_all_that_names_it() ->
     assert sorted(moved, key=str) == sorted(yaml.safe_load(text), key=str)
 
 
-# The hook.
-
-
 def test_only_metacontroller_may_ask_the_hook_and_the_hook_has_no_credentials_and_may_ask_nobody() -> None:
     spec = find("manifests", "NetworkPolicy")["spec"]
     [rule] = spec["ingress"]
@@ -107,9 +109,6 @@ def test_only_metacontroller_may_ask_the_hook_and_the_hook_has_no_credentials_an
 def test_a_pod_has_time_to_finish_what_is_under_way(folder: str, name: str) -> None:
     pause = container(folder, name)["lifecycle"]["preStop"]["sleep"]["seconds"]
     assert template(folder, name)["spec"]["terminationGracePeriodSeconds"] > pause + gunicorn_conf.graceful_timeout
-
-
-# The component that answers at `kubectl apply`: which changes it is asked about is in tests/e2e/test_admission.py.
 
 
 def test_the_webhook_listens_where_it_is_asked_and_answers_the_probes() -> None:
@@ -180,9 +179,6 @@ def test_the_settings_shipped_are_the_defaults_or_separate_namespaces(shipped: s
     assert parse(shared) == replace(built_in, defaults=defaults, limits=limits)
 
 
-# `make install DOMAIN=…`: what becomes of the settings.
-
-
 def test_each_namespace_has_hosts_of_its_own_below_the_domain_and_twice_is_as_once() -> None:
     written = with_domain(SETTINGS, "web.acme.test")
     assert with_domain(written, "web.acme.test") == written
@@ -201,8 +197,6 @@ def test_what_would_be_wrong_is_refused(text: str, domain: str, says: str) -> No
     with pytest.raises(DevClusterError, match=re.escape(says)):
         with_domain(text, domain)
 
-
-# The roles for people hold what the table of the commands' rights says.
 
 LOOKING = ("audit", "check", "render", "status")
 LEFT_OUT = {("list", "secrets"), ("get", "secrets"), ("get", "services/proxy")}
@@ -264,8 +258,6 @@ def test_the_mover_of_the_page_has_what_adopt_and_release_need_and_no_more() -> 
     assert beside_the_hook == {("get", "deployments.apps"), ("get", "configmaps")}
 
 
-# The gateway: what Traefik does with it is in tests/e2e.
-
 STATIC = yaml.safe_load((REPOSITORY / "gateway/traefik.yaml").read_text(encoding="utf-8"))
 GATEWAY = "ingress-manager-gateway"
 
@@ -280,3 +272,44 @@ def test_visitors_are_treated_alike_by_http_and_by_https_and_no_header_is_taken_
     for point in STATIC["entryPoints"].values():
         assert point["http"]["aliasHeadersStrategy"] == "delete"
     assert "api" not in STATIC, "it shows every route"
+
+
+def test_the_version_is_the_same_wherever_it_is_stated() -> None:
+    assert container("manifests")["image"].endswith(f"/ingress-manager:{__version__}")
+    for folder, name in (("gateway", "not-found"), ("manifests/admission", "ingress-manager-admission")):
+        assert container(folder, name)["image"] == container("manifests")["image"]
+    assert {item["metadata"]["labels"]["app.kubernetes.io/version"] for item in rendered("manifests")} == {__version__}
+    chart = yaml.safe_load((REPOSITORY / "charts/ingress-manager/Chart.yaml").read_text(encoding="utf-8"))
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+
+
+def test_pypi_takes_the_metadata() -> None:
+    [path] = Path(sysconfig.get_path("purelib")).glob("ingress_manager-*.dist-info/METADATA")
+    metadata = Metadata.from_email(path.read_bytes(), validate=True)
+    assert {*(metadata.classifiers or ())} <= classifiers
+
+
+START = """
+from hooks import admission_conf, app, gunicorn_conf
+app.create_webhook()
+app.create_app()
+from not_found import app, conf
+app.create_app()
+"""
+
+
+def test_the_image_starts_with_nothing_but_what_is_pinned_and_what_it_copies(tmp_path: Path) -> None:
+    """What only the developers have can't be imported: their packages, the commands, our own metadata."""
+    for source in ("ingress_manager", "hooks", "not_found"):
+        ignored = shutil.ignore_patterns("__pycache__", "commands")
+        shutil.copytree(REPOSITORY / source, tmp_path / source, ignore=ignored)
+    lines = (REPOSITORY / "requirements.txt").read_text(encoding="utf-8")
+    for name in re.findall(r"^([\w.-]+)==", lines, re.MULTILINE):
+        pinned = importlib.metadata.distribution(name)
+        for installed in {file.parts[0] for file in pinned.files or ()} - {".."}:
+            if not (tmp_path / installed).exists():  # some have a folder together
+                (tmp_path / installed).symlink_to(str(pinned.locate_file(installed)))
+    # Without -S, it would find all that is installed here.
+    command = [sys.executable, "-S", "-c", START]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr

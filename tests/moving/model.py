@@ -49,7 +49,6 @@ class Model:
         """Be told of each write."""
 
     def all(self, *kinds: str) -> list[Object]:
-        """Return the objects of some kinds, in the order of their names."""
         return [self.store[key] for key in sorted(self.store) if key[0] in kinds]
 
     def create(self, _: Resource, obj: Object) -> None:

@@ -111,7 +111,6 @@ class Player(Model):
         self.written("begun")
 
     def written(self, done: str) -> None:
-        """See that all that was served still is."""
         if not self._is_watched:
             return
         now = facts(self.all("Service", "Ingress"), self._requests)

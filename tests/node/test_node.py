@@ -4,7 +4,6 @@ import os
 import random
 import re
 import shlex
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +21,8 @@ from devcluster.node import ADDRESS, PAUSE, Node, require
 from devcluster.processes import run
 from devcluster.programs import find_metacontroller, find_traefik
 from tests.docs.test_docs import blocks
-from tests.e2e.objects import PODS
-from tests.e2e.people import Ended, checkout, environment_of, sh
+from tests.e2e.objects import ON, PODS, create, service
+from tests.e2e.people import Ended, checkout, environment_of, meanwhile, sh
 from tests.e2e.test_install import everything, until_only
 from tests.manifests.objects import container
 from tools.install import replacement
@@ -34,11 +33,8 @@ SHOP = Path(__file__).with_name("shop.yaml")
 """A tenant's namespace and, in it, a Service with a Pod."""
 
 
-# The images that the node runs, as archives that `docker save` would write: no registry is asked for them.
-
-
 def archives(folder: Path) -> list[Path]:
-    """Write the archives of the images that a node needs into a folder, and return them.
+    """Write archives of the images that a node needs, as `docker save` would: no registry is asked for them.
 
     Buildah builds the hook's from the Dockerfile, with the options of $BUILD_OPTIONS. Each of the others is named as
     the manifests name it, and holds one program of this machine. Raises MissingProgram for a program that is neither
@@ -120,23 +116,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
-def install(site: Site, way: str) -> None:
-    if way == "make":
-        printed = site.run(f"make install IMAGE={HOOK} METACONTROLLER_CRDS={CRD_FILE} 2>&1").stdout
-        assert "\nAll is well: " in printed, printed
-        return
-    metacontroller, helm, *_ = blocks("helm.md", "sh")
-    site.run(metacontroller)
-    site.run(helm)
-
-
-def remove(site: Site, way: str) -> None:
-    if way == "make":
-        assert "It is removed." in site.run("make uninstall INGRESSES=remove YES=1 2>&1").stdout
-        return
-    *_, helm, metacontroller = blocks("helm.md", "sh")
-    site.run(helm)
-    site.run(metacontroller)
+MAKE = f"make install IMAGE={HOOK} METACONTROLLER_CRDS={CRD_FILE} 2>&1"
+HELM = blocks("helm.md", "sh")
+INSTALL = {"make": MAKE, "helm": "".join(HELM[:2])}
+REMOVE = {"make": "make uninstall INGRESSES=remove YES=1", "helm": "".join(HELM[-2:])}
 
 
 @pytest.mark.parametrize(("way", "end"), [("make", "make"), ("helm", "helm"), ("make", "helm")])
@@ -144,7 +127,8 @@ def test_a_service_is_served_and_an_uninstall_leaves_nothing(site: Site, way: st
     """Who has installed by `make` and removes by Helm lets Helm take it over, upgrade it and roll it back."""
     node, plane = site.node, site.node.control_plane
     before = everything(plane)
-    install(site, way)
+    printed = site.run(INSTALL[way]).stdout
+    assert way == "helm" or "\nAll is well: " in printed, printed
     assert "404: There is no page here" in site.visit().text
     site.run(f"kubectl annotate service shop --namespace team-a ingress/http=true ingress/host={HOST}")
     wait_for(lambda: "ingress-manager/" in site.visit().text, 60, what="what the shop's Pod answers")
@@ -154,12 +138,11 @@ def test_a_service_is_served_and_an_uninstall_leaves_nothing(site: Site, way: st
     enforced = "pod-security.kubernetes.io/enforce=restricted"
     assert {*plane.kubectl("get", "ns", "-l", enforced, "-o", "name").split()} >= {f"namespace/{n}" for n in namespaces}
     if way != end:
-        _, _, *take_over_upgrade_and_roll_back, _, _ = blocks("helm.md", "sh")
-        site.run("".join(take_over_upgrade_and_roll_back))
+        site.run("".join(HELM[2:-2]))
         assert "ingress-manager/" in site.visit().text
     elif way == "make":
         no_change_is_lost_by_a_rollout_of_the_hook(site)
-    remove(site, end)
+    site.run(REMOVE[end])
     wait_for(lambda: site.visit().status_code == 404, 60, what="the end of the shop")
     plane.kubectl("annotate", "service", "shop", "--namespace=team-a", "ingress/http-", "ingress/host-")
     until_only(plane, before)
@@ -167,35 +150,27 @@ def test_a_service_is_served_and_an_uninstall_leaves_nothing(site: Site, way: st
 
 def no_change_is_lost_by_a_rollout_of_the_hook(site: Site) -> None:
     """Change Services all the time; restart the hook; each has its last host in the end, and nobody had an Event."""
-    api, chance, ended = site.node.api, random.Random(1), threading.Event()  # noqa: S311 - no secret
-    api.create(NAMESPACES, {"metadata": {"name": "churn"}})
+    api, chance = site.node.api, random.Random(1)  # noqa: S311 - no secret
+    create(api, NAMESPACES, "churn")
     wanted = {f"s{number}": f"s{number}.example.com" for number in range(100)}
     for name, host in wanted.items():
-        metadata = {"name": name, "namespace": "churn", "annotations": {"ingress/http": "true", "ingress/host": host}}
-        api.create(SERVICES, {"metadata": metadata, "spec": {"ports": [{"port": 80}]}})
+        api.create(SERVICES, service("churn", name, annotations=ON | {"ingress/host": host}))
 
     def arrived() -> bool:
         made = {each["metadata"]["name"]: each["spec"]["rules"][0]["host"] for each in api.list(INGRESSES, "churn")}
         return made == wanted
 
     def change() -> None:
-        while not ended.is_set():
-            name = chance.choice([*wanted])
-            wanted[name] = f"{name}.v{time.monotonic_ns()}.example.com"
-            patch = {"metadata": {"annotations": {"ingress/host": wanted[name]}}}
-            api.patch(SERVICES, name, patch, "churn")
-            time.sleep(0.05)
+        name = chance.choice([*wanted])
+        wanted[name] = f"{name}.v{time.monotonic_ns()}.example.com"
+        patch = {"metadata": {"annotations": {"ingress/host": wanted[name]}}}
+        api.patch(SERVICES, name, patch, "churn")
 
     wait_for(arrived, 60, what="100 Ingresses")
-    changing = threading.Thread(target=change)
-    changing.start()
-    try:
+    with meanwhile(change, 0.05):
         site.run("kubectl rollout restart deployment ingress-manager --namespace ingress-manager")
         site.run("kubectl rollout status deployment ingress-manager --namespace ingress-manager --timeout=2m")
         time.sleep(5)
-    finally:
-        ended.set()
-        changing.join()
     wait_for(arrived, 30, what="the last change")
     assert [each["message"] for each in api.list(EVENTS, "churn") if each["reason"] == "SyncError"] == []
     api.delete(NAMESPACES, "churn")
