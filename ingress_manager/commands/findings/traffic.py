@@ -146,7 +146,8 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
     unserved = [port.name or str(port.port) for port in tcp if (port.name not in served if port.name else not served)]
     if ready and unserved:
         # An EndpointSlice lacks the port if the targetPort is a name that the Pods don't have.
-        why = "no ready Pod has the targetPort" if selector else "the EndpointSlices name other ports"
+        no_port = "no ready Pod has a container port that matches its targetPort"
+        why = no_port if selector else "the EndpointSlices name other ports"
         yield f"{item} has no ready endpoint for port {listed(unserved)}: {why}"
     elif not ready and (count := sum(len(items.mappings(at(slice_, "endpoints"))) for slice_ in slices)):
         yield f"{item} has no ready endpoint ({count} not ready)"

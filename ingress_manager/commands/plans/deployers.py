@@ -69,10 +69,8 @@ def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iter
         for tool in deployers_of(service):
             if annotations and tool.takes_off:
                 lacking = ", ".join(f"{key}={value}" for key, value in annotations.items())
-                problem = (
-                    f"{tool.name} deploys Service {service.name}, and {tool.takes_off} annotations that {tool.source}"
-                )
-                yield f"{problem} lacks", f"add these to {tool.source} first: {lacking}"
+                problem = f"{tool.name} manages Service {service.name} and {tool.takes_off} annotations that aren't in "
+                yield f"{problem}{tool.source}", f"add these to {tool.source} first: {lacking}"
 
 
 def about_service(item: Item, *, released: bool = False) -> Iterator[str]:
