@@ -1,4 +1,4 @@
-"""`ingress-manager compare`: compare the responses of two controllers for every host and path of some Ingresses."""
+"""`ingress-manager compare`: compare two controllers' responses for each host and path of a class's Ingresses."""
 
 import re
 import ssl
@@ -26,12 +26,12 @@ COMPARED = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Secu
 STATUS = "status"
 
 ANY_NAME = "any-name"
-"""The label that replaces the * of a wildcard host. For a rule without a host, it is a label below example.com."""
+"""The DNS label to request instead of the * in a wildcard host. A rule without a host gets any-name.example.com."""
 
 _ADDRESS = re.compile(r"\[?(?P<name>[^\s,\[\]]+?)\]?(?::(?P<http>\d{1,5}),(?P<https>\d{1,5}))?")
 
 _PLAIN = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\.|\.(?![*+?{]))*(?![?*{])")
-"""The literal prefix of a regular expression, without a character that is optional or repeated."""
+"""Matches the literal prefix of a regular expression, but not a last character that is optional or repeated."""
 
 
 class Address(NamedTuple):
@@ -47,7 +47,7 @@ class Request(NamedTuple):
 
 
 Answer = dict[str, str]
-"""The status and the other compared values ("" for a missing header), or only the error, as the status."""
+"""A response's status, compared headers ("" if missing) and certificate; or only an error, under STATUS."""
 
 
 def address_in(_context: click.Context, _option: click.Parameter, value: str) -> Address:
@@ -115,13 +115,13 @@ def requests_of(spec: IngressSpec) -> Iterator[Request]:
 
 
 def plain_part(path: str) -> str:
-    """Return the longest literal prefix of a path that may be a regular expression; the whole path if it isn't one."""
+    """Return the literal prefix of a path that may be a regular expression: all of it if it contains no operators."""
     match = _PLAIN.match(path)
     return re.sub(r"\\(.)", r"\1", match[0]) if match else ""
 
 
 def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
-    """Return the response of the controller at an address, and whether a browser would trust its certificate."""
+    """Return the response from `address`, or the error. An untrusted certificate is reported, not an error."""
     try:
         with closing(HTTPConnection(address.name, getattr(address, request.scheme), timeout=TIMEOUT)) as connection:
             connection.connect()
@@ -145,7 +145,7 @@ def tls(*, verified: bool) -> ssl.SSLContext:
 
 
 def comparable(name: str, values: Sequence[str]) -> str:
-    """Return the part of a header that doesn't vary: only the names of cookies and of a Location's query parameters."""
+    """Return a header's values without the parts that vary between requests, such as the values of cookies."""
     if name == "Set-Cookie":
         values = sorted(value.partition("=")[0].strip() for value in values)
     elif name == "WWW-Authenticate":
@@ -156,7 +156,7 @@ def comparable(name: str, values: Sequence[str]) -> str:
 
 
 def answer_differences(old: Answer, new: Answer) -> list[str]:
-    """Return a message for each difference. A missing response is always reported."""
+    """Return a message for each difference. A controller that sent no response always counts as a difference."""
     if len(old) == 1 or len(new) == 1 or old[STATUS] != new[STATUS]:
         return [f"{old[STATUS]} → {new[STATUS]}"]
     pairs = {name: (value, new[name]) for name, value in old.items() if value != new[name]}

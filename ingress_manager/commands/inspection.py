@@ -1,10 +1,11 @@
 """The inspection that `audit` and `status` share: read a cluster or files, decide on each Service once, find problems.
 
-The decision is the hook's, and observed objects are compared as Metacontroller would. So a finding is something that
-these two would change, or can't. Kinds are read one after the other, so a change made meanwhile may be seen in part.
+The hook's code makes the decisions, and observed objects are compared as Metacontroller would compare them. So each
+finding is something that the hook and Metacontroller would change, or can't change. Kinds are read one after the other:
+of a change made in the meantime, only a part may be seen.
 
-Events explain why Metacontroller hasn't done something: it reports each failed sync on the Service, quoting the API
-server or the hook, and retries within 1,000 s.
+Events explain why Metacontroller hasn't done something. After each failed sync, it writes an Event on the Service,
+which quotes the API server or the hook, and retries within 1,000 s.
 """
 
 from collections.abc import Callable, Collection, Sequence, Set
@@ -29,13 +30,11 @@ class Inspection(NamedTuple):
     around: Surroundings
     findings: list[Finding]
     events: Sequence[Item]
-    """Metacontroller's Events on Services; empty unless requested, or needed by a finding."""
+    """Metacontroller's Events on Services; empty unless the caller or a finding needs them."""
 
-    unseen: list[str]
-    """A message for each thing that could not be read."""
-
+    unseen: list[str]  # a message for each thing that could not be read
     lacking: Set[str]
-    """The essential things that could not be read: kinds of objects, EVENT or UNREAD_SETTINGS."""
+    """What could not be read although a reliable result needs it: kinds of objects, EVENT or UNREAD_SETTINGS."""
 
 
 def inspect(
@@ -46,11 +45,11 @@ def inspect(
     surroundings: Collection[str] = SURROUNDING_RESOURCES,
     events: bool = False,
 ) -> Inspection:
-    """Inspect a source as if nothing were paused; `settings` may be a message saying why they can't be read.
+    """Inspect a source as if nothing were paused. `settings` may be a message saying why the settings can't be read.
 
     `surroundings` are the kinds to read besides Services and their objects. With `events`, Events and the times of
-    changes are read, too; otherwise, Events are read only if a finding needs them. For files, neither is read. Raises
-    click.UsageError, Unreadable, and KubectlFailed if Services can't be read.
+    changes are read, too; otherwise, Events are read only if a finding needs them. From files, no surroundings and no
+    Events are read. Raises click.UsageError, Unreadable, and KubectlFailed if Services can't be read.
     """
     known_settings = settings if isinstance(settings, Settings) else None
     with waiting("evaluating"):

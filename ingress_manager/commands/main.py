@@ -25,7 +25,7 @@ from ingress_manager.commands.uninstall import uninstall
 
 
 class Program(click.Group):
-    """The group of all commands. If an object can't be read, it prints the reasons and exits with 1."""
+    """The group of all commands. When one raises Unreadable, the group prints the messages and exits with status 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

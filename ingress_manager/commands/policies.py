@@ -1,4 +1,4 @@
-"""Admission policies that enforce the settings' limits on hosts and Ingress classes for everybody's routes."""
+"""Admission policies that enforce the settings' limits on hosts and Ingress classes for hand-written routes, too."""
 
 import json
 from pathlib import Path
@@ -14,12 +14,15 @@ LABELS = {"app.kubernetes.io/name": "ingress-manager", "app.kubernetes.io/compon
 ACTIONS = {"deny": ["Deny"], "warn": ["Warn", "Audit"]}
 
 LONGEST, LONGEST_ENTRY = 100_000, 25_000
-"""Characters of all limits, and of one entry's: 1,000 entries with two hosts each, and 800 hosts in one. cel-go parses
-no longer expression, and CEL's cost limit doesn't allow comparing an Ingress of 100 hosts with more."""
+"""The most characters in all limits (1,000 entries with two hosts each) and in one entry's limits (800 hosts). cel-go
+can't parse longer expressions, and comparing an Ingress's 100 hosts with more would exceed CEL's cost limit."""
 
 
 def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
-    """Return policies and their bindings; none without limits. Raises click.UsageError if the limits are too long."""
+    """Return admission policies for the limits in the settings, with bindings that deny or warn; [] without limits.
+
+    Raises click.UsageError if the limits are too long for the policies.
+    """
     limits = {key: limits_of(entry) for key, entry in {"": settings, **settings.namespaces}.items()}
     if all(limit == {"exact": [ANY], "endings": [], "classes": [ANY]} for limit in limits.values()):
         return []
@@ -49,7 +52,7 @@ def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
 
 
 def limits_of(entry: NamespaceSettings) -> dict[str, list[str]]:
-    """Return the hosts (wildcards without their *) and classes that an entry allows; [any] stands for no limit."""
+    """Return the exact hosts, endings of wildcard hosts, and classes that an entry allows; [ANY] means no limit."""
     both = entry.limits.hosts, entry.limits.classes
     hosts, classes = ([str(limit)] if isinstance(limit, str) else [*limit] for limit in both)
     wildcards = [host for host in hosts if host.startswith("*.")]

@@ -18,7 +18,7 @@ from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENER
 from ingress_manager.commands.snapshot.managed import copied_from, is_made_for
 from ingress_manager.core.annotations import begin_of, by_entrance, entrance_of, ingress_of, read_entrances
 
-LOOK_AFTER = 5  # seconds before that check: Metacontroller reacts to a change within a second or so
+LOOK_AFTER = 5  # seconds before the plan checks that the objects exist: Metacontroller reacts within a second or so
 
 
 @click.command(short_help="Stop managing Ingresses, and leave them as they are.")
@@ -45,7 +45,7 @@ def release(
       ingress-manager release shop blog --namespace team-a --apply
       ingress-manager release team-a/shop.internal
     """  # noqa: D301 - \b keeps click from joining lines
-    # No Service's name has a dot.
+    # A Service's name can't contain a dot.
     wanted = [name.partition(".")[::2] for name in names]
     items, services = read_named(source, SERVICE, [service for service, _ in wanted])
     for namespace in sorted({item.namespace for item in services}):
@@ -96,7 +96,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
 
 
 def taken_off(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:
-    """Return the annotations to remove for `entrances`; with the last entrance, also those copied to `kept`."""
+    """Return the annotations to remove for `entrances`. If no entrance is left, they include those copied to `kept`."""
     described = by_entrance(service.annotations)
     off: dict[str, str | None] = {begin_of(name) + key: None for name in entrances for key in described.get(name, ())}
     if off and described.keys() <= {*entrances}:

@@ -61,7 +61,10 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
 
 
 def rendered(items: Iterable[Item], settings: Settings) -> tuple[list[Object], list[Message]]:
-    """Return the objects that Services get, and the messages of refused Services. A pause would refuse all of them."""
+    """Return the objects generated for Services, and messages about refused Services and annotations without effect.
+
+    `settings` must not pause anything: a pause would refuse every Service that it applies to.
+    """
     objects, messages = list[Object](), list[Message]()
     for item in of_kind(items, SERVICE):
         try:

@@ -1,4 +1,4 @@
-"""`ingress-manager settings`: check whether the hook would start with settings, and print policies for their limits."""
+"""`ingress-manager settings`: check settings as the hook does, and print admission policies for their limits."""
 
 import click
 

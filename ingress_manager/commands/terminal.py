@@ -1,6 +1,7 @@
 """The terminal: text wrapped to its width, and notes and progress on standard error.
 
-Prose is wrapped between words, and commands never are. A width of 0 means a file: nothing is wrapped.
+Prose is wrapped between words, and commands never are. A width of 0 means that the output isn't a terminal, so that
+nothing is wrapped.
 """
 
 import json
@@ -19,18 +20,17 @@ from ingress_manager.core.text import one_line
 PLAIN = {"→": "->", "✓": "ok", "✗": "x", "…": "..."}
 INDENT = "    "
 
-SILENCE = 2.0
-"""Seconds after which `waiting` prints what takes so long."""
+SILENCE = 2.0  # seconds after which `waiting` prints what the command is waiting for
 
 
 def plain(error: Any) -> tuple[str, int]:
-    """Replace a character that the output's encoding lacks with a plain one or an escape sequence of JSON and YAML."""
+    """Return a replacement (PLAIN, or a JSON escape) for a character that can't be encoded, and the next position."""
     character = error.object[error.start]
     return PLAIN.get(character) or json.dumps(character)[1:-1], error.start + 1
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
-    """Return a text as lines, with `hanging` before all but the first. Words stay whole: names can be copied."""
+    """Return a text as lines, with `hanging` before all but the first. Words aren't split, so names can be copied."""
     if not width:
         return [f"{indent}{text}"]
     options = {"break_long_words": False, "break_on_hyphens": False}
@@ -51,14 +51,14 @@ def note(sentence: str) -> None:
 
 
 def progress(text: str = "") -> None:
-    """Replace the progress line on standard error, if that is a terminal; without text, remove the line."""
+    """Replace the progress line or, without text, remove it. Does nothing if standard error isn't a terminal."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{text}", nl=False, err=True)
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Print `what` on standard error if the `with` block takes longer than SILENCE, in the main thread only."""
+    """Print `what` on standard error if the `with` block takes longer than SILENCE and runs in the main thread."""
     timer = threading.Timer(SILENCE, lambda: click.echo(f"… {what}", err=True))
     timer.daemon = True
     if threading.current_thread() is threading.main_thread():

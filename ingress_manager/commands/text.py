@@ -1,4 +1,4 @@
-"""Shell commands and counts as text. In kubectl commands, `--` precedes the names, so that none becomes an option."""
+"""Shell commands and counts as text. In kubectl commands, `--` precedes names, so no name is taken for an option."""
 
 from collections.abc import Iterable, Sequence
 from shlex import quote
@@ -9,26 +9,27 @@ Command = tuple[str, ...]
 
 
 def with_options(command: Iterable[str], options: Sequence[str]) -> Command:
-    """Return a command with kubectl's `options` before its `--`, or at the end."""
+    """Return a command with kubectl's `options` inserted before `--` or, if it has no `--`, at the end."""
     words = list(command)
     place = words.index("--") if "--" in words else len(words)
     return (*words[:place], *options, *words[place:])
 
 
 def shown(command: Sequence[str], options: Sequence[str] = ()) -> str:
-    """Return a command, with kubectl's `options`, as one line for a shell; empty for an empty command."""
+    """Return a command, with kubectl's `options`, as one line for a shell; "" for an empty command."""
     return " ".join(map(word, with_options(command, options))) if command else ""
 
 
 def is_seen(text: str) -> bool:
-    """Return whether a text has no characters, except newlines and tabs, that are invisible or move the cursor."""
+    """Return whether all characters of a text, apart from newlines and tabs, are printable."""
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def word(text: str) -> str:
-    """Return a text as one word for any POSIX shell. Raises ValueError if it has invisible characters.
+    """Return a text, quoted if necessary, as one word for any POSIX shell. Raises ValueError unless it `is_seen`.
 
-    No shell can pass on NUL or an unpaired surrogate. Others would need quotes that not every shell supports.
+    No shell can pass NUL or an unpaired surrogate to a program. Other invisible characters would need a kind of quotes
+    ($'…') that not every shell supports.
     """
     if not is_seen(text):
         raise ValueError(f"{quoted(text)} can't be a word in a command")
@@ -36,7 +37,7 @@ def word(text: str) -> str:
 
 
 def comment(text: str) -> str:
-    """Return a text as a one-line shell comment, whatever it contains."""
+    """Return a text as a shell comment of one line, even if the text contains newlines."""
     return one_line(f"# {text}")
 
 

@@ -24,10 +24,10 @@ CLUSTER_WIDE = (
     "clusterrolebinding,clusterrole"
 )
 OURS = "--selector=app.kubernetes.io/name in (ingress-manager, ingress-manager-admission)"
-"""Selects everything that manifests/, metacontroller/ and the chart install."""
+"""The kubectl option that selects everything that manifests/, metacontroller/ and the chart install."""
 
 GOING = ("--ignore-not-found", "--wait=false")
-"""Options to delete many objects: without them, kubectl would wait for each, although nothing depends on it."""
+"""Options for deleting many objects: kubectl would otherwise wait until each one is gone, which no step needs."""
 
 
 @click.command(short_help="Remove ingress-manager, and keep or remove its objects.")
@@ -63,12 +63,15 @@ def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: 
 
 
 def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = False) -> Iterator[Step]:
-    """Yield the steps that remove the installation. Metacontroller stays, too, if other controllers use it."""
+    """Yield the steps that remove ingress-manager and, if nothing else uses it, Metacontroller.
+
+    With `keep`, the Ingresses, HTTPRoutes and ListenerSets stay; otherwise, they are deleted.
+    """
     managed = [item for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET) if is_managed(item)]
     controllers = of_kind(items, "DecoratorController", "CompositeController")
     ours = [item for item in controllers if item.name == CONTROLLER and item.kind == "DecoratorController"]
     namespace, hook = named_by(ours) or DEFAULT_INSTALLATION
-    # After an interrupted run, the cluster may lack the kind.
+    # After an interrupted run, the cluster may no longer have this kind.
     stop = [delete("decoratorcontroller", CONTROLLER)] if ours else []
     # In the foreground, kubectl also waits until the Pods are gone.
     stop.append(delete("deployment", hook, options=(f"--namespace={namespace}", "--cascade=foreground")))
@@ -104,7 +107,7 @@ def titled(head: str, steps: Iterable[Step]) -> list[Step]:
 
 
 def taking_off(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]:
-    """Yield the steps that remove the ingress/… annotations of Services, and those copied to the `kept` objects."""
+    """Yield the steps that remove from Services the ingress/… annotations and those copied to the `kept` objects."""
     owned: dict[object, list[Item]] = {}
     for item in kept:
         owned.setdefault(controller_of(item).get("uid"), []).append(item)

@@ -1,10 +1,11 @@
-"""`adopt`: bring hand-written Ingresses under management. The pure part.
+"""The plans with which `adopt` brings hand-written Ingresses under management. Pure functions.
 
 The Service is annotated before it becomes the Ingress's owner. In the other order, Metacontroller would see a managed
 Ingress of a Service that requests none, and delete it.
 
-An Ingress stays if it has the name of the only Service that it leads to. Otherwise, Services get new Ingresses. Once
-these exist as planned, and have the old addresses, the old Ingress is deleted, or only keeps its namesake's paths.
+An Ingress stays if it leads only to the Service with the same name. Otherwise, Services get new Ingresses. Once these
+exist as planned and have the addresses of the old Ingress, that is deleted or, if it has the name of one of the
+Services, keeps only the paths that lead to this Service.
 """
 
 import json
@@ -24,16 +25,15 @@ from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, r
 from ingress_manager.core.settings import Settings
 
 Need = tuple[str, ...]
-"""A field of `limits` in the settings, the entry that it would have to allow and, for an annotation, its value."""
+"""A field of `limits` in the settings, what it would have to allow and, for an annotation, also the value."""
 
 
 @dataclass(slots=True)
 class Adoption(Plan):
-    """The plan for one Ingress, with a part for each Service. Without parts, `messages` say why it can't be adopted."""
+    """The plan for one Ingress, with a part for each Service. If the Ingress can't be adopted, `messages` say why."""
 
     parts: Sequence[Part] = ()
-    needs: Sequence[Need] = ()
-    """The limits that would have to change, if nothing else prevents the adoption."""
+    needs: Sequence[Need] = ()  # the limits that would have to change, if nothing else prevents the adoption
 
     @property
     def becomes(self) -> list[str]:
@@ -47,7 +47,7 @@ class Adoption(Plan):
 def adoptions_of(
     items: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield the plan for each of `ingresses`. The fields in `accepted` may change. Raises Unreadable."""
+    """Yield a plan for each of the `ingresses` in `items`. The fields in `accepted` may change. Raises Unreadable."""
     around = Around(items, settings, accepted)
     for item in ingresses:
         plan = adoption_of(item, around)
@@ -59,7 +59,7 @@ def adoptions_of(
 def adoption_of(item: Item, around: Around) -> Adoption:
     """Return the plan that adopts an Ingress, or one whose messages say why the Ingress can't be adopted."""
     title = item.full_name
-    # No Service's name has a dot.
+    # A Service's name can't contain a dot.
     label, _, entrance = title.partition(".")
     service = around.services.get(label) if not entrance or is_entrance_name(entrance) else None
     if service and is_made_for(item, service):
@@ -98,7 +98,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
 
 
 def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Iterator[Step]:
-    """Yield the steps that create the Ingresses of `others`, and then delete the old Ingress or reduce it to `kept`."""
+    """Yield the steps that create the Ingresses of `others`, and then reduce the old one to `kept`, or delete it."""
     parts = [*others, *([kept] if kept else [])]
     if not (item.metadata.get("resourceVersion") and all(part.service.metadata.get("uid") for part in parts)):
         yield from (annotating(part.service, part.annotations) for part in parts if part.annotations)
@@ -128,7 +128,7 @@ def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Ite
 
 
 def patch_to_adopt(item: Item, kept: Part) -> dict[str, Any]:
-    """Return the merge patch that makes the Service of `kept` the Ingress's owner and makes the accepted changes."""
+    """Return the merge patch that makes the Service of `kept` the owner of `item`, and applies the accepted changes."""
     change: dict[str, Any] = {"metadata": patch_to_own(item, kept.service)}
     for field in ("annotations", "labels") if kept.changes else ():
         change["metadata"][field] |= kept.ingress["metadata"].get(field, {})

@@ -21,16 +21,14 @@ CLASS_FIELD = "spec.ingressClassName"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A field of an Ingress that adoption would change."""
+    """A field of an Ingress that adoption would change, with the values before and after."""
 
     field: str
     """The path as in `kubectl explain ingress`, without indices: spec.rules.http.paths.path."""
 
-    before: str
+    before: str  # "" if the field is missing
     after: str
-    """The values, as text; empty for a missing field."""
-
-    is_served_alike: bool = False
+    is_served_alike: bool = False  # whether requests are served the same before and after the change
 
     def __str__(self) -> str:
         if not self.before:
@@ -39,7 +37,7 @@ class Change:
 
 
 def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
-    """Yield the fields of an Ingress that `desired` would change. `observed` is the part of its spec that counts."""
+    """Yield the changes that `desired` would make to an Ingress. `observed` is the part of its spec to compare."""
     spec = as_spec(Item(desired))
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
@@ -61,9 +59,10 @@ def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Obj
 
 
 def served_tls(item: Item, spec: IngressSpec, hosts: Collection[str]) -> tuple[Any, ...]:
-    """Return the Secrets in a spec's TLS, the certificate for each of the rules' `hosts`, and the other TLS hosts.
+    """Return a value that is equal for specs that serve TLS alike: Secrets, certificates for `hosts`, and other hosts.
 
-    If cert-manager issues the certificate, all TLS hosts count, because it covers exactly these.
+    Other hosts are those in spec.tls that no rule has. If cert-manager issues the certificate, they are all hosts in
+    spec.tls, because the certificate is issued for exactly these.
     """
     others = {host for entry in spec.tls or () for host in entry.hosts or ("",)}
     if not any(key.startswith(CERT_MANAGER_KEYS) for key in item.annotations):
@@ -96,7 +95,7 @@ def _tls(spec: IngressSpec) -> str:
 
 
 def _shape(spec: IngressSpec) -> list[Any]:
-    """Return the hosts and backends of a spec: if two specs have the same, their paths can be compared one by one."""
+    """Return a spec's hosts and backends. If they are equal in two specs, the paths can be compared one by one."""
     paths = [(host, path.backend.service and path.backend.service.name) for host, path in spec.paths()]
     return [*paths, *(rule.host for rule in spec.rules or ())]
 

@@ -94,7 +94,7 @@ def adopt(  # noqa: PLR0913 - each is an option
 
 
 def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
-    """Yield the lines of the table, as comments: an Ingress and its outcome, then the reasons against its adoption."""
+    """Yield the table, as comment lines: each Ingress with its outcome, then the reasons why it can't be adopted."""
     width = max((len(adoption.item.full_name) for adoption in adoptions), default=0)
     for adoption in adoptions:
         outcome = f"becomes {', '.join(adoption.becomes)}" if adoption.replaces else "stays and is adopted"

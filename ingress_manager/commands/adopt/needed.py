@@ -1,4 +1,4 @@
-"""The settings with which more Ingresses could be adopted: they allow only what these Ingresses need, by namespace."""
+"""The settings with which more Ingresses could be adopted: each namespace is allowed only what its Ingresses need."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
@@ -24,9 +24,9 @@ def find_needs(
     plan: Callable[[Settings], Sequence[Adoption]],
     accepted: Container[str],
 ) -> None:
-    """Add to each refused adoption the limits that prevent it, and the problems that those limits have hidden.
+    """Add to each impossible adoption the limits that prevent it, and problems that only show without these limits.
 
-    `plan` returns the adoptions of the same Ingresses under other settings. The fields in `accepted` may change.
+    `plan` returns the adoptions of the same Ingresses with the given settings. The fields in `accepted` may change.
     """
     refused = [adoption for adoption in adoptions if adoption.messages]
     if not refused:
@@ -41,7 +41,7 @@ def find_needs(
 
 
 def lifted(settings: Settings, copied: Iterable[str]) -> Settings:
-    """Return the settings without limits on hosts, classes and path types, and with the keys in `copied` allowed."""
+    """Return the settings without limits on hosts, classes and path types; annotations in `copied` may be copied."""
     replace = msgspec.structs.replace
 
     def without(limits: Limits) -> Limits:
@@ -53,7 +53,7 @@ def lifted(settings: Settings, copied: Iterable[str]) -> Settings:
 
 
 def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]:
-    """Yield everything in the desired Ingresses of an adoption that the limits don't allow."""
+    """Yield what the `effective` limits would have to allow for the Ingresses that an adoption desires."""
     for ingress in (ingress for part in adoption.parts for ingress in part.ingresses):
         annotations, spec = ingress["metadata"].get("annotations", {}), as_spec(Item(ingress))
         hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
@@ -69,7 +69,7 @@ def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]
 
 
 def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]:
-    """Return entries for `namespaces` that allow what the adoptions need, and otherwise repeat the present entries."""
+    """Return entries for `namespaces` in the settings: the present ones, extended by what the adoptions need."""
     needed: dict[str, Any] = {}
     general = msgspec.to_builtins(settings)
     for adoption in sorted(adoptions, key=lambda adoption: adoption.item.namespace):
@@ -85,7 +85,7 @@ def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]
 
 
 def beyond(entry: Object, general: Object) -> Object:
-    """Return the fields of a namespace's entry, and of its defaults and limits, that differ from the `general` ones."""
+    """Return the fields of a namespace's entry that differ from the `general` ones, also within defaults and limits."""
     differ = {field: value for field, value in entry.items() if value != general[field]}
     for field in differ.keys() & {"defaults", "limits"}:
         differ[field] = {key: value for key, value in entry[field].items() if value != general[field][key]}

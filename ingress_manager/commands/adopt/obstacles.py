@@ -18,11 +18,11 @@ DEFAULT_BACKEND = "spec.defaultBackend"
 ANNOTATIONS = "metadata.annotations."
 
 Obstacle = tuple[str, str]
-"""A reason why an Ingress can't be adopted, and the remedy, which is empty if the reason implies it."""
+"""A reason why an Ingress can't be adopted, and the remedy; "" if the reason already makes the remedy clear."""
 
 
 def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[Obstacle]:
-    """Yield the reasons why an Ingress can't be adopted, whatever its Services request."""
+    """Yield the obstacles that no annotations can avoid. `service` is the Service with the Ingress's name, if any."""
     if spec.default_backend and DEFAULT_BACKEND not in around.accepted:
         problem = f"{DEFAULT_BACKEND}: controllers disagree on which requests the default backend answers"
         yield problem, f"replace it with a rule without a host, or drop it with --accept-changes {DEFAULT_BACKEND}"
@@ -42,7 +42,7 @@ def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Aroun
 
 
 def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
-    """Yield the reasons why the Ingress that a Service would request can't replace a part of the old Ingress."""
+    """Yield the reasons why the Ingress that a Service would get can't replace this part of the old Ingress."""
     name, effective = part.service.name, part.effective
     certificates = [*map(str, certificates_of(part.spec))]
     if effective.gateway_of_httproutes or not effective.makes_ingresses:
@@ -70,7 +70,7 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
 
 
 def why_not_recreated(part: Part, around: Around) -> Iterator[Obstacle]:
-    """Yield an obstacle for each annotation and label that a recreated Ingress would lack and that isn't accepted."""
+    """Yield an obstacle for each annotation and label that a recreated Ingress would lack, except accepted losses."""
     for field, protects in part.dropped.items():
         if field in around.accepted and not protects:
             continue
@@ -103,7 +103,7 @@ def why_not_beside(part: Part, around: Around) -> Iterator[Obstacle]:
 
 
 def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
-    """Yield why an Ingress can't be replaced, even by Ingresses with the same rules."""
+    """Yield the reasons why an Ingress can't be replaced with new ones, even if these have the same rules."""
     issuers = [key for key in item.annotations if key.startswith(CERT_MANAGER_KEYS)]
     secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
     if issuers and secrets:

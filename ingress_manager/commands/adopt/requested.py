@@ -1,4 +1,4 @@
-"""The annotations with which Services request the parts of an Ingress. A part is everything that leads to a Service."""
+"""The annotations with which Services request the parts of an Ingress. Each part leads to one Service."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from_services, pr
 
 @dataclass(frozen=True)
 class Part:
-    """The part of an Ingress that leads to one Service, and the entrance of that Service that is to serve it."""
+    """The part of an Ingress that leads to one Service, and the Service's entrance that is to replace this part."""
 
     item: Item
     spec: IngressSpec
@@ -33,17 +33,16 @@ class Part:
     service: Item
     entrance: str
     settings: Settings
-    requested: Mapping[str, str | None] = field(default_factory=dict)
-    """Annotations that the Service is to have; None removes one."""
+    requested: Mapping[str, str | None] = field(default_factory=dict)  # annotations for the Service; None removes one
 
     @cached_property
     def annotations(self) -> dict[str, str | None]:
-        """Return the requested annotations that the Service lacks, or has with another value."""
+        """Return the requested annotations that differ from the Service's: to add, to change or (None) to remove."""
         return {key: value for key, value in self.requested.items() if self.service.annotations.get(key) != value}
 
     @cached_property
     def changed(self) -> Item:
-        """Return the annotated Service, without a resourceVersion: the new one isn't known yet."""
+        """Return the Service as annotated, with an empty resourceVersion, because the new one isn't known yet."""
         after = {**self.service.annotations, **self.requested}
         annotations = {key: value for key, value in after.items() if value is not None}
         metadata = self.service.metadata | {"annotations": annotations, "resourceVersion": ""}
@@ -69,18 +68,18 @@ class Part:
 
     @property
     def stays(self) -> bool:
-        """Return whether the entrance's Ingress is the existing one, which then isn't replaced."""
+        """Return whether the existing Ingress has the name of the entrance's Ingress, so that it isn't replaced."""
         return self.full_name == self.item.full_name
 
     @property
     def ingresses(self) -> list[Object]:
-        """Return the Ingresses desired for all entrances of the Service."""
+        """Return the Ingresses desired for all entrances of the Service; [] if the Service would be refused."""
         desired = self.decision.objects if isinstance(self.decision, Desired) else {}
         return [obj for (kind, _), obj in desired.items() if kind == INGRESS]
 
     @cached_property
     def ingress(self) -> Object:
-        """Return the desired Ingress of the entrance; empty if there is none."""
+        """Return the desired Ingress of the entrance; {} if there is none."""
         return next((ingress for ingress in self.ingresses if Item(ingress).full_name == self.full_name), {})
 
     @cached_property
@@ -89,7 +88,7 @@ class Part:
 
     @cached_property
     def dropped(self) -> dict[str, bool]:
-        """Return the annotations and labels that a recreated Ingress would lack, each with whether it protects."""
+        """Return the annotations and labels that a recreated Ingress would lack; True for one that restricts access."""
         if not self.ingress:
             return {}
         metadata, tls = self.ingress["metadata"], bool(self.ingress["spec"].get("tls"))
@@ -110,7 +109,7 @@ class Part:
 def requested_for(part: Part) -> Part:
     """Return `part` with the annotations that reproduce its Ingress as closely as possible.
 
-    The Service's own ingress/… annotations stay if they give the same result. Raises Unreadable.
+    If the Service's present ingress/… annotations give the same result, they stay. Raises Unreadable.
     """
     item, effective, begin = part.item, part.effective, begin_of(part.entrance)
     present = annotations.by_entrance(part.service.annotations).get(part.entrance, {})
@@ -134,7 +133,7 @@ def requested_for(part: Part) -> Part:
 
 
 def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
-    """Return the annotations of an Ingress that restrict access, except those that settings add or allow to lose."""
+    """Return the annotations of an Ingress that restrict access, except those that settings add or that may be lost."""
     without = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
     without.update(filter(is_read_from_services_alone, item.annotations))
     return {key: value for key, value in item.annotations.items() if protects(key) and key not in without}
@@ -143,7 +142,7 @@ def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[s
 def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings) -> dict[str, str]:
     """Return the ingress/… annotations that request everything in a `spec` whose rules lead to one Service.
 
-    A path type that isn't allowed is omitted, so it becomes the default one: --accept-changes can allow that.
+    A path type that the limits don't allow is omitted, which means the default one; --accept-changes can allow that.
     """
     leading = [(host, path, str(to.port)) for host, path in spec.paths() if (to := path.backend.service)]
     port, *more = dict.fromkeys(port for *_, port in leading)
@@ -177,7 +176,7 @@ def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings
 
 
 class Around:
-    """The Services and Ingresses that exist or that earlier plans will create. Raises Unreadable.
+    """The Services and Ingresses that exist, and those that earlier plans will change or create. Raises Unreadable.
 
     `accepted` are the fields that may change, such as spec.defaultBackend.
     """
@@ -185,7 +184,7 @@ class Around:
     def __init__(self, items: Sequence[Item], settings: Settings, accepted: Container[str]) -> None:
         self.settings, self.accepted = settings, accepted
         self.services = {item.full_name: item for item in of_kind(items, SERVICE)}
-        # Whether each Ingress is managed; the Ingresses, with their classes, by claim; their names by Service.
+        # Whether an Ingress is managed, by name; Ingresses and their classes, by claim; names of Ingresses, by Service.
         self.ingresses: dict[str, bool] = {}
         self.claims: dict[tuple[str, str, bool], list[tuple[Item, str]]] = {}
         self.leading: dict[str, list[str]] = {}
@@ -211,7 +210,7 @@ class Around:
 
 
 def requested_beside(part: Part, around: Around) -> Part:
-    """Return `part` with an entrance that reproduces it: one that its Service already has, or else a new one."""
+    """Return `part` with an entrance for it: one of the Service's that already serves the same, or else a new one."""
     item, service, name = part.item, part.service, part.service.name
     entrances = [*read_entrances(service.annotations)]
     for present in [replace(part, entrance=entrance) for entrance in entrances]:
@@ -222,7 +221,7 @@ def requested_beside(part: Part, around: Around) -> Part:
             return present
     if "" not in entrances and service.full_name not in around.ingresses:
         return requested_for(part)
-    # The Ingress's name without the Service's.
+    # The Ingress's name without the Service's name.
     rest = f"-{item.name}-".replace(".", "-").replace(f"-{name}-", "-", 1).strip("-")
     words = (rest[: annotations.LONGEST_ENTRANCE].strip("-"), "also", *(f"also-{number}" for number in range(2, 99)))
     new = (replace(part, entrance=word) for word in words if is_entrance_name(word) and word not in entrances)

@@ -28,7 +28,7 @@ def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
     """Return the changes that the evidence's settings would make but `current` would not, most serious first.
 
     If `current` is None, or pauses a namespace that the new settings don't, every difference from the observed objects
-    is a change. Where the new settings pause, the message says what happens once they no longer do.
+    is a change. Where the new settings pause a namespace, messages say what happens once the pause ends.
     """
     new, known = evidence.settings or Settings(), set[tuple[str, ...]]()
     if current:
@@ -53,12 +53,12 @@ def _effects(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _identity(change: Finding) -> tuple[str, ...]:
-    """Return a key that equal changes share. For a removed object or a refused Service, the reason doesn't matter."""
+    """Return a key that is the same for equal changes. Removals and refusals are equal whatever their reasons."""
     return (change.kind.name, *change.key, "" if change.kind in (REMOVED, REFUSED) else change.sentence)
 
 
 def _missing_class(evidence: Evidence, change: Finding) -> str:
-    """Return the end of a message if a changed object would name an IngressClass that doesn't exist, else ""."""
+    """Return the text to add to a change's message if the object would name a missing IngressClass; otherwise ""."""
     service = change.service and evidence.snapshot.services[change.service.full_name]
     desired = evidence.snapshot.desired_once_allowed(service).get(change.key, {}) if service else {}
     name, around = desired.get("spec", {}).get("ingressClassName"), evidence.around
@@ -90,7 +90,7 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _change(snapshot: Snapshot, drift: Finding) -> Finding:
-    """Return the effect of correcting a drifted object: MOVED if the object loses a claim, else CHANGED."""
+    """Return the effect of correcting a drifted object: MOVED if it would claim fewer hosts or paths, else CHANGED."""
     obj = snapshot.objects[drift.key]
     service = snapshot.owner_of(obj)
     if service is None:

@@ -18,7 +18,7 @@ COLOURS = {Outcome.WRONG: "red", Outcome.WARNING: "yellow", Outcome.UNKNOWN: "cy
 SECONDS_BETWEEN_CHECKS = 2.0  # with --wait
 
 AGAIN = "Install this version again, in the same way and with your settings: docs/upgrade.md shows how."
-"""Names no command, because the right one depends on how and where this was installed, and with which settings."""
+"""Names no command: the right one depends on how, where and with which settings ingress-manager was installed."""
 
 INSTALL = "Install it: docs/install.md shows how."
 REACH = "Check that the hook runs, and that no NetworkPolicy blocks Metacontroller."
@@ -30,7 +30,7 @@ class Check(NamedTuple):
     """The desired state of the part, which is printed if the check succeeds or can't be made."""
 
     look: Callable[[Cluster], Iterable[Result]]
-    """Yields what isn't as it should be. Raises KubectlFailed if something can't be read."""
+    """Yields the problems; nothing if all is well. Raises KubectlFailed if something can't be read."""
 
     remedy: str = ""
 

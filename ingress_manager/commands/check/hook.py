@@ -1,4 +1,4 @@
-"""`check`: the hook, its settings, whether Metacontroller reaches it, and the admission webhook.
+"""`check`: the hook, the settings, whether Metacontroller can reach the hook, and the admission webhook.
 
 Source for the host in the webhook's certificate: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
@@ -20,17 +20,17 @@ from ingress_manager.commands.snapshot.surroundings import time_of
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 
 LONGEST_PAUSE = timedelta(seconds=1000)
-"""Metacontroller retries at least this often, so an older Event may report a problem that is over."""
+"""The longest time between Metacontroller's retries: an older Event may report a problem that no longer exists."""
 
 WEBHOOKS = "validatingwebhookconfigurations.admissionregistration.k8s.io"
 WEBHOOK = "services.ingress-manager.internal"
-"""The webhook's name in every installation; the names of its objects may differ."""
+"""The webhook's name in every installation, whatever its ValidatingWebhookConfiguration is called."""
 
 SOON = timedelta(days=7)
 SAY = "docs/admission.md shows how."
 
 _ANSWERED = re.compile(r"unsupported status code: 4\d\d")
-"""Metacontroller's report of a refusal, which shows that the hook answered."""
+"""Matches Metacontroller's report of a refusal, which proves that the hook can be reached."""
 
 
 def runs(cluster: Cluster) -> Iterator[Result]:
@@ -67,7 +67,7 @@ def settings(cluster: Cluster) -> Iterator[Result]:
 
 
 def reached(cluster: Cluster) -> Iterator[Result]:
-    """Yield why Metacontroller doesn't reach the hook, according to the newest Event about a failed call."""
+    """Yield an error if the newest Event about a failed call shows that Metacontroller can't reach the hook."""
     events = cluster.all("events", ALL, OF_SERVICES)
     failures = (event for event in events if "sync hook failed" in str(event.object.get("message")))
     newest = max(map(report_of, failures), default=None)
@@ -88,7 +88,7 @@ def reached(cluster: Cluster) -> Iterator[Result]:
 
 
 def webhook(cluster: Cluster) -> Iterator[Result]:
-    """Yield what is wrong with the webhook and its certificate, or that admission.deny needs one and there is none."""
+    """Yield the problems of the webhook and its certificate, or that admission.deny is true without a webhook."""
     webhooks = (one for item in cluster.all(WEBHOOKS) for one in mappings(item.object.get("webhooks")))
     services = mappings([at(one, "clientConfig", "service") for one in webhooks if one.get("name") == WEBHOOK])
     hook = cluster.hook
@@ -112,7 +112,7 @@ def webhook(cluster: Cluster) -> Iterator[Result]:
 
 
 def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Iterator[Result]:
-    """Yield what is wrong with the certificate in a Secret. kubectl prints only that, not the private key."""
+    """Yield the problems of the certificate for `host` in a Secret. kubectl never prints the private key."""
     secret, only = f"Secret {namespace}/{name}", "--output=jsonpath={.data.tls\\.crt}"
     crt = cluster.kubectl.run("get", f"--namespace={namespace}", IGNORE_NOT_FOUND, only, "--", f"secret/{name}")
     if not can_be_read():

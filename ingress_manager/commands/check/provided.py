@@ -1,5 +1,5 @@
-"""`check`: what the hook depends on, compared with what this version installs (installed/), and with the versions that
-docs/install.md names as tested.
+"""`check`: what the hook depends on. Objects are compared with those that this version installs (installed/), and
+versions with the oldest supported ones.
 """
 
 import json
@@ -30,7 +30,7 @@ from ingress_manager.core.text import cut, listed
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
-"""Fields of the DecoratorController. If one differs, Services may get no Ingresses, or can't be deleted."""
+"""Fields of the DecoratorController that mustn't differ: Services might get no Ingresses, or couldn't be deleted."""
 
 LEAST = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
 
@@ -66,7 +66,7 @@ def runs(cluster: Cluster) -> Iterator[Result]:
 
 
 def replicas(item: Item) -> Iterator[Result]:
-    """Yield a problem if not all replicas of a Deployment or StatefulSet are ready: an error if none is."""
+    """Yield a warning if a Deployment or StatefulSet has too few ready replicas, or an error if it has none."""
     replicas, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
     wanted = 1 if replicas is None else replicas
     if not ready or ready < wanted:
@@ -76,7 +76,7 @@ def replicas(item: Item) -> Iterator[Result]:
 
 
 def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
-    """Yield each harmful argument of Metacontroller, and a missing --leader-election."""
+    """Yield an error for each harmful argument of Metacontroller, and if replicas run without --leader-election."""
     lists = (container.get(key) or () for container in containers(engine) for key in ("command", "args"))
     words = "\0".join(["", *(str(word) for arguments in lists for word in arguments), ""])
     # An argument has one dash or two, = or a space, and the last of several wins.
@@ -97,7 +97,7 @@ def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
 
 
 def decorator(cluster: Cluster) -> Iterator[Result]:
-    """Yield the worst difference between the DecoratorController and this version's, ignoring the hook's address."""
+    """Yield the most serious difference from the DecoratorController of this version, ignoring the hook's address."""
     controller = cluster.controller
     if controller is None:
         yield wrong(f"DecoratorController {CONTROLLER} doesn't exist, so Metacontroller does nothing")
@@ -140,7 +140,7 @@ def rights(cluster: Cluster) -> Iterator[Result]:
 
 
 def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
-    """Return which of the `wanted` rights a ServiceAccount has, by reviews that the API server doesn't store."""
+    """Return which of the `wanted` rights a ServiceAccount (namespace:name) has, according to SubjectAccessReviews."""
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{account.partition(':')[0]}", "system:authenticated"]
     who = {"user": f"system:serviceaccount:{account}", "groups": groups}
     kind = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
@@ -151,7 +151,7 @@ def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
 
 
 def gateway_api(cluster: Cluster) -> Iterator[Result]:
-    """Yield the kinds that the settings need but the DecoratorController doesn't manage, or that have no CRD."""
+    """Yield an error for each kind that the settings need but isn't managed, or that is managed but has no CRD."""
     managed = [kind for kind in PAGES if cluster.makes(f"{kind.lower()}s")]
     for kind in managed:
         name = MANAGED_RESOURCES[kind]
@@ -173,7 +173,7 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
 
 
 def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
-    """Yield the profiles with fields that the API server rejects in an HTTPRoute, in a dry run."""
+    """Yield an error if, in a dry run, the API server rejects an HTTPRoute with the fields of a profile."""
     by_fields: dict[str, list[str]] = {}
     for name, profile in settings.profiles.items():
         if fields := {field: profile[field] for field in ("filters", "timeouts", "retry") if profile.get(field)}:
@@ -193,7 +193,7 @@ def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
 
 
 FOLDERS = ("controller", "httproute", "listenerset")
-"""Folders in metacontroller/. Each manages one more kind than the one before."""
+"""Folders in metacontroller/. The DecoratorController in each manages one more kind than the one before."""
 
 POLICIES = {
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies.admissionregistration.k8s.io",
@@ -202,9 +202,7 @@ POLICIES = {
 
 LIMITS = "Apply the output of `ingress-manager settings --policies FILE`: docs/tenants.md shows how."
 
-LONGEST = 200
-"""How many characters of a difference are shown. An expression has thousands."""
-
+LONGEST = 200  # characters of a difference that are shown: a CEL expression may have thousands
 ADDED: Object = {"matchPolicy": "Equivalent", "scope": "*", "parameterNotFoundAction": "Allow"}
 ADDED |= {"namespaceSelector": {}, "objectSelector": {}}
 """The defaults that the API server adds to admission policies."""
@@ -212,7 +210,7 @@ ADDED |= {"namespaceSelector": {}, "objectSelector": {}}
 
 @cache
 def expected(folder: str) -> dict[tuple[str, str], Object]:
-    """Return the objects that a folder in installed/, a link to metacontroller/, installs, by kind and name."""
+    """Return the objects, by kind and name, that a folder in installed/ (a link to metacontroller/) installs."""
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     documents = [obj for file in files for obj in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
     # As in kustomize, each patch of an overlay extends lists in one object.
@@ -228,7 +226,7 @@ def expected(folder: str) -> dict[tuple[str, str], Object]:
 
 
 def folder_of(cluster: Cluster) -> str:
-    """Return the folder whose DecoratorController manages the same kinds as the cluster's."""
+    """Return the folder whose DecoratorController manages the same kinds as the one in the cluster."""
     return next((folder for folder in reversed(FOLDERS) if cluster.makes(f"{folder}s")), FOLDERS[0])
 
 
@@ -237,7 +235,7 @@ def spec_differences(ours: Object, observed: Any) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value without defaults that the API server adds, and with single spaces in strings."""
+    """Return a value without the defaults that the API server adds, and with normalized white space, to compare it."""
     if isinstance(value, dict):
         return {key: plain(field) for key, field in value.items() if key not in ADDED or field != ADDED[key]}
     if isinstance(value, list):
@@ -246,7 +244,7 @@ def plain(value: Any) -> Any:
 
 
 def policies(cluster: Cluster) -> Iterator[Result]:
-    """Yield each policy or binding that is missing or outdated. One for more kinds than are managed is fine."""
+    """Yield an error for each missing or outdated policy or binding. It may cover more kinds than are managed."""
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
     for kind, name in expected(folders[0]):
         if resource := POLICIES.get(kind):
@@ -260,7 +258,7 @@ def policies(cluster: Cluster) -> Iterator[Result]:
 
 
 def limits(cluster: Cluster) -> Iterator[Result]:
-    """Yield the first difference between the policies for the limits and those generated from the settings."""
+    """Yield the first difference between the cluster's policies for limits and those generated from the settings."""
     settings = cluster.settings_text and cluster.settings_text.parse()
     try:
         objects = policies_of(settings) if isinstance(settings, Settings) else []

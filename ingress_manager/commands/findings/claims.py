@@ -1,4 +1,4 @@
-"""Claims: a host and path at a class or listener. Two objects with the same claim compete for requests.
+"""Claims: a host and path, at an Ingress class or a listener. Two objects with the same claim compete for requests.
 
 Sources: ingress-nginx, internal/ingress/controller/store (the order of Ingresses); the Gateway API reference,
 HTTPRouteRule (which of two equal matches wins) and ParentReference (sectionName).
@@ -32,13 +32,13 @@ haproxy-ingress, Higress, BFE, Traefik and Skipper. Source: each controller's pa
 
 
 class Claim(NamedTuple):
-    """A host and path that an object claims, or a host and port for a ListenerSet. Equal claims compete."""
+    """A host and path that an object claims; for a ListenerSet, a host and port. Objects with equal claims compete."""
 
     server: tuple[str, ...]
     """What receives the requests, as (kind, name): an Ingress class, a Gateway or a ListenerSet."""
 
     listener: tuple[str, str]
-    """The name and port of the server's listener; each is empty for all listeners."""
+    """The name and port of the server's listener; "" stands for any name or port."""
 
     conflict: str
     """For a ListenerSet, the message of the listener's Conflicted condition; empty if no conflict is reported."""
@@ -96,15 +96,15 @@ def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(blocks=None, remedy="Check that both are intended.", severity=Severity.HINT)
 def shared_claim(evidence: Evidence) -> Iterator[Finding]:
-    """Two objects claim the same host and path, but conditions, such as a header or a canary, separate requests."""
+    """Two objects claim the same host and path, but conditions, such as a header or a canary, divide the requests."""
     return _conflicts(evidence, conditional=True)
 
 
 def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
-    """Yield a finding about each object that competes with an older one; the finding names the oldest.
+    """Yield a finding for each object that competes with an older one; the finding names the oldest.
 
-    A ListenerSet for which a conflict is reported may be of any age. With `conditional`, the two claims differ in their
-    conditions. If only some objects are known, there are fewer findings, never different ones.
+    For a ListenerSet whose status reports a conflict, ages don't matter. `conditional` selects claims that differ only
+    in their conditions, instead of equal claims. If only some objects were read, there are fewer findings, not others.
     """
     conflicts: dict[tuple[Key, str], tuple[ObjectSnapshot, str, list[str]]] = {}
     for claimants in _competitors(evidence, conditional=conditional):
@@ -124,7 +124,7 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
 
 
 def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> str:
-    """Return the start of a message: the competitor of a claim, and a verb. Empty if no competitor is known."""
+    """Return the start of a message, such as "Ingress team-a/shop, which is older, claims"; "" if no rival is known."""
     loser, claim = claimant
     is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
     for entry in mappings(at(around.items[GATEWAY].get(gateway), "spec", "listeners")) if is_reported else ():
@@ -138,7 +138,7 @@ def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> 
 
 
 def _competitors(evidence: Evidence, *, conditional: bool) -> Iterator[list[Claimant]]:
-    """Yield the claimants of each place at a server, oldest first, if at least one looks managed."""
+    """Yield the objects with equal claims (`conditional` ignores conditions), oldest first, if any looks managed."""
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_place: dict[tuple[object, ...], list[Claimant]] = {}
@@ -154,7 +154,7 @@ def _competitors(evidence: Evidence, *, conditional: bool) -> Iterator[list[Clai
 
 
 def _compete(one: Claimant, other: Claimant) -> bool:
-    """Return whether two claimants of the same place at the same server compete, so that only one gets requests."""
+    """Return whether two objects with the same host and path at a server compete, so that only one gets requests."""
     (first, claim), (second, rival) = one, other
     listeners = zip(claim.listener, rival.listener, strict=True)
     if first is second or not (first.looks_managed or second.looks_managed):
@@ -169,7 +169,7 @@ def _compete(one: Claimant, other: Claimant) -> bool:
 
 @finding(blocks=None, remedy="Change the object, or allow it in the namespace's limits.", severity=Severity.WARNING)
 def outside_limits(evidence: Evidence) -> Iterator[Finding]:
-    """A hand-written object has a host or class that its namespace's limits don't allow."""
+    """A hand-written object has a host or class that the limits for its namespace don't allow."""
     settings = evidence.snapshot.settings
     for obj in evidence.snapshot.objects.values():
         if not settings or obj.is_decorated or obj.item.is_being_deleted:

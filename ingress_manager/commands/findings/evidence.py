@@ -1,4 +1,4 @@
-"""The evidence for findings: a snapshot decided as if nothing were paused, grouped once for all findings."""
+"""The evidence for findings: the objects in a snapshot, grouped once for all kinds of findings."""
 
 from ingress_manager.commands.snapshot.objects import ObjectSnapshot
 from ingress_manager.commands.snapshot.services import ServiceSnapshot, Snapshot
@@ -8,7 +8,7 @@ from ingress_manager.core.settings import Settings
 
 
 class Evidence:
-    """A snapshot, its surroundings, and the `settings` with pauses. Unread objects put nothing into the lists below."""
+    """A snapshot decided without pauses, and the `settings` with pauses. The lists omit objects that weren't read."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around
@@ -30,7 +30,7 @@ class Evidence:
         pairs = [(service, obj) for service in self.exposed for obj in service.observed.values()]
         pairs = [(service, obj) for service, obj in pairs if not obj.item.is_being_deleted]
         self.observed = [(service, obj, service.forbidden.get(obj.key)) for service, obj in pairs]
-        """(Service, observed object, why the object is forbidden or None)."""
+        """(Service, observed object, the problem if the settings forbid the object, or else None)."""
 
         kept = [(service, obj) for service, obj in pairs if not service.item.is_being_deleted]
         self.allowed = [(service, obj) for service, obj in kept if obj.key not in service.forbidden]
@@ -43,7 +43,7 @@ class Evidence:
         """Objects with our label or annotation that Metacontroller doesn't manage, each with its Service or None."""
 
     def service_requesting(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
-        """Return the Service that requests `obj`, or that may do so once the Service is no longer refused."""
+        """Return the Service that requests `obj`, or the refused Service that may do so once corrected; else None."""
         # A Service's name has no dot, so the Service's part of the object's name ends at the first dot.
         service = self.snapshot.services.get(obj.item.full_name.partition(".")[0])
         if not service or entrance_of(service.item.name, obj.key[1]) not in service.entrances:

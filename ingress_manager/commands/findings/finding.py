@@ -34,7 +34,7 @@ class Severity(StrEnum):
 
 
 class Whose(StrEnum):
-    """Who has to act on the reason for a refusal."""
+    """Who has to fix the cause of a refusal."""
 
     OWNER = "owner"
     ADMINISTRATOR = "administrator"
@@ -42,7 +42,7 @@ class Whose(StrEnum):
 
 _TEXT = Path(__file__).with_name("reasons.yaml").read_bytes()
 REMEDIES = msgspec.yaml.decode(_TEXT, type=dict[Whose, dict[Reason, str]])
-"""What to do about each reason for a refusal, by who has to do it."""
+"""What to do about each reason for a refusal, by the person who has to do it."""
 
 
 class Blocks(Enum):
@@ -61,14 +61,12 @@ class Kind(NamedTuple):
     name: str
     severity: Severity
     meaning: str = ""
-    remedy: str = ""
-    """What to do; empty if that depends on the reasons of each finding."""
-
+    remedy: str = ""  # what to do; "" if that depends on the reasons of each finding
     blocks: Blocks | None = None
     find: "Find" = lambda _: iter(())
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
-        """Return the findings of this kind by namespace and name, those for the administrator first."""
+        """Return the findings of this kind, those for the administrator first, sorted by namespace and name."""
         findings = [replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence)]
         findings.sort(key=lambda one: (one.whose != Whose.ADMINISTRATOR, one.item.full_name, str(one.item)))
         return findings
@@ -81,11 +79,9 @@ class Finding(Message):
     reasons: Sequence[Reason] = ()
     """Why the Service is refused or the object forbidden, as in Events, logs and metrics."""
 
-    about: Key | None = None
-    """The object concerned, if it isn't `item`."""
-
+    about: Key | None = None  # the object concerned, if it isn't `item`
     awaits_sync: bool = False
-    """Whether Metacontroller has yet to act and nothing known prevents it, so that only an Event can explain it."""
+    """Whether Metacontroller hasn't acted yet although nothing known prevents it: only an Event can explain why."""
 
     kind: Kind = field(default=Kind("", Severity.HINT))
 
@@ -95,13 +91,13 @@ class Finding(Message):
 
     @property
     def whose(self) -> Whose | None:
-        """Return who has to act: the administrator if any of the reasons needs them; None without reasons."""
+        """Return who has to act: the administrator if a reason requires that, else the owner; None without reasons."""
         if not REMEDIES[Whose.ADMINISTRATOR].keys().isdisjoint(self.reasons):
             return Whose.ADMINISTRATOR
         return Whose.OWNER if self.reasons else None
 
     def explained(self, reports: Mapping[str, Report] | None) -> "Finding":
-        """Return the finding with Metacontroller's report on the Service. `reports` is None if Events weren't read."""
+        """Add Metacontroller's report to a finding that awaits a sync. `reports` is None if Events weren't read."""
         if not self.awaits_sync:
             return self
         service = self.service or self.item
@@ -116,7 +112,7 @@ Find = Callable[[Evidence], Iterator[Finding]]
 
 
 def finding(*, blocks: Blocks | None, remedy: str, severity: Severity = Severity.ERROR) -> Callable[[Find], Kind]:
-    """Turn a function that yields findings into a Kind, with the function's name and docstring."""
+    """Return a decorator that turns a function yielding findings into a Kind with the function's name and docstring."""
 
     def declare(find: Find) -> Kind:
         name, meaning = find.__name__.replace("_", "-"), (find.__doc__ or "").partition("\n")[0]

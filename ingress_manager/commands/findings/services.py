@@ -1,7 +1,8 @@
 """Findings about Services and their objects: people's mistakes, and work that Metacontroller hasn't done.
 
-A Service is being deleted, refused or accepted. An observed object is being deleted, forbidden, unwanted, drifted or as
-desired. So no two findings report the same thing. Words in capitals in a command are for a person to replace.
+Each Service is either being deleted, refused or accepted. Each observed object is either being deleted, forbidden,
+unwanted, drifted or as desired. So no two findings report the same problem. Words in capitals in a command, such as
+VALUE, are placeholders that a person has to replace.
 """
 
 from collections.abc import Iterator
@@ -29,13 +30,13 @@ SYNC_ALL = ("kubectl", "rollout", "restart", "--namespace=metacontroller", "--",
 """Restarts Metacontroller, which syncs every Service when it starts."""
 
 REMOVABLE = {Reason.ANNOTATION_NOT_ALLOWED, Reason.CLASS_NOT_ALLOWED, Reason.CONTRADICTION, Reason.UNKNOWN_ANNOTATION}
-"""Reasons fixed by removing the annotation, unless it protects, or is ingress/profile or ingress/http."""
+"""Reasons fixed by removing the annotation, unless it restricts access, or is ingress/profile or ingress/http."""
 
 NEEDS_THOUGHT = {Reason.DUPLICATE_ROUTE, Reason.NOT_IN_HTTPROUTE, Reason.PROTECTION_LOST, Reason.TOO_LARGE} | REMOVABLE
 """Reasons that another value of the annotation can't fix: a person has to look at the whole Service."""
 
 DISOWNED = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}}
-"""The merge patch that removes our label and annotation from an object."""
+"""The merge patch that removes our label and Metacontroller's annotation from an object."""
 
 
 @finding(blocks=None, remedy="")  # the reasons have remedies
@@ -129,7 +130,7 @@ def unwanted(evidence: Evidence) -> Iterator[Finding]:
     remedy="Attach it if a Service requests it. Otherwise remove the label, or delete it if its Service is gone.",
 )
 def detached(evidence: Evidence) -> Iterator[Finding]:
-    """The object is marked as ours, but lacks Metacontroller's annotation, or no existing Service owns it."""
+    """The object looks managed, but lacks Metacontroller's annotation, or no existing Service owns it."""
     for obj, owner in evidence.unmanaged:
         is_controlled = bool(obj.owner) and not obj.service  # by something other than a Service
         service = owner or (None if is_controlled else evidence.service_requesting(obj))
@@ -204,7 +205,8 @@ def _not_requested(evidence: Evidence) -> Iterator[tuple[ServiceSnapshot, Object
 def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot, lost: dict[str, str]) -> Command:
     """Return the command that puts the `lost` annotations of an object on its Service.
 
-    Empty if the annotations would act on other entrances or Ingresses, or if the Service's deployer would remove them.
+    The command is empty if the annotations would also affect other entrances or Ingresses, or if a tool that deploys
+    the Service would remove them.
     """
     leading = evidence.snapshot.leading_to(service.item) if any(map(is_read_from_services, lost)) else ()
     is_shared = len(service.entrances) > 1 or any(other.item.full_name != obj.item.full_name for other in leading)
@@ -219,20 +221,20 @@ def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapsho
 def _awaiting_sync(
     evidence: Evidence, service: ServiceSnapshot, item: Item, sentence: str, about: Key | None = None
 ) -> Finding:
-    """Return a finding that Metacontroller has yet to act on `item`, with the command to retry unless paused."""
+    """Return a finding that Metacontroller hasn't synced `item` yet; its command makes it retry, unless paused."""
     if evidence.settings and evidence.settings.entry_of(item.namespace).paused:
         return Finding(item, f"{sentence}, because the settings pause the namespace", service=service.item, about=about)
     return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
 
 
 def _is_wanted(service: ServiceSnapshot, obj: ObjectSnapshot) -> bool:
-    """Return whether a Service requests an object. A refused Service requests all objects of its entrances."""
+    """Return whether a Service requests an object. A refused one is taken to request all objects of its entrances."""
     is_on = entrance_of(service.item.name, obj.key[1]) in service.entrances
     return is_on if service.refused else obj.key in service.desired
 
 
 def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
-    """Return a message saying why Metacontroller doesn't manage an object that is marked as ours."""
+    """Return a message saying why Metacontroller doesn't manage an object that has our label or annotation."""
     if owner:
         return f"it lacks the annotation {DECORATOR}"
     if not obj.owner:
@@ -242,7 +244,7 @@ def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
 
 
 def _correct(service: Item, refusal: Problems) -> Command:
-    """Return the command that corrects a refused Service; empty if only the administrator can correct it."""
+    """Return the command that corrects a refused Service; empty if only the administrator can solve the problem."""
     if any(problem.reason in REMEDIES[Whose.ADMINISTRATOR] for problem in refusal.kept):
         return ()
     corrections = [_correction(service, problem) for problem in refusal.kept]
@@ -257,7 +259,7 @@ def _correct(service: Item, refusal: Problems) -> Command:
 
 
 def _correction(service: Item, problem: Problem) -> dict[str, str]:
-    """Return arguments for `kubectl annotate` that fix a problem, by key; empty if a person has to decide."""
+    """Return arguments for `kubectl annotate` that fix a problem, by annotation; {} if a person has to decide."""
     key, value = problem.annotation, service.annotations.get(problem.annotation, "")
     begin, _, end = key.rpartition(PREFIX)
     near = nearest(end, WORDS) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""

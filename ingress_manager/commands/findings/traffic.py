@@ -28,7 +28,7 @@ GRACE_PERIOD = timedelta(minutes=5)
 TLS_TYPE = "kubernetes.io/tls"
 
 FAULTS = {"ResolvedRefs": "can't resolve a reference in", "Accepted": "rejects", "Programmed": "doesn't serve"}
-"""What each false condition in surroundings.BY_CAUSE means."""
+"""What each condition in surroundings.BY_CAUSE means if it is False, as the verb of a message."""
 
 ACCEPTED_PATHS = (
     ("ingress-nginx", {"nginx", "k8s.io/ingress-nginx"}, {"Exact", "Prefix"}, "/[A-Za-z0-9./_-]*"),
@@ -41,7 +41,7 @@ request 13798); the API references of Elastic Load Balancing (PathPatternConfig)
 
 
 def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]) -> Find:
-    """Turn a function that yields messages about one managed object into one that yields findings about all."""
+    """Turn a function that yields messages about one managed object into one that yields findings about all of them."""
 
     @wraps(sentences)
     def find(evidence: Evidence) -> Iterator[Finding]:
@@ -87,7 +87,7 @@ def path_denied(evidence: Evidence) -> Iterator[Finding]:
 
 
 def denied_paths(obj: Object, classes: Mapping[str, items.Item]) -> Iterator[str]:
-    """Yield a message for each path in `obj` that its class's controller rejects; an unknown class goes by name."""
+    """Yield a message for each path that its class's controller rejects. `classes` may lack the class."""
     name = at(obj, "spec", "ingressClassName") or at(obj, "metadata", "annotations", OLD_CLASS)
     known = at(classes.get(name), "spec", "controller") or name
     for controller, _, types, right in (row for row in ACCEPTED_PATHS if known in row[1]):
@@ -146,7 +146,8 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
     unserved = [port.name or str(port.port) for port in tcp if (port.name not in served if port.name else not served)]
     if ready and unserved:
         # An EndpointSlice lacks the port if the targetPort is a name that the Pods don't have.
-        why = "no ready Pod has the targetPort" if selector else "the EndpointSlices name other ports"
+        no_port = "no ready Pod has a container port that matches its targetPort"
+        why = no_port if selector else "the EndpointSlices name other ports"
         yield f"{item} has no ready endpoint for port {listed(unserved)}: {why}"
     elif not ready and (count := sum(len(items.mappings(at(slice_, "endpoints"))) for slice_ in slices)):
         yield f"{item} has no ready endpoint ({count} not ready)"

@@ -17,12 +17,12 @@ from ingress_manager.core.copying import MANAGED_BY_LABEL
 
 
 class Deployer(NamedTuple):
-    """A tool that deploys objects, and how to recognise these."""
+    """A tool that deploys objects, and how to recognize the objects that it deploys."""
 
     name: str
     source: str
     keep: str
-    """The annotation that makes the tool keep an object removed from the source; empty if the tool always does."""
+    """The annotation (key=value) that makes the tool keep an object removed from `source`; empty if there is none."""
 
     marks: tuple[str, ...]
     """Keys of labels or annotations, or names of field managers. One of them is enough."""
@@ -44,7 +44,7 @@ DEPLOYERS = (
 
 
 def deployers_of(item: Item) -> list[Deployer]:
-    """Return the tools that deploy an object. kubectl counts only if no other tool does: some of them run kubectl."""
+    """Return the tools that deploy an object. kubectl is one only if no other is found: some tools run kubectl."""
     entries = mappings(item.metadata.get("managedFields"))
     marks = {*item.labels, *item.annotations, *(str(entry.get("manager")) for entry in entries)}
     deployers = [deployer for deployer in DEPLOYERS if marks & {*deployer.marks}]
@@ -69,14 +69,12 @@ def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iter
         for tool in deployers_of(service):
             if annotations and tool.takes_off:
                 lacking = ", ".join(f"{key}={value}" for key, value in annotations.items())
-                problem = (
-                    f"{tool.name} deploys Service {service.name}, and {tool.takes_off} annotations that {tool.source}"
-                )
-                yield f"{problem} lacks", f"add these to {tool.source} first: {lacking}"
+                problem = f"{tool.name} manages Service {service.name} and {tool.takes_off} annotations that aren't in "
+                yield f"{problem}{tool.source}", f"add these to {tool.source} first: {lacking}"
 
 
 def about_service(item: Item, *, released: bool = False) -> Iterator[str]:
-    """Yield the change that each tool's source needs if a Service gets annotations or, if `released`, loses them."""
+    """Yield what to do in the source of each deployer if a Service gets annotations or, if `released`, loses them."""
     for deployer in deployers_of(item):
         added = f"add its annotations to {deployer.source}, too"
         removed = f"remove its annotations from {deployer.source} only after this, or the Ingress would be deleted"

@@ -2,7 +2,7 @@
 
 Some steps wait until Metacontroller has seen their change. Metacontroller watches Services and Ingresses separately,
 and either watch can lag. If it sees a managed Ingress of a Service that requests none, it deletes the Ingress. An Event
-proves that it has seen a change, because the hook reports requested objects that Metacontroller doesn't observe.
+proves that a change was seen, because the hook reports requested objects that Metacontroller doesn't observe.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -31,11 +31,11 @@ apply_option = click.option("--apply", is_flag=True, help="Carry out the steps i
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on the cluster that a step waits for, such as: Ingress team-a/shop is as planned."""
+    """A condition that a step waits for, such as "Ingress team-a/shop is as planned"."""
 
     sentence: str
     command: Command
-    """`kubectl get` for one or more objects, without an output format."""
+    """The `kubectl get` command that reads one or more objects, without an output format."""
 
     holds: Callable[[Item], bool]
     """Whether an object meets the condition. One such object is enough."""
@@ -57,16 +57,14 @@ class Step:
     before it must not be undone, either."""
 
     until: Sequence[Condition] = ()
-    pause: int = 0
-    """Seconds to wait before `until` is checked."""
-
+    pause: int = 0  # seconds to wait before `until` is checked
     notes: Sequence[str] = ()
     stdin: str = ""  # one line
 
 
 @dataclass(slots=True)
 class Plan:
-    """The steps for one object, and the message when all are `done`; or `messages` that say why there are none."""
+    """The steps for one object, and the message to print when they are `done`. Without steps, `messages` say why."""
 
     item: Item
     title: str
@@ -80,14 +78,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Reads objects for plans that wait. Plans share lists of objects: each process of kubectl takes 0.15 s of CPU."""
+    """Reads objects for plans that wait. Plans share lists, because each kubectl process takes 0.15 s of CPU time."""
 
     kubectl: Kubectl
     _locks: dict[Command, Lock] = field(default_factory=dict)
     _latest: dict[Command, tuple[float, list[Item]]] = field(default_factory=dict)  # with the time of each list
 
     def get(self, condition: Condition, before: Collection[object] = ()) -> list[Item]:
-        """Return the objects that `condition` selects; if it `is_new`, without the resourceVersions in `before`."""
+        """Return the objects that a condition selects; if it `is_new`, only those whose version isn't in `before`."""
         end, called = condition.command.index("--"), monotonic()
         kind, *names = condition.command[end + 1 :]
         command = (kind, *condition.command[2:end])
@@ -102,7 +100,7 @@ class Looks:
 
 Echo = Callable[[str], None]
 Run = tuple[Future[str | None], list[str]]
-"""The result of a plan that runs beside others, and the lines to print for it."""
+"""The future result of a plan that runs beside others, and the lines to print for the plan."""
 
 
 def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
@@ -119,7 +117,7 @@ def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
 
 
 def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
-    """Print plans or, with `apply`, carry them out. Return the number of their messages, which are errors."""
+    """Print plans or, with `apply`, carry them out. Return the number of errors, which are the plans' messages."""
     errors, with_steps = 0, [plan for plan in plans if plan.steps]
     for plan in plans:
         errors += show(plan.messages)
@@ -138,9 +136,10 @@ def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
 
 
 def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
-    """Run AT_ONCE plans at a time, and print the output of each in the order in which the plans begin.
+    """Carry out up to AT_ONCE plans at a time, and print each one's output in the order in which the plans begin.
 
-    After a failure, no other plan begins, and running ones finish; on Ctrl-C, these stop, too. Raises KubectlFailed.
+    After a failure, no other plan begins, but running plans finish; on Ctrl-C, they stop, too. In both cases,
+    raises KubectlFailed.
     """
     # Namespaces take turns: the hook limits failures per namespace, and plans wait for its reports of missing objects.
     by_namespace: dict[str, list[Plan]] = {}
@@ -232,7 +231,7 @@ def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
 
 
 def _wait(looks: Looks, condition: Condition, before: Collection[object], interrupted: Event | None) -> None:
-    """Wait until a condition is met. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt if `interrupted`."""
+    """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt once `interrupted` is set."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
     if condition.is_new:
         sleep(RECHECK_SECONDS.start)  # the hook reports no sooner

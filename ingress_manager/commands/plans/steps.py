@@ -15,24 +15,24 @@ from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.text import quoted
 
 MOVING = "ingress-manager/moving"
-"""A meaningless annotation that makes Metacontroller sync a Service. The last step of a plan removes it."""
+"""An annotation without meaning, set to make Metacontroller sync a Service. The last step of a plan removes it."""
 
 MOST_NAMES = 10
-"""Objects that one command line names: for more, kubectl sends five requests a second. If it reads the names from
-standard input, it has a client for each object: two hundred take two seconds instead of forty."""
+"""The most objects named on one command line: for more, kubectl sends five requests a second. If it reads the names
+from standard input, it has a client for each object, so that two hundred take two seconds instead of forty."""
 
 Annotations = Mapping[str, str | None]
 """New values of annotations; None removes one."""
 
 
 def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Iterable[str] = ()) -> Command:
-    """Return the kubectl command for `items`, which have one kind and one namespace. `changes` follow their names."""
+    """Return the kubectl command for `items` of one kind and namespace. `changes` are the arguments after the names."""
     kind, namespace = items[0].kind.lower(), items[0].namespace
     return ("kubectl", verb, f"--namespace={namespace}", *options, "--", kind, *(item.name for item in items), *changes)
 
 
 def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
-    """Return a step that runs kubectl once. Few items of one kind and namespace are arguments, others are stdin."""
+    """Return a step that runs kubectl once for all items. Many or different items are passed on standard input."""
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
@@ -44,7 +44,7 @@ def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), chang
 
 
 def disowning(items: Iterable[Item]) -> Iterator[Step]:
-    """Yield the steps that release objects, one for each distinct patch: one for each object would take a minute."""
+    """Yield steps that stop managing objects. Each step patches all objects that need the same patch, to save time."""
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(json.dumps(operations_to_disown(item)), []).append(item)
@@ -60,7 +60,7 @@ def patch(item: Item, change: dict[str, Any]) -> Command:
 def annotating(service: Item, changes: Annotations, until: Sequence[Condition] = (), *, version: bool = False) -> Step:
     """Return the step that changes a Service's annotations and then waits for the conditions in `until`.
 
-    With `version`, it fails if the Service has changed since it was read.
+    With `version`, the step fails if the Service has changed since it was read.
     """
     before = {key: service.annotations.get(key) for key in changes}
     known = service.metadata.get("resourceVersion") if version else None
@@ -78,7 +78,7 @@ def annotating(service: Item, changes: Annotations, until: Sequence[Condition] =
 def touch(service: Item, *items: Item, events: bool = True) -> Step:
     """Return the step that makes Metacontroller sync a Service, and waits for an Event that reports `items` as missing.
 
-    Without `events`, or if one Event can't name all items, the step pauses instead.
+    Without `events`, or if one Event can't name all items, the step waits for PAUSE seconds instead.
     """
     value = service.metadata.get("resourceVersion") or "yes"  # a new value each time, or nothing would change
     command = kubectl("annotate", service, options=["--overwrite"], changes=[f"{MOVING}={value}"])
@@ -99,7 +99,7 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
 
 
 def remains(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
-    """Return the condition that `item` still exists with this spec and, if `recorded`, Metacontroller's annotation."""
+    """Return the condition that `item` still exists, with `spec` and, if `recorded`, the last-applied annotation."""
     return Condition(
         f"{item} is as planned{' and recorded by Metacontroller' if recorded else ''}",
         kubectl("get", item),

@@ -19,7 +19,10 @@ from ingress_manager.core.text import listed
 
 
 def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
-    """Return the objects that the user may read. Raises click.UsageError or KubectlFailed without Services."""
+    """Return the objects in a cluster or in files, and what could not be read.
+
+    Raises click.UsageError or KubectlFailed if Services could not be read.
+    """
     known, items = Known(), list[Item]()
     if source.files:
         items = source.read("")
@@ -56,7 +59,7 @@ def scope_of(source: Source) -> str:
 
 
 def read_settings(source: Source, option: str) -> Settings | str:
-    """Return the settings that `option` names or the cluster's, or why they can't be read. Raises click.UsageError."""
+    """Return the settings in the option's file or the cluster, or why they can't be read. Raises click.UsageError."""
     if source.files and source.settings is None:
         return f"The settings could not be read: files don't include the cluster's; name a file with {option} FILE"
     try:
@@ -72,7 +75,7 @@ _SECRETS = (
 """The output template with which kubectl prints only the keys, the type and the certificate of each Secret."""
 
 _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
-"""Omits Helm's Secrets, which contain whole charts, and never a certificate."""
+"""Omits Helm's Secrets, which contain whole charts but never a certificate."""
 
 
 def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]) -> Surroundings:
@@ -104,7 +107,7 @@ def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]
 
 
 def _secrets(source: Source) -> Iterator[Item]:
-    """Yield the Secrets with no value but that of tls.crt: kubectl prints no private key."""
+    """Yield the Secrets without any values except tls.crt, because kubectl must not print private keys."""
     options = (f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope)
     for line in source.kubectl.run("get", *options, "--", "secrets").splitlines():
         namespace, name, crt, keys, type_ = line.split(" ", 4)

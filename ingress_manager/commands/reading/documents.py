@@ -1,6 +1,6 @@
 """The documents in a YAML or JSON text: for each, the value and the lines of its fields, or why it can't be read.
 
-As in kubectl, a text that begins with a brace is JSON, with one or more values, if it parses as JSON. Only the first
+As in kubectl, a text that begins with a brace and parses as JSON is JSON, with one or more values. Only the first
 line of a JSON value is recorded, because programs write JSON. `---` lines separate YAML documents, which are read even
 if others are invalid. Aliases and merge keys are expanded as in kubectl (go.yaml.in/yaml/v2).
 """
@@ -17,11 +17,8 @@ import yaml
 from ingress_manager.commands.snapshot.items import Document, Message, about_line
 from ingress_manager.core.strict_yaml import TOO_DEEP, Events, FieldPath, Places, YamlError, load
 
-DEEPEST = 200
-"""Levels of nesting. No Kubernetes object has so many, and commands need stack frames for each."""
-
-EXPANSION = 5
-"""The most keys and values per character of a document. Without aliases, there are at most two."""
+DEEPEST = 200  # levels of nesting: no Kubernetes object has so many, and each level needs stack frames
+EXPANSION = 5  # keys and values per character of a document: without aliases, there are at most two
 
 _DECODER = json.JSONDecoder(parse_constant=int)  # int rejects NaN
 _REFERENCE = re.compile(r"[&*]|<<")
@@ -34,7 +31,7 @@ def documents(text: str, file: str) -> Iterator[Document | Message]:
 
 
 def _of_json(text: str, file: str) -> list[Document | Message]:
-    """Return the JSON values in a text, or why one can't be read; empty if it isn't JSON: YAML has braces, too."""
+    """Return the JSON values in a text, or why one can't be read; [] if the text isn't JSON (YAML has braces, too)."""
     found, end, line = list[Document | Message](), 0, 1
     try:
         while begin := _INK.search(text, end):
@@ -71,7 +68,7 @@ def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
 
 
 def _expanded(text: str) -> Events:
-    """Yield the events of a YAML text, with those of its anchor for each alias. The consumer limits their number."""
+    """Yield the events of a YAML text, replacing each alias by its anchor's events. The caller limits their number."""
     seen, opened = list[Any](), list[tuple[str, int]]()
     anchors: dict[str, slice] = {}
     event: Any
@@ -93,7 +90,7 @@ def _expanded(text: str) -> Events:
 
 
 def _merged(value: Any, path: FieldPath, places: Places) -> Any:
-    """Return a value with the fields that its merge keys (<<) refer to. Of equal fields, the last one counts."""
+    """Return a value with merge keys (<<) expanded, and add their fields to `places`. The last of equal keys counts."""
     if isinstance(value, list):
         return [_merged(item, (*path, number), places) for number, item in enumerate(value)]
     fields: dict[str, Any] = {}

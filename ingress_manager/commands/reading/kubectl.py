@@ -38,7 +38,7 @@ IGNORE_NOT_FOUND = "--ignore-not-found"
 
 
 class KubectlFailed(click.ClickException):
-    """An error of kubectl, with its message in one line, or the reason why kubectl can't be run."""
+    """kubectl failed, couldn't be run, or printed something invalid; the message says which, in one line."""
 
     exit_code = 2
 
@@ -58,7 +58,7 @@ class Kubectl:
     options: Sequence[str] = ()
 
     def run(self, *arguments: str, stdin: str = "") -> str:
-        """Return kubectl's standard output. Raises KubectlFailed with its standard error."""
+        """Return kubectl's standard output. Raises KubectlFailed with kubectl's error message if it fails."""
         program = shutil.which("kubectl")
         if program is None:
             raise KubectlFailed("kubectl is not on PATH; most commands can read files instead, with -f FILE")
@@ -72,7 +72,7 @@ class Kubectl:
         return ended.stdout
 
     def get(self, resources: str, *arguments: str) -> list[Item]:
-        """Return the objects of kinds, "services,ingresses", or of names, "crd/a crd/b". Raises KubectlFailed."""
+        """Return the objects of kinds ("services,ingresses") or with names ("crd/a crd/b"). Raises KubectlFailed."""
         kinds = resources.split(",")
         # kubectl takes six seconds to format ten thousand objects; with --raw, it passes the API server's answer on.
         raw = [kind for kind in kinds if kind in LISTS] if arguments == ("--all-namespaces",) else []
@@ -91,7 +91,7 @@ class Kubectl:
         return items
 
     def get_if_known(self, resource: str, *arguments: str) -> list[Item]:
-        """Return the objects of a kind, none if the cluster lacks the kind. Raises KubectlFailed."""
+        """Return the objects of a kind; [] if the cluster doesn't have this kind. Raises KubectlFailed."""
         try:
             return self.get(resource, *arguments)
         except KubectlFailed as failed:

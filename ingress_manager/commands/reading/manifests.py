@@ -73,7 +73,7 @@ def _wrong_id(text: str) -> str:
 
 
 def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Any, FieldPath]]:
-    """Yield a document's value or, for a List, its members, each with the path; nothing for an empty document."""
+    """Yield a document's object or, for a List, the List's members, each with its path; nothing if it is empty."""
     if value is None:
         return
     if value and isinstance(value, list) and all(at(entry, "op") for entry in value):
@@ -92,7 +92,10 @@ SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
-    """Return the objects in files, folders and standard input (-). Raises click.UsageError, one Unreadable for all."""
+    """Return the objects in files, folders and standard input (-). Objects that name no namespace get `namespace`.
+
+    Raises click.UsageError if a file can't be opened, or one Unreadable with all problems in the files.
+    """
     items, unreadable = Read([], [])
     for file in (file for path in paths for file in _files(path)):
         try:

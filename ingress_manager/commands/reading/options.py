@@ -22,9 +22,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 class Source:
     """Where objects and settings come from: files, or the cluster that kubectl talks to."""
 
-    files: tuple[str, ...] = ()
-    """Files, folders, or - for standard input; empty for the cluster."""
-
+    files: tuple[str, ...] = ()  # files, folders, or - for standard input; empty for the cluster
     namespace: str | None = None
     all_namespaces: bool = False
     context: str | None = None
@@ -37,7 +35,7 @@ class Source:
     def read(self, resources: str, *options: str) -> list[Item]:
         """Return all objects in the files, or the cluster's objects of `resources`, such as "services,ingresses".
 
-        Raises KubectlFailed, and click.UsageError, also for an option that would have no effect.
+        Raises KubectlFailed, Unreadable, and click.UsageError, also for an option that would have no effect.
         """
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig can't be used with files")
@@ -63,10 +61,10 @@ class Source:
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]
 
     def read_settings(self, option: str = "--settings") -> Settings:
-        """Return the settings that `option` names; without it, the defaults for files, or else the cluster's settings.
+        """Return the settings in the file given with `option`; without it, the defaults (for files) or the cluster's.
 
-        Without `option`, prints on standard error which settings are used. Raises KubectlFailed if the cluster's can't
-        be read, and click.UsageError if the settings are invalid.
+        If no file is given, a note on standard error says which settings are used. Raises KubectlFailed if the
+        cluster's can't be read, and click.UsageError if the settings are invalid.
         """
         if self.settings is not None:
             return usable_settings(settings_of_file(self.settings))
@@ -83,7 +81,7 @@ class Source:
 
 
 def complete(resource: str, context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of a resource's objects that begin with `incomplete`; none if kubectl fails or takes long."""
+    """Return the names of a resource's objects that begin with `incomplete`; [] if kubectl fails or takes too long."""
     given = context.params
     prefix = incomplete[: incomplete.rfind("/") + 1]
     namespace = prefix.removesuffix("/") or given.get("namespace")
@@ -101,7 +99,7 @@ SERVICES, NAMESPACES = (partial(complete, resource) for resource in ("services",
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
-    """Return the option that names the settings file. `without` describes the settings that apply by default."""
+    """Return the option that names the settings file. `without` says in the help which settings apply without it."""
     text = f"The settings file, or a ConfigMap with the settings. Without this option: {without}."
     return click.option(name, "settings", metavar="FILE", help=text)
 
@@ -149,7 +147,10 @@ def timeout_option(default: int, of: str) -> Callable[[Decorated], Decorated]:
 
 
 def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[list[Item], list[Item]]:
-    """Return all objects in the namespaces of `names`, and those of `kind` with the names. Raises click.UsageError."""
+    """Return all Services and Ingresses in the namespaces of `names`, and the objects of `kind` with these names.
+
+    Names may begin with a namespace, as in team-a/shop. Raises click.UsageError if an object doesn't exist.
+    """
     namespaces = sorted({name.rpartition("/")[0] or source.namespace for name in names}, key=str)
     sources = [source] if source.files else [replace(source, namespace=namespace) for namespace in namespaces]
     items = [item for source in sources for item in source.read_with_managers()]

@@ -9,17 +9,14 @@ import msgspec
 
 
 class Right(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    right: str
-    """Verbs, and a resource with its group, as kubectl names it."""
-
+    right: str  # verbs, and a resource with its group, as kubectl names it
     purpose: str
     commands: tuple[str, ...]
-    option: str = ""
-    """The option that needs the right; empty if the commands always need it."""
+    option: str = ""  # the option that needs the right; "" if the commands always need it
 
 
 RIGHTS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=dict[str, list[Right]])
-"""The rights by the place where they are needed. With `-f`, a command needs none."""
+"""The rights, by where a command needs them, such as "each namespace". With `-f`, a command needs none."""
 
 
 def rights_of(command: str, *places: str) -> list[Right]:

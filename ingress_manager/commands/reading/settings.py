@@ -63,7 +63,7 @@ def usable_settings(text: SettingsText) -> Settings:
 
 
 def settings_of_file(path: str) -> SettingsText:
-    """Return the settings in a file, or in its last ConfigMap with settings. Raises click.UsageError and Unreadable."""
+    """Return the text of a settings file, or of a manifest's last ConfigMap. Raises click.UsageError, Unreadable."""
     text, name = text_of_file(path)
     # For speed: parsing the text as manifests, too, would take longer than the rest.
     configmaps = of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else []
@@ -86,7 +86,7 @@ DEFAULT_INSTALLATION = Installation("ingress-manager", "ingress-manager")
 
 
 def named_by(controllers: Iterable[Item]) -> Installation | None:
-    """Return the hook's Deployment, which has the name of the Service that our DecoratorController calls, or None."""
+    """Return the hook's Deployment, named like the Service that our DecoratorController calls; None without one."""
     for controller in controllers:
         if controller.name == CONTROLLER:
             service = at(controller, "spec", "hooks", "sync", "webhook", "service")

@@ -1,4 +1,4 @@
-"""Certificates: whether they are valid, and for which hosts. The extra `certificates` installs their parser.
+"""Certificates: whether they are valid, and for which hosts. The pip extra `certificates` installs the parser.
 
 Sources: RFC 9525, 6.3 (a wildcard stands for one label); RFC 5280, 6.1 (each certificate of a path signs the next).
 """
@@ -23,7 +23,7 @@ def can_be_read() -> bool:
 
 
 def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
-    """Return what is wrong with the certificate in `crt`, a Secret's base64 tls.crt; "" if nothing is."""
+    """Return what is wrong with a certificate for `hosts`; "" if nothing is. `crt` is a Secret's base64 tls.crt."""
     try:
         certificate = first_in(crt)
     except ValueError:
@@ -42,7 +42,7 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
 
 
 def end_of(crt: str, now: datetime, soon: timedelta) -> datetime | None:
-    """Return when a valid certificate expires if that is within `soon`; None if a third of its lifetime is left."""
+    """Return when a certificate expires; None if more time than `soon`, or than a third of its lifetime, is left."""
     certificate = first_in(crt)
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     # cert-manager renews at a third: a six-day certificate isn't always about to expire.
@@ -50,5 +50,5 @@ def end_of(crt: str, now: datetime, soon: timedelta) -> datetime | None:
 
 
 def first_in(crt: str) -> "x509.Certificate":
-    """Return the first certificate in `crt`, which a server presents. Raises ValueError if there is none."""
+    """Return the first certificate in `crt`, the one that a server presents. Raises ValueError if there is none."""
     return x509.load_pem_x509_certificates(b64decode(crt, validate=True))[0]

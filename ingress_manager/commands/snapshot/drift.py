@@ -1,7 +1,7 @@
 """Drift: what Metacontroller would change in an object so that it matches the hook's answer. Pure functions.
 
-Only labels, annotations and the spec are compared: the hook sets nothing else. Metacontroller's record of what it last
-applied is ignored: it doesn't affect what the object does.
+Only labels, annotations and the spec are compared: the hook sets nothing else. Metacontroller's last-applied
+annotation is ignored, because it doesn't affect what the object does.
 
 The three-way merge follows Metacontroller's rules (pkg/dynamic/apply):
 
@@ -24,7 +24,7 @@ MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
 
 
 def differences(item: Item, desired: Object) -> list[str]:
-    """Return a message for each field of `item` that differs from `desired`. Raises as `merged` does."""
+    """Return a message for each field that Metacontroller would change to match `desired`. Raises ValueError."""
     return list(field_differences(managed_parts(item.object), merged(item, desired), ""))
 
 
@@ -47,7 +47,7 @@ def _shown(value: Any) -> str:
 
 
 def managed_parts(obj: Object) -> Object:
-    """Return the labels, annotations and spec of an object, without Metacontroller's record."""
+    """Return the labels, annotations and spec of an object, without Metacontroller's last-applied annotation."""
     metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     annotations = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
@@ -55,7 +55,7 @@ def managed_parts(obj: Object) -> Object:
 
 
 def merged(item: Item, desired: Object) -> Object:
-    """Return the labels, annotations and spec that Metacontroller would give `item`. Raises as `last_applied` does."""
+    """Return the labels, annotations and spec of `item` after a merge with `desired`. Raises ValueError."""
     signed = managed_parts(desired)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
     return _merge_objects(managed_parts(item.object), managed_parts(last_applied(item.object)), signed)
@@ -67,7 +67,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def last_applied(obj: Object) -> Object:
-    """Return what Metacontroller last applied to `obj`, or {}. Raises ValueError if the record isn't a JSON object."""
+    """Return the object in the last-applied annotation; {} without one. Raises ValueError if it isn't a JSON object."""
     text = (obj["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     try:
         return msgspec.json.decode(text, type=Object) if text else {}
@@ -76,9 +76,10 @@ def last_applied(obj: Object) -> Object:
 
 
 def merge(observed: Any, last: Any, desired: Any) -> Any:
-    """Return `observed` with the fields of `desired`, without those of `last` that `desired` lacks; parts are shared.
+    """Return `observed` with the fields of `desired`, and without fields that `last` has but `desired` doesn't.
 
-    The type of `observed` decides how; a `last` or `desired` of another type counts as empty, as in Metacontroller.
+    The type of `observed` decides how values are merged; a `last` or `desired` of another type counts as empty, as in
+    Metacontroller. The result shares parts with the arguments.
     """
     if isinstance(observed, dict):
         return _merge_objects(observed, *(side if isinstance(side, dict) else {} for side in (last, desired)))

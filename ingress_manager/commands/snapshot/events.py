@@ -1,4 +1,4 @@
-"""Events: reports of Metacontroller and others on a Service. Source: the Kubernetes API reference, Event v1 core."""
+"""Events: what Metacontroller and others report on a Service. Source: the Kubernetes API reference, Event v1 core."""
 
 import re
 from collections.abc import Iterable
@@ -9,8 +9,7 @@ from ingress_manager.core.errors import Reason
 from ingress_manager.core.kubernetes import API_VERSIONS, Key
 
 EVENT = "Event"
-SYNC_ERROR = "SyncError"
-"""The reason of Metacontroller's Events."""
+SYNC_ERROR = "SyncError"  # the reason in Metacontroller's Events
 
 OF_SERVICES = f"--field-selector=reason={SYNC_ERROR},involvedObject.kind=Service"
 """The option of kubectl that selects the Events that `reports` uses."""
@@ -31,16 +30,16 @@ _TAG = re.compile(r" \[([a-z-]+)\](?= · |$)")
 
 
 class Report(NamedTuple):
-    """What an Event reports about a Service, and when it last did."""
+    """What an Event reports about a Service, and when this was last reported."""
 
     time: str
     sentence: str
-    uid: str
+    uid: str  # of the Service
     versions: tuple[str, str]
     """The resourceVersions of the Service when this was first reported, and of the Event; "" if unknown."""
 
     def precedes(self, current: str) -> bool:
-        """Return whether the Service, now at version `current`, changed later; False if Events have another etcd."""
+        """Return whether the Service, now at version `current`, changed later; False if Events have their own etcd."""
         first, last, now = ((len(version), version) for version in (*self.versions, current))
         return (0, "") < first < last < now
 
@@ -52,13 +51,13 @@ class Report(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Return the report's message without Metacontroller's introduction."""
+        """Return the message without the words that Metacontroller puts before the error or the hook's message."""
         sentence = self.sentence.removeprefix("Sync error: ")
         return sentence.partition(_REFUSAL)[2] or sentence
 
 
 def reports(items: Iterable[Item]) -> dict[str, Report]:
-    """Return Metacontroller's newest useful report on each Service, by the Service's uid."""
+    """Return Metacontroller's newest report on each Service that explains something, by the Service's uid."""
     newest: dict[str, Report] = {}
     of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
     for report in sorted(map(report_of, of_ours)):

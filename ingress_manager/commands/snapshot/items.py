@@ -18,9 +18,7 @@ VERSIONS = {SERVICE: "v1", **API_VERSIONS}
 
 class Document(NamedTuple):
     value: Any
-    first: int
-    """The line, counted from 1, on which the document begins."""
-
+    first: int  # the line, counted from 1, on which the document begins
     last: int
     places: Places
 
@@ -33,15 +31,11 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """An object, and where it was read. Fields may hold any JSON value; an object that can't be read has none."""
+    """An object, and where it was read. Fields aren't validated; an object that can't be read has no fields."""
 
     object: Object
-    file: str = ""
-    """The file's name; empty for an object from a cluster."""
-
-    default: str = "default"
-    """The namespace of an object that names none."""
-
+    file: str = ""  # "" for an object from a cluster
+    default: str = "default"  # the namespace of an object that names none
     document: Document | None = None
     path: FieldPath = ()
     """Where the object is in the document: () or, in a List, ("items", index)."""
@@ -89,7 +83,7 @@ class Item:
 
     @property
     def born(self) -> tuple[str, str]:
-        """Return a sort key: the oldest object first, and by name within the same second."""
+        """Return a sort key that puts older objects first, and sorts objects of the same second by name."""
         return str(self.metadata.get("creationTimestamp") or ""), self.full_name
 
     @property
@@ -129,7 +123,7 @@ def about_line(file: str, line: int, sentence: str) -> Message:
 
 
 class Unreadable(Exception):  # noqa: N818 - the problems are its messages
-    """The input isn't YAML, or holds an object that isn't valid for its kind."""
+    """The input isn't valid YAML, or contains an object that isn't valid for its kind."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         super().__init__("\n".join(map(str, messages)))

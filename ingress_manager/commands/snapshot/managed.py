@@ -59,7 +59,7 @@ def is_made_for(item: Item, service: Item) -> bool:
 
 
 def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
-    """Return the annotations copied from a Service to `objects`, except those that controllers read from Services."""
+    """Return the keys of annotations copied from a Service to `objects`, except those that controllers read from it."""
     same = {pair for item in objects for pair in item.annotations.items()} & service.annotations.items()
     return [key for key, _ in sorted(same) if is_for_controllers(key) and not is_read_from_services(key)]
 
@@ -70,7 +70,7 @@ def is_read_from_services_alone(key: str) -> bool:
 
 
 def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
-    """Return the metadata of a merge patch that makes a Service the owner of an object without one."""
+    """Return the metadata of a merge patch that makes a Service the owner of an object that has no owner."""
     reference = {"apiVersion": "v1", "kind": "Service", "name": service.name, "uid": service.metadata.get("uid")}
     reference |= {"controller": True, "blockOwnerDeletion": True}
     annotations: dict[str, Any] = {DECORATOR: CONTROLLER}
@@ -85,8 +85,8 @@ def operations_to_disown(item: Item) -> list[dict[str, Any]]:
     """Return a JSON patch (RFC 6902) that releases a managed object.
 
     The patch has no resourceVersion, so that many objects can share it; its `test` operations make the API server
-    reject it unless the object is still managed. An admission policy denies removing the owner without the annotation,
-    so everything is in one patch.
+    reject it unless the object is still managed. An admission policy rejects removing the owner but not the
+    annotation, so everything is in one patch.
     """
     marks = [("annotations", key) for key in RECORDS if key in item.annotations]
     marks += [("labels", MANAGED_BY_LABEL)] if is_labelled(item) else []

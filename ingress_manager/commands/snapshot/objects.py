@@ -18,7 +18,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-# The core's types, with the fields of an Ingress that no decision depends on.
+# The core's types, extended by the fields of an Ingress that no decision depends on.
 
 
 class BackendPort(msgspec.Struct, frozen=True):
@@ -114,8 +114,7 @@ class ObjectSnapshot:
     typed: Attachment
     owner: Object
     is_decorated: bool
-    looks_managed: bool
-    """Whether the object has our label or annotation, even if no Service owns it."""
+    looks_managed: bool  # it has our label or annotation, even if no Service owns it
 
     @property
     def key(self) -> Key:
@@ -140,7 +139,7 @@ def as_object(item: Item) -> ObjectSnapshot:
 
 
 def deletion_of(item: Item) -> str:
-    """Return a message saying since when an object is being deleted, and what holds it; empty if it isn't."""
+    """Return a message with the time since when an object is being deleted, and its finalizers; "" if it isn't."""
     if not item.is_being_deleted:
         return ""
     finalizers = item.metadata.get("finalizers")
@@ -181,7 +180,7 @@ Place = tuple[str, str, bool]
 
 
 def places_of(spec: IngressSpec) -> Iterator[Place]:
-    """Yield the places that an Ingress serves: its paths, and every place if it has a default backend."""
+    """Yield the hosts and paths that an Ingress serves. A default backend serves every host with the path prefix /."""
     for host, path in spec.paths():
         yield location(host, path.path or "/", path.path_type)
     if spec.default_backend:
@@ -194,7 +193,7 @@ def class_of(item: Item, spec: kubernetes.Spec) -> str:
 
 
 def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
-    """Return the tls entry that applies to a host of the rules, without the entry's hosts; None without TLS."""
+    """Return the tls entry that applies to a host of the rules, without its list of hosts; None if no entry does."""
     entries = spec.tls or ()
     exact = [entry for entry in entries if host in (entry.hosts or ())]
     wildcards = [entry for entry in entries if host and any(covers(name, (host,)) for name in entry.hosts or ())]
@@ -204,7 +203,7 @@ def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
 
 
 def certificates_of(spec: IngressSpec) -> list[IngressTls]:
-    """Return the distinct tls entries that apply to the hosts of the rules, without the entries' hosts."""
+    """Return the distinct tls entries that apply to the hosts of the rules, without their lists of hosts."""
     return list(dict.fromkeys(filter(None, (certificate_of(rule.host, spec) for rule in spec.rules or ()))))
 
 

@@ -12,13 +12,12 @@ from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service
 from ingress_manager.core.settings import Settings
 
-UNREAD_SETTINGS = "settings"
-"""The key of the settings in `Known.unread`."""
+UNREAD_SETTINGS = "settings"  # the key of the settings in `Known.unread`
 
 
 @dataclass(slots=True)
 class Known:
-    """What was and wasn't read. A kind without objects in files counts as unread: the dump may lack it."""
+    """What could not be read. A kind that has no objects in files counts as unread, because the files may lack it."""
 
     unread: dict[str, str] = field(default_factory=dict)
     """Why something could not be read: messages by kind, or by UNREAD_SETTINGS."""
@@ -37,8 +36,7 @@ class ServiceSnapshot:
     item: Item
     service: Service
     observed: Mapping[Key, ObjectSnapshot]
-    decision: Decision | None
-    """None if the settings could not be read."""
+    decision: Decision | None  # None if the settings could not be read
 
     @cached_property
     def entrances(self) -> dict[str, Requested]:
@@ -69,27 +67,23 @@ class ServiceSnapshot:
 class Snapshot:
     """All Services and their objects. If an object was read twice, the last one counts."""
 
-    settings: Settings | None
-    """None if the settings could not be read."""
-
+    settings: Settings | None  # None if the settings could not be read
     known: Known
-    services: dict[str, ServiceSnapshot] = field(default_factory=dict)
-    """By namespace/name."""
-
+    services: dict[str, ServiceSnapshot] = field(default_factory=dict)  # by namespace/name
     objects: dict[Key, ObjectSnapshot] = field(default_factory=dict)
 
     def owner_of(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
-        """Return the Service that controls an object, or None: a snapshot has all Services that exist."""
+        """Return the Service that controls an object; None if no existing Service does."""
         service = self.services.get(obj.service)
         return service if service and obj.owner_uid == service.service.metadata.uid != "" else None
 
     def leading_to(self, service: Item) -> list[ObjectSnapshot]:
-        """Return the objects with a Service as a backend, whoever created them."""
+        """Return the objects that have a Service as a backend, whoever created them."""
         here = (obj for obj in self.objects.values() if obj.item.namespace == service.namespace)
         return [obj for obj in here if (SERVICE, service.name) in backends_of(obj)]
 
     def unseen(self) -> dict[str, str]:
-        """Return the messages of `known.unread`, without optional kinds that no Service requests."""
+        """Return the messages in `known.unread`, except those about optional kinds that no Service requests."""
         skipped = self.known.optional - {kind for service in self.services.values() for kind, _ in service.desired}
         return {kind: sentence for kind, sentence in self.known.unread.items() if kind not in skipped}
 

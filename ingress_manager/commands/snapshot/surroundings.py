@@ -31,17 +31,14 @@ IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 class Surroundings:
     now: datetime = LONG_AGO
     unseen: list[str] = field(default_factory=list)
-    soon: timedelta = timedelta(days=14)
-    """How long before a certificate expires it becomes a finding."""
-
+    soon: timedelta = timedelta(days=14)  # certificates that expire within this time are reported
     read: set[str] = field(default_factory=set)
     """The kinds that were read completely: an object that isn't in `items` doesn't exist."""
 
     items: dict[str, dict[str, Item]] = field(default_factory=lambda: {kind: {} for kind in SURROUNDING_RESOURCES})
     """The objects of each kind, by namespace/name; IngressClasses by name."""
 
-    slices: dict[str, list[Item]] = field(default_factory=dict)
-    """The EndpointSlices of each Service, by the Service's namespace/name."""
+    slices: dict[str, list[Item]] = field(default_factory=dict)  # EndpointSlices, by their Service's namespace/name
 
     def take(self, items: Iterable[Item]) -> None:
         for item in items:
@@ -53,7 +50,7 @@ class Surroundings:
 
 
 def is_ready(slice_: Item) -> bool:
-    """Return whether an EndpointSlice has a ready endpoint. An endpoint without the condition is ready."""
+    """Return whether an EndpointSlice has a ready endpoint. An endpoint without the condition counts as ready."""
     return any(at(entry, "conditions", "ready") is not False for entry in mappings(slice_.object.get("endpoints")))
 
 
@@ -72,9 +69,7 @@ def changed_at(item: Item) -> datetime:
     return max(map(time_of, [item.metadata.get("creationTimestamp"), *times]))
 
 
-SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}
-"""The schemes of URLs, by the protocol of a Gateway's listener."""
-
+SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}  # by the protocol of a Gateway's listener
 BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
 """The conditions that matter, causes first: a listener without a certificate may be neither accepted nor served."""
 
@@ -82,9 +77,7 @@ BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
 class StatusCondition(NamedTuple):
     controller: str
     type: str
-    status: str
-    """True, False or Unknown. A condition about an older generation of the object is Unknown."""
-
+    status: str  # True, False or Unknown; Unknown if the condition is about an older generation of the object
     message: str
 
 
@@ -96,18 +89,18 @@ def addresses_of(item: Item) -> list[str]:
 
 
 def gateway_of(item: Item, parent: ParentRef) -> str:
-    """Return the namespace/name of a parent of an HTTPRoute or a ListenerSet."""
+    """Return the namespace/name of a parent that an HTTPRoute or a ListenerSet refers to."""
     return f"{parent.namespace or item.namespace}/{parent.name}"
 
 
 def listeners_of(item: Item, parent: ParentRef, around: Surroundings) -> list[Object]:
-    """Return the listeners of a parent Gateway: the one that `parent` names, or all."""
+    """Return the listeners of a parent Gateway: the one named in `parent`, or all if it names none."""
     listeners = mappings(at(around.items[GATEWAY].get(gateway_of(item, parent)), "spec", "listeners"))
     return [listener for listener in listeners if parent.section_name in {None, "", listener["name"]}]
 
 
 def hosts_without_listener(obj: ObjectSnapshot, parent: ParentRef, around: Surroundings) -> list[str]:
-    """Return the hosts of an HTTPRoute that no listener of a parent Gateway covers; none for a ListenerSet."""
+    """Return the hosts of an HTTPRoute that no listener of a parent Gateway covers; [] for a ListenerSet."""
     names = [listener.get("hostname") or "*" for listener in listeners_of(obj.item, parent, around)]
     hosts = obj.typed.hosts if obj.kind != LISTENERSET else ()
     # A wildcard covers several labels, unlike an Ingress's.
@@ -120,7 +113,7 @@ def attached_to(obj: ObjectSnapshot, kind: str) -> list[str]:
 
 
 def is_taken(obj: ObjectSnapshot) -> bool:
-    """Return whether all parents have accepted an object; a ListenerSet must be programmed, too."""
+    """Return whether all parents have accepted an object and, for a ListenerSet, programmed it."""
     types = {*BY_CAUSE} if obj.kind == LISTENERSET else {*BY_CAUSE} - {"Programmed"}
     at_parents = (conditions_of(obj.item, parent) for parent in obj.typed.parents)
     true = {(type_, "True") for type_ in types}
@@ -128,7 +121,7 @@ def is_taken(obj: ObjectSnapshot) -> bool:
 
 
 def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
-    """Return an HTTPRoute's conditions at `parent`, or a ListenerSet's, those of the (named) listeners first."""
+    """Return an HTTPRoute's conditions for `parent`. For a ListenerSet, return those of its listeners, then its own."""
     status = at(item, "status")
     wanted = parent.kind or GATEWAY, parent.namespace or item.namespace, parent.name, parent.section_name or ""
     defaults = {"kind": GATEWAY, "namespace": item.namespace, "name": "", "sectionName": ""}
@@ -149,7 +142,7 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
 
 
 def urls_of(obj: ObjectSnapshot, addresses: Sequence[str], around: Surroundings) -> list[str]:
-    """Return the URLs that an object serves. If it serves every host, they have the first of `addresses`, or `*`.
+    """Return the URLs that an object serves. Instead of "every host", they name the first of `addresses`, or `*`.
 
     An HTTPRoute's URLs begin with // if the scheme is unknown; a ListenerSet's have no path.
     """

@@ -139,7 +139,7 @@ def line_of(row: Row) -> str:
 def details(
     service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection, options: Sequence[str] = (), width: int = 0
 ) -> str:
-    """Return all that is known about a Service, formatted for a terminal. Commands get kubectl's `options`."""
+    """Return everything known about a Service, as text. Commands to run in it include kubectl's `options`."""
     rows = list(rows)
     findings = [finding for finding in inspection.findings if finding.service is service.item]
     remedies = [line for finding in findings for line in _remedy(finding, options, width)]

@@ -53,7 +53,7 @@ class Verdict(NamedTuple):
 
 
 class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
-    """A row of the output: an exposed object, or a Service without one. The fields are those of the JSON."""
+    """A row of the output: an exposed object, or a Service that has none. Its fields are also those in the JSON."""
 
     namespace: str
     service: str
@@ -85,7 +85,7 @@ class Judge:
             self._findings.setdefault(finding.key, []).append(finding)
 
     def rows(self, services: Iterable[ServiceSnapshot]) -> Iterator[Row]:
-        """Yield the rows of Services that are exposed, or still have objects, by namespace and name."""
+        """Yield the rows of Services that are exposed, or still have objects, sorted by namespace and name."""
         for service in sorted(services, key=lambda service: service.item.full_name):
             if service.is_exposed or service.observed:
                 yield from self._rows_of(service)
@@ -118,7 +118,7 @@ class Judge:
                 yield Row(item.namespace, item.name, *self._nothing_made(), entrance=entrance or None)
 
     def _gateways(self, obj: ObjectSnapshot) -> dict[str, Item | None]:
-        """Return the Gateways of an object and of its ListenerSets, by namespace/name; None if it wasn't read."""
+        """Return the Gateways of an object and of its ListenerSets, by namespace/name. One that wasn't read is None."""
         gateways = {label: self._around.items[GATEWAY].get(label) for label in attached_to(obj, GATEWAY)}
         for label in attached_to(obj, LISTENERSET):
             if listener_set := self._snapshot.objects.get((LISTENERSET, label)):
@@ -126,7 +126,7 @@ class Judge:
         return gateways
 
     def _shared_verdict(self, service: ServiceSnapshot) -> Verdict | None:
-        """Return the verdict on all objects of a Service; None if each needs its own."""
+        """Return the verdict on all objects of a Service; None if each object needs a verdict of its own."""
         if deletion := objects.deletion_of(service.item):
             return Verdict(State.WAITING, deletion)
         if service.refused:
@@ -135,7 +135,7 @@ class Judge:
         return self._reported(service) if service.decision is None else None
 
     def _reported(self, service: ServiceSnapshot) -> Verdict | None:
-        """Return the verdict from Metacontroller's last Event; None if there is none, or something is newer."""
+        """Return the verdict from Metacontroller's last Event; None without an Event, or if an object changed later."""
         if self._reports is None:
             return Verdict(State.UNKNOWN, "neither the settings nor Events could be read", unsure=True)
         report, changed = self._reports.get(service.service.metadata.uid), changed_at(service.item)
