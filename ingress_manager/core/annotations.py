@@ -244,7 +244,7 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     requested = {name: parse(described[name], begin_of(name)) for name in on}
     for name in names:
         if not is_entrance_name(name):
-            right = f"use at most {LONGEST_ENTRANCE} lowercase letters, digits and -, but not the name redirect"
+            right = f"use at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -), but not redirect"
             sentence = f"{name}.{HTTP}: {quoted(name)} can't be the name of an entrance; {right}"
             requested[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
     return requested

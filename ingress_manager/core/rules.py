@@ -157,12 +157,13 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
         like_http = [port.port for port in named if not speaks_https(port)]
         if len(like_http) == 1:
             return like_http[0]
-    has = listed(basis.service.ports, shown_port) or "no ports"
+    has = listed(basis.service.ports, shown_port)
     if tcp:
         basis.add(
             PORT, f" is needed to choose the port that serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT
         )
     else:
+        has = f"only {has}" if has else "no ports"
         basis.problems.add(f"this Service has no TCP port to send HTTP to; it has {has}", Reason.NO_PORT)
     return None
 
@@ -184,6 +185,6 @@ _OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
 
 
 def shown_port(port: ServicePort) -> str:
-    """Describe a port for people: `web (80)`, `dns (53 UDP)`."""
-    number = f"{port.port}" if port.protocol in {"TCP", ""} else f"{port.port} {port.protocol}"
+    """Describe a port for people: `web (80)`, `dns (53/UDP)`."""
+    number = f"{port.port}" if port.protocol in {"TCP", ""} else f"{port.port}/{port.protocol}"
     return f"{port.name} ({number})" if port.name else number

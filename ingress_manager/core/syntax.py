@@ -102,7 +102,7 @@ wrong_absolute_path = check(*_OF_ABSOLUTE_PATHS)
 wrong_name = check(
     (
         lambda name: len(name) > LONGEST_NAME or not _NAME.fullmatch(name),
-        f"must be a name of at most {LONGEST_NAME} lowercase letters, digits, - and .",
+        f"must be a name of at most {LONGEST_NAME} characters (lowercase letters, digits, - and .)",
     )
 )
 """Accepts the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
@@ -110,10 +110,10 @@ wrong_name = check(
 wrong_annotation_key = check((_is_no_key, "must be an annotation key, such as cert-manager.io/issuer"))
 wrong_label_key = check((_is_no_key, "must be a label key, such as team or example.com/team"))
 
-_SIGNS = f"at most {LONGEST_LABEL} letters, digits, -, _ and ., starting and ending with a letter or digit"
+_SIGNS = f"at most {LONGEST_LABEL} characters (letters, digits, -, _ and .), starting and ending with a letter or digit"
 wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be a label value: {_SIGNS}"))
 
-_LABEL_SIGNS = f"at most {LONGEST_LABEL} lowercase letters, digits and -"
+_LABEL_SIGNS = f"at most {LONGEST_LABEL} characters (lowercase letters, digits and -)"
 wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace's name: {_LABEL_SIGNS}"))
 """Accepts a DNS-1123 label."""
 
