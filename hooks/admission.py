@@ -1,6 +1,6 @@
 """The webhook's contract with the API server: the bytes of an AdmissionReview in, the bytes of the response out.
 
-`kubectl apply` shows at once what an Event of Metacontroller would report later.
+With it, `kubectl apply` shows at once what Metacontroller would report in an Event later.
 
 | outcome | when                                                                 | what the API server does          |
 |---------|----------------------------------------------------------------------|-----------------------------------|
@@ -25,7 +25,8 @@ from ingress_manager.core.kubernetes import NOTHING_OBSERVED, Service
 from ingress_manager.core.settings import Settings
 
 LONGEST_WARNING, MOST_WARNINGS = 256, 15
-"""In characters, and per response. The API server truncates a warning after 256, and passes on 4,096 in all."""
+"""Characters of a warning, and warnings in a response. The API server cuts each after 256 characters, all after
+4,096."""
 
 ALLOWED, WARNED, DENIED, UNREAD = OUTCOMES = ("allowed", "warned", "denied", "unread")
 
@@ -46,7 +47,7 @@ decode = msgspec.json.Decoder(Review).decode
 
 
 def answer(body: bytes, settings: Settings) -> Answer:
-    """Answer a request of the API server to admit a Service. Never raises."""
+    """Answer the API server's request to admit a Service. Never raises."""
     try:
         request = decode(body).request
     except UNREADABLE as error:
@@ -74,7 +75,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
 
 
 def make_review(request: Request, outcome: str, problems: Problems | None = None, **response: Any) -> Answer:
-    """Make the answer to a request. It allows the change unless `response` sets `allowed`."""
+    """Make the answer to a request. It allows the change unless `response` has `allowed=False`."""
     review = {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -84,21 +85,20 @@ def make_review(request: Request, outcome: str, problems: Problems | None = None
 
 
 def warnings(problems: Problems) -> list[str]:
-    """Return as many problems as the API server passes on, and then how many more there are."""
     shown = [problem.line(LONGEST_WARNING) for problem in problems.kept[:MOST_WARNINGS]]
     more = problems.more + len(problems.kept) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
 
 
 def denial(service: Service, refusal: Problems) -> dict[str, object]:
-    """Return the Status for a denied change. It needs causes: without any, `kubectl edit` prints nothing."""
+    """Return the Status for a denied change. Without causes in it, `kubectl edit` would print nothing."""
     causes = [{"field": "metadata.annotations", "message": problem.line()} for problem in refusal.kept]
     details = {"kind": "Service", "name": service.metadata.name, "causes": causes}
     return {"code": 422, "reason": "Invalid", "message": refusal.line(), "details": details}
 
 
 def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
-    """Return whether the change from `old` adds mistakes and corrects none: a correction may uncover others."""
+    """Return whether the change from `old` only adds mistakes: correcting one may uncover others."""
     before = refusal_of(decide(old, NOTHING_OBSERVED, settings)) if old else None
     if before is None:
         return True

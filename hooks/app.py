@@ -29,14 +29,14 @@ from ingress_manager import __version__
 from ingress_manager.core.text import one_line
 
 LARGEST_BODY = 16 * 1024 * 1024
-"""Bytes. etcd stores 1.5 MiB, but Go writes a < as six bytes, so a Service can have 9 MiB. Even this one needs an
-answer: otherwise, forbidden objects would stay."""
+"""Bytes. etcd stores 1.5 MiB, but Go writes each < as six bytes, so a Service can take 9 MiB. Even such a Service needs
+an answer, or its forbidden objects would stay."""
 
 ORDINARY_BODY = 64 * 1024
 """Bytes. Larger bodies are read and answered one at a time, to save memory."""
 
 SLOWEST_BODY = 2
-"""Seconds for a body to arrive, and for a large body to wait its turn. Metacontroller gives up after five."""
+"""Seconds that a body may take to arrive, and a large one to wait its turn. Metacontroller gives up after five."""
 
 LONGEST_LOGGED = 200
 """Characters of a path, name or namespace. A Service's name and namespace have 63 at most, but anyone who can reach the
@@ -47,7 +47,7 @@ A_BUG = "this is a bug in ingress-manager: see its log"
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the hook. By default, the environment names the settings file. Raises SettingsError."""
+    """Return the hook. Reads the settings file named in the environment if none is given. Raises SettingsError."""
     settings, buckets = settings_file or from_environment(), Buckets()
 
     def reply(body: bytes) -> Answer:
@@ -57,7 +57,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the webhook. By default, the environment names the settings file. Raises SettingsError."""
+    """Return the webhook. The settings file is found as in `create_app`. Raises SettingsError."""
     settings = settings_file or from_environment()
     metrics = Metrics(settings, is_webhook=True)
     return make_app("/admit", lambda body: admission.answer(body, settings.settings), metrics)
@@ -124,7 +124,7 @@ def response_of(answer: Answer) -> Response:
 
 
 def stop_receiving(response: Response) -> Response:
-    """Stop receiving, and return the response: otherwise gunicorn would read the rest of a body of any length."""
+    """Stop receiving the request, and return the response: otherwise, gunicorn would read a body of any length."""
     if client := request.environ.get("gunicorn.socket"):
         # On a copy: shutting down the TLS socket itself would make it send plain text. The client may be gone.
         with suppress(OSError), socket.fromfd(client.fileno(), client.family, client.type) as same:
@@ -133,7 +133,7 @@ def stop_receiving(response: Response) -> Response:
 
 
 def log_answer(answer: Answer) -> None:
-    """Log the reasons of a refusal, removal, warning or denial, but not the user who changes the Service."""
+    """Log the reasons for a refusal, removal, warning or denial, but not the user who changes the Service."""
     # A missing object is logged as a refusal once it is reported.
     if answer.problems is None or answer.outcome == sync.INCOMPLETE:
         return

@@ -54,7 +54,7 @@ def post_worker_init(worker: Any) -> None:
 
 
 def post_request(_worker: object, _request: object, _environ: object, _response: object) -> None:
-    """Yield to other connections: a connection that always has data to read would never do so."""
+    """Let other connections proceed: one that always has data to read would never yield."""
     gevent.sleep(0)
 
 

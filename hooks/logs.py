@@ -1,4 +1,4 @@
-"""The log: one JSON object a line on standard error, from the hook, gunicorn and Python alike."""
+"""The log: one JSON object per line on standard error, from the hook, gunicorn and Python alike."""
 
 import logging
 import sys
@@ -30,7 +30,6 @@ def make_logger() -> Any:
 
 
 def log_everything() -> None:
-    """Log Python's warnings and uncaught exceptions."""
     logging.captureWarnings(capture=True)
     sys.excepthook = lambda *raised: make_logger().error("uncaught exception", exc_info=raised)
     sys.unraisablehook = lambda raised: sys.excepthook(raised.exc_type, raised.exc_value, raised.exc_traceback)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """The metrics of the hook, the webhook and the 404 page (not_found/), in Prometheus' text format.
 
-No label has a value for each Service, host or path. The counter of each expected status, outcome and reason exists from
-the start, at 0: otherwise Prometheus would see no increase at the first refusal.
+No label names a Service, host or path: there can be thousands. The counter of each expected status, outcome and reason
+exists from the start, at 0: otherwise, Prometheus would see no increase at the first refusal.
 """
 
 import os
@@ -62,7 +62,7 @@ class Metrics:
                 self._reasons[answer.outcome].labels(reason).inc()
 
     def count_error(self, status: int) -> None:
-        """Count a request that failed; at the webhook, as unread, because the API server then writes the Service."""
+        """Count a failed request. The webhook counts it as unread, because the API server then writes the Service."""
         self._answers.labels(UNREAD if self._is_webhook else status).inc()
 
 

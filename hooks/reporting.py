@@ -1,10 +1,12 @@
-"""Whether a problem is reported now or held back. The hook remembers only these buckets, and no decision uses them.
+"""Decides whether a problem is reported now or held back.
 
-Metacontroller makes an Event of a refusal (422), and retries. All failed Services share one retry queue: after a burst
-of 100, it releases ten a second. A 429 makes no Event and stays out of that queue. So an answer after which
+The hook remembers only these buckets, and no decision depends on them.
+
+Metacontroller reports a refusal (422) in an Event, and retries. All failed Services share one retry queue: after a
+burst of 100, it releases ten a second. A 429 makes no Event and stays out of that queue. So an answer after which
 Metacontroller fails, or may fail, costs a token of the Service's namespace; without a token, it becomes a 429:
 
-- An attempt to write or remove objects, which a quota or an admission webhook may deny. If it succeeds, the token is
+- An attempt to write or remove objects, which a quota or an admission webhook may reject. If it succeeds, the token is
   given back. Repeated attempts leave most tokens to other Services.
 - A report of a refusal: once, and again after an hour, because the API server forgets an Event that isn't repeated.
   After a restart, the hook doesn't know what it has reported, so a report also costs a token shared by all namespaces,
@@ -24,19 +26,20 @@ from ingress_manager.core.errors import Problems
 from ingress_manager.core.kubernetes import ObjectMeta
 
 FRESH_SECONDS, REPEAT_SECONDS = 60, 3600 - RESYNC_SECONDS.stop
-"""How long a Service counts as just changed; and how long after a report the next sync reports the refusal again."""
+"""How long a Service counts as just changed; and after how long the next sync reports a refusal again."""
 
 LATER_SECONDS = range(10, 31)
 """After how many seconds Metacontroller should ask again if there is no token."""
 
 NOBODY = ObjectMeta(name="", namespace="", uid="")
-"""Services that can't be read share a bucket."""
+"""Stands for every Service that can't be decoded: these share a bucket."""
 
 MOST_BUCKETS = 60_000
-"""This many take some 10 MB. The least recently used bucket is forgotten."""
+"""They take about 10 MB. If there are more, the least recently used one is forgotten."""
 
 FOR_FIRST, FOR_REPEATED = 1, 81
-"""Tokens, of 100, that a namespace must have for a first attempt, and for a repeated one, so that others get most."""
+"""Tokens, of 100, that a namespace must have for a first attempt, and for a repeated one, which leaves most to
+others."""
 
 
 class Bucket(NamedTuple):
@@ -72,7 +75,7 @@ class Buckets:
         return is_enough
 
     def report(self, answer: Answer, now: float) -> Answer:
-        """Return the answer, or hold it back with a 429. Every answer to Metacontroller passes here."""
+        """Return the response to Metacontroller: the answer, a report of its problems (422), or a 429."""
         metadata = answer.service.metadata if answer.service else NOBODY
         if answer.status == 400:
             return answer if self.take(now, reports_of(metadata)) else hold_back(answer, LATER_SECONDS)
@@ -98,7 +101,7 @@ class Buckets:
         return self._refuse(answer, metadata, version, now) if is_missing else answer
 
     def _refuse(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
-        """Report the answer's problems (422) if there are tokens; otherwise, let an attempt go on, or hold back."""
+        """Return a report of the answer's problems (422) if there are tokens; otherwise, its attempt, or a 429."""
         problems = answer.problems or Problems()
         reasons = sorted({problem.reason for problem in problems.kept})
         tokens = [reported := Bucket(f"reported {version} {reasons}", 1, REPEAT_SECONDS), reports_of(metadata)]
@@ -120,7 +123,7 @@ def reports_of(metadata: ObjectMeta) -> Bucket:
 
 
 def hold_back(answer: Answer, seconds: range) -> Answer:
-    """Return a 429: Metacontroller asks again in so many seconds, and makes no Event."""
+    """Return a 429: Metacontroller makes no Event, and asks again in one of these numbers of seconds."""
     retry_after = spread(answer.service, seconds) if answer.service else seconds.start
     why = b"held back: too many attempts in this namespace have failed or are unfinished\n"
     body = why if answer.status == 200 else answer.body

@@ -33,8 +33,8 @@ PAUSE_SECONDS = range(60, 91)
 """After how many seconds Metacontroller should ask again about a paused Service."""
 
 OFF, INCOMPLETE, COMPLETE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refused"
-"""The outcomes of a sync: nothing is requested; a requested object is missing; none is missing; objects are removed
-first; nothing changes."""
+"""The outcomes of a sync, in this order: nothing is requested; a requested object is missing; none is missing;
+forbidden objects are removed first; nothing changes."""
 
 
 class SyncRequest(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ class Answer(msgspec.Struct, frozen=True):
     outcome: str
     """The outcome of a sync, or one of `admission.OUTCOMES`."""
     service: Service | None = None
-    """Without a spec if the body couldn't be read; None if the metadata couldn't, either."""
+    """Without a spec if the body couldn't be decoded; None if the metadata couldn't be, either."""
     problems: Problems | None = None
     """The reasons for a refusal, a removal or a warning; or the missing objects."""
     retry_after: int | None = None
@@ -73,8 +73,8 @@ class Answer(msgspec.Struct, frozen=True):
 
 decode = msgspec.json.Decoder(SyncRequest).decode
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""The errors of decoding a bad body. A policy keeps metadata.managedFields from being nested too deeply
-(metacontroller/controller/size.yaml)."""
+"""The errors raised for a body that can't be decoded. A policy keeps metadata.managedFields from being nested too
+deeply (metacontroller/controller/size.yaml)."""
 
 
 def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:

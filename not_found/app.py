@@ -26,7 +26,7 @@ HEADERS = {
 
 
 def create_app(probes_port: int = PROBES_PORT) -> Callable[..., Iterable[bytes]]:
-    """Return the WSGI application. Requests at `probes_port` come from the cluster; all others are visitors'."""
+    """Return the WSGI application. Only `probes_port`, for use inside the cluster, has health checks and metrics."""
     registry = make_registry()
     pages = Counter("ingress_manager_not_found_pages", "404 pages served.", registry=registry)
 

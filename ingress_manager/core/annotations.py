@@ -1,9 +1,10 @@
 """The annotations of a Service: what the owner requests, for one entrance or several.
 
-Each annotation is a row of `TABLE`: parsing, refusals, `adopt` and the docs follow it.
+Each annotation is a row of `TABLE`; parsing, error messages, `adopt` and the docs are derived from it.
 
-An entrance is one way to reach a Service. The main entrance is "", with the keys ingress/…; the keys of any other
-begin with its name: internal.ingress/http. Its objects are named SERVICE.ENTRANCE: no Service's name has a dot.
+An entrance is one way to reach a Service. The main entrance is "", with the keys ingress/…; the keys of a named
+entrance begin with its name, as in internal.ingress/http. Its objects are called SERVICE.ENTRANCE, which can't
+clash with another Service's: Service names contain no dots.
 """
 
 import re
@@ -23,13 +24,13 @@ HTTP, CLASS, ROUTES = "ingress/http", "ingress/class", "ingress/routes"
 HOST, PATH, PATH_TYPE, PORT = "ingress/host", "ingress/path", "ingress/path-type", "ingress/port"
 TLS, SECRET, REDIRECT = "ingress/tls", "ingress/tls-secret", "ingress/tls-redirect"
 PROFILE = "ingress/profile"
-"""On a Service, the requested profile; on the objects made for it, their profile."""
+"""On a Service, the profile that it requests; on its objects, the profile with which they were made."""
 
 PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
 
 
 class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One route in ingress/routes. A field that is None is left to the other annotations."""
+    """One route in ingress/routes. For a field that is None, the other annotations apply."""
 
     host: str | None = None
     path: str | None = None
@@ -46,7 +47,7 @@ wrong_port = check((lambda value: not value, "must be the name or number of a po
 
 
 class Requested(msgspec.Struct, frozen=True):
-    """The requests for one entrance. A field that is None is left to the settings, or to the Service's ports."""
+    """The parsed annotations of one entrance. A field keeps its default if its annotation is absent or invalid."""
 
     http: bool | None = None
     hosts: tuple[str, ...] | None = None
@@ -60,7 +61,6 @@ class Requested(msgspec.Struct, frozen=True):
     profile: str | None = None
     routes: tuple[Route, ...] = ONE_ROUTE
     problems: Problems = msgspec.field(default_factory=Problems)
-    """The field of a wrong annotation keeps its default."""
 
 
 class Wrong(str):
@@ -68,7 +68,7 @@ class Wrong(str):
 
 
 def checked(check: Callable[[str], str]) -> Callable[[str], str]:
-    """Make a parser that returns a value unchanged, or Wrong with the message of `check`."""
+    """Return a parser: it returns a valid value unchanged, and Wrong with the message of `check` otherwise."""
     return lambda value: Wrong(end) if (end := check(value)) else value
 
 
@@ -123,18 +123,16 @@ ROUTE_FIELDS = {"host": wrong_host, "path": wrong_absolute_path, "pathType": wro
 
 
 class Annotation(msgspec.Struct, frozen=True):
-    """One annotation (ingress/…): a row of `TABLE`."""
-
     field: str
-    """The field of `Requested` for the parsed value."""
+    """The field of `Requested` that holds the parsed value."""
     parse: Callable[[str], Any]
-    """Returns Wrong for a wrong value."""
+    """Returns the parsed value, or Wrong if it is invalid."""
     meaning: str
     """One line for the docs."""
     default: str
-    """In Markdown, for the docs."""
+    """The default as the docs show it, in Markdown."""
     only: str = ""
-    """The only kind of object that supports the annotation; "": any."""
+    """The only kind of object that supports the annotation; "" if every kind does."""
     adopted: bool = True
     """Whether `adopt` derives the value from an Ingress; otherwise, it keeps the Service's value."""
 
@@ -170,7 +168,7 @@ OF_ONE_KIND = {key: row for key, row in TABLE.items() if row.only}
 
 
 def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
-    """Parse the annotations of one entrance. `begin` ("internal.") precedes the keys in messages."""
+    """Parse the ingress/… annotations of one entrance. Messages prepend `begin` ("internal.") to the keys."""
     unknown = [key for key in annotations if key not in TABLE]
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
     for key in unknown[:MOST_KEPT]:
@@ -193,8 +191,8 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
 # Entrances.
 
 LONGEST_ENTRANCE = 30
-"""Below 32, and not `redirect`: names of HTTPRoutes end in a 32-digit hash or in `.redirect`, and must not clash with
-those of entrances."""
+"""Characters. Names are shorter than 32 and not `redirect`, because names of HTTPRoutes may end in a 32-digit hash or
+in `.redirect`, and must not clash with those of entrances."""
 
 _ENTRANCE = re.compile(rf"(?!redirect$)[a-z0-9]([-a-z0-9]{{0,{LONGEST_ENTRANCE - 2}}}[a-z0-9])?")
 
@@ -204,17 +202,16 @@ def is_entrance_name(name: str) -> bool:
 
 
 def begin_of(entrance: str) -> str:
-    """Return the prefix of an entrance's keys: "internal."; "" for the main entrance."""
+    """Return what the keys of an entrance begin with, such as "internal."; "" for the main entrance."""
     return f"{entrance}." if entrance else ""
 
 
 def ingress_of(entrance: str, service: str) -> str:
-    """Return the name of an entrance's Ingress: SERVICE, or SERVICE.ENTRANCE."""
     return f"{service}.{entrance}" if entrance else service
 
 
 def entrance_of(service: str, name: str) -> str:
-    """Return the entrance of a Service's object from the object's `name`, which may be NAMESPACE/NAME."""
+    """Return the entrance that an object of a Service belongs to. `name` is the object's NAME or NAMESPACE/NAME."""
     entrance = f"/{name}".partition(f"/{service}.")[2].partition(".")[0]
     return entrance if is_entrance_name(entrance) else ""
 
@@ -230,9 +227,9 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
-    """Return the requests for all entrances that are on, by name.
+    """Parse the annotations of each entrance that is switched on.
 
-    Opting out wins over every mistake: an entrance without ingress/http, or with "false", isn't parsed.
+    An entrance without ingress/http, or with "false", isn't parsed: a mistake can't keep it switched on.
     """
     described = by_entrance(annotations)
     on = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]
@@ -244,14 +241,14 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     requested = {name: parse(described[name], begin_of(name)) for name in on}
     for name in names:
         if not is_entrance_name(name):
-            right = f"use at most {LONGEST_ENTRANCE} lowercase letters, digits and -, but not the name redirect"
+            right = f"use at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -), but not redirect"
             sentence = f"{name}.{HTTP}: {quoted(name)} can't be the name of an entrance; {right}"
             requested[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
     return requested
 
 
 def without_effect(annotations: Mapping[str, str]) -> list[Problem]:
-    """Return a single problem for all annotations of entrances without ingress/http; [] if there are none."""
+    """Return one problem for all annotations of entrances without ingress/http; [] if there are no such annotations."""
     described = by_entrance(annotations)
     off = [name for name in described if HTTP not in described[name] and (not name or is_entrance_name(name))]
     if not (keys := sorted([begin_of(name) + key for name in off for key in described[name]])):

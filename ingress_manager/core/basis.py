@@ -1,6 +1,6 @@
 """The basis of an exposure: the inputs for one entrance of a Service, and the problems with them.
 
-Functions that take a `Basis` add every problem to `problems`. If there are any, their results are discarded.
+Functions that take a `Basis` add the problems they find to its `problems`. If it has any, all results are discarded.
 """
 
 import msgspec
@@ -27,14 +27,13 @@ class Basis(msgspec.Struct, frozen=True):
 
     @property
     def tls(self) -> bool:
-        """Return whether the entrance's hosts are served with TLS."""
         if self.requested.tls is not None:
             return self.requested.tls
         return self.requested.tls_secret is not None or self.effective.tls.enabled
 
     @property
     def secret(self) -> str | None:
-        """Return the name of the Secret with the certificate; None: the ingress controller's own certificate."""
+        """Return the name of the Secret with the certificate; None if the controller uses its own certificate."""
         return self.requested.tls_secret or self.effective.default_secret(self.name)
 
     def key(self, annotation: str) -> str:
@@ -52,6 +51,6 @@ class Basis(msgspec.Struct, frozen=True):
         self.problems.add(f"{key}{end}", reason, key)
 
     def add_ignored(self, annotation: str, why: str) -> None:
-        """Add the problem that this annotation (ingress/…) has no effect, and why."""
+        """Add the problem that this annotation (ingress/…) has no effect; `why` is part of the message."""
         value = quoted((self.service.metadata.annotations or {})[self.key(annotation)])
         self.add(annotation, f": {value} has no effect {why}; remove it", Reason.CONTRADICTION)

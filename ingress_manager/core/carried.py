@@ -13,17 +13,17 @@ from ingress_manager.core.vocabulary import ALTERNATIVES, is_read_from, is_read_
 
 class Carried(msgspec.Struct, frozen=True):
     copied: Mapping[str, str]
-    """From the Service, except those that the settings configure, with or without TLS."""
+    """Copied from the Service. Keys that the settings configure, even if only with TLS, aren't copied."""
     configured: Mapping[str, str]
-    """The settings' annotations for an Ingress of this entrance."""
+    """Set by the settings, for an Ingress of this entrance."""
     by_kind: Mapping[str, dict[str, str]]
-    """All annotations of each kind of object, with ours; `redirect`: of an HTTPRoute that only redirects."""
+    """All annotations of each kind of object. The kind `redirect` is an HTTPRoute that only redirects."""
     left_behind: Mapping[str, Sequence[str]]
-    """Sorted keys: the Service's annotations for controllers that each kind of object lacks or overrides."""
+    """For each kind of object, the sorted keys of the Service's controller annotations that it lacks or overrides."""
 
     @property
     def of_ingress(self) -> dict[str, str]:
-        """Return the annotations of an Ingress, even if none is made, but not ingress-manager's own."""
+        """Return an Ingress's annotations, even if no Ingress is made, but without ingress-manager's own."""
         return {**self.copied, **self.configured}
 
 

@@ -27,8 +27,8 @@ from ingress_manager.core.vocabulary import (
 )
 
 COPIED, NOT_COPIED, FINGERPRINT = "ingress/copied", "ingress/not-copied", "ingress/profile-fingerprint"
-"""Annotations of managed objects: the copied keys, which the limits must still allow; the annotations for controllers
-that weren't copied; a hash of the profile's filters and annotations."""
+"""Annotations of managed objects. In this order, they contain the keys copied from the Service, the controller
+annotations that weren't copied, and a hash of the profile's filters and annotations."""
 
 ANY: Literal["any"] = "any"
 
@@ -38,8 +38,7 @@ NOT_EMPTY, _WITHOUT_ANY = (
     must(lambda allowed: ANY not in allowed, "be either the word any, or a list without it"),
 )
 Limit = Literal["any"] | Annotated[tuple[Text, ...], NOT_EMPTY, _WITHOUT_ANY]
-"""The allowed values, or `any`. An empty list would count as no limit for hosts, so a list left empty by mistake is
-refused."""
+"""The allowed values, or `any`. An empty list is rejected as a probable mistake: for hosts, it would mean no limit."""
 
 DEFAULT_COPIED: dict[str, Limit[str]] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
 
@@ -62,14 +61,17 @@ def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Probl
 
 
 def keys_not_copied(annotations: Mapping[str, str], made: Collection[Object]) -> list[str]:
-    """Return the sorted annotations for controllers that no object carries unchanged and nobody reads from Services."""
+    """Return the sorted keys of controller annotations that don't take effect.
+
+    No object in `made` carries them unchanged, and no controller reads them from the Service itself.
+    """
     carried = {pair for desired in made for pair in desired["metadata"].get("annotations", {}).items()}
     dropped = [key for key in annotations if is_for_controllers(key) and (key, annotations[key]) not in carried]
     return sorted([key for key in dropped if made and not is_read_from_services(key)])
 
 
 def wrong_value(key: str, value: str) -> str:
-    """Return what is wrong with the value of a copied annotation. Unknown keys may have any value."""
+    """Return what is wrong with the value of a copied annotation, or "". Keys not in KNOWN may have any value."""
     pattern, right = KNOWN.get(key, (".*", ""))
     return "" if re.fullmatch(pattern, value) else right
 

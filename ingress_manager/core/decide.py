@@ -2,18 +2,18 @@
 
 Metacontroller sends a Service and its **observed** objects: those that exist now and were made for it earlier.
 
-| the Service      | observed                       | decision     | effect                                       |
-|------------------|--------------------------------|--------------|----------------------------------------------|
-| is paused        |                                | Refused      | nothing changes                              |
-| requests nothing |                                | Desired      | all objects are removed                      |
-| is valid         |                                | Desired      | the requested objects exist, and no others   |
-|                  | a forbidden object             | RemovedFirst | it is removed; the next sync makes a new one |
-| has a mistake    |                                | Refused      | nothing changes                              |
-|                  | a forbidden object             | RemovedFirst | all are removed; the next sync refuses       |
-|                  | one of an entrance that is off | RemovedFirst | the same                                     |
+| the Service      | observed                         | decision     | effect                                       |
+|------------------|----------------------------------|--------------|----------------------------------------------|
+| is paused        |                                  | Refused      | nothing changes                              |
+| requests nothing |                                  | Desired      | all objects are removed                      |
+| is valid         |                                  | Desired      | the requested objects exist, and no others   |
+|                  | a forbidden object               | RemovedFirst | it is removed; the next sync makes a new one |
+| has a mistake    |                                  | Refused      | nothing changes                              |
+|                  | a forbidden object               | RemovedFirst | all are removed; the next sync refuses       |
+|                  | an object of a disabled entrance | RemovedFirst | the same                                     |
 
-A forbidden object isn't updated in place: if an admission webhook denied the update, the object would stay. The owner
-of the Service can't deny the removal. The objects of a paused Service aren't checked.
+A forbidden object isn't updated in place: an admission webhook could reject the update, and the object would stay. The
+Service's owner can't prevent a removal. The objects of a paused Service aren't checked.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -35,20 +35,20 @@ from ingress_manager.core.settings import Settings
 from ingress_manager.core.vocabulary import is_for_controllers
 
 RECHECK_SECONDS = range(4, 9)
-"""After how many seconds a new Service that lacks an object is synced again."""
+"""Seconds until the next sync of a Service that has just changed and lacks an object."""
 
 RESYNC_SECONDS = range(240, 361)
-"""After how many seconds a Service without missing objects is synced again: changed settings have to reach it."""
+"""Seconds until the next sync of a Service that lacks no object. Changed settings take effect then."""
 
 WRITE, REMOVAL = "write", "removal"
-"""Metacontroller's attempts that the API server may deny."""
+"""What Metacontroller attempts after an answer. The API server may reject either."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 LONGEST_IN_GO = 6
-"""The most characters of JSON that Go writes for one byte: it escapes <, >, & and the line separators."""
+"""Go's JSON is at most this many times as long as Python's: it escapes <, >, & and the line separators."""
 
 LONGEST_MISSING = 250
-"""Characters for the names of missing objects, of a message's 500."""
+"""Characters for the names of missing objects. The whole message can have 500."""
 
 
 class Desired(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class Desired(msgspec.Struct, frozen=True):
 
     objects: Mapping[Key, Object] = {}
     missing: Sequence[Key] = ()
-    """Desired and not observed."""
+    """The desired objects that don't exist yet."""
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -66,31 +66,30 @@ class Refused(msgspec.Struct, frozen=True):
 
     @property
     def is_paused(self) -> bool:
-        """Return whether the settings pause the Service; otherwise, it has a mistake."""
         return self.problems.kept[0].reason is Reason.PAUSED
 
 
 class RemovedFirst(msgspec.Struct, frozen=True):
-    """The decision to leave out forbidden objects, which removes them. The next sync recreates them, or refuses."""
+    """The decision to remove forbidden objects now. The next sync recreates them, or refuses the Service."""
 
     objects: Mapping[Key, Object]
     """The desired objects that aren't forbidden; none if the Service has a mistake."""
     forbidden: Mapping[Key, Problem]
-    """Why each forbidden object is; {} if only an entrance was switched off."""
+    """The reason for each forbidden object; {} if only an entrance was switched off."""
     problems: Problems | None = None
-    """The mistakes for which the next sync refuses the Service; None: it recreates the objects."""
+    """The mistakes for which the next sync refuses the Service; None if it recreates the objects."""
 
 
 Decision = Desired | Refused | RemovedFirst
 
 
 def refusal_of(decision: Decision) -> Problems | None:
-    """Return why a decision refuses the Service, now or in the next sync, if it does."""
+    """Return why the Service is refused, now or in the next sync; None if it isn't."""
     return None if isinstance(decision, Desired) else decision.problems
 
 
 def decide(service: Service, observed: Observed, settings: Settings) -> Decision:
-    """Decide which objects should exist for a Service, of which `observed` exist now. Never raises."""
+    """Decide which objects should exist for a Service. `observed` are those that exist now. Never raises."""
     requested, existing = read_entrances(service.metadata.annotations or {}), observed.all()
     if settings.entry_of(service.metadata.namespace).paused and (requested or existing):
         return Refused(Problems([Problem("ingress-manager is paused by its settings", Reason.PAUSED)]))
@@ -122,7 +121,7 @@ def desired_objects(
     can_clash = sum([len(entrance.routes) for entrance in requested.values()]) > 1
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
-    # Of more entrances, each has the same problem.
+    # If there are more entrances, all have the same problem.
     for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):
         effective = effective_settings(settings, service.metadata.namespace, entrance.profile)
         basis = Basis(service, observed, name, entrance, effective, Problems())
@@ -171,7 +170,7 @@ def not_made(service: str, missing: Sequence[Key]) -> Problem:
 
 
 def next_attempt(desired: Mapping[Key, Object], observed: Observed) -> str:
-    """Return what Metacontroller has to do, WRITE or REMOVAL; "" if exactly the desired objects exist already."""
+    """Return what Metacontroller will attempt, REMOVAL or WRITE; "" if exactly the desired objects exist."""
     existing = observed.all()
     if existing.keys() - desired.keys():
         return REMOVAL
@@ -181,14 +180,17 @@ def next_attempt(desired: Mapping[Key, Object], observed: Observed) -> str:
 
 
 def recheck_after(service: Service, age: float) -> int:
-    """Return after how many seconds to sync a Service that lacks an object and was changed `age` seconds ago.
+    """Return in how many seconds to sync a Service again that lacks an object, and that changed `age` seconds ago.
 
-    Metacontroller reports no error if an object of the same name exists, so it has to try again soon. But a quota or a
-    taken name can last, so the wait grows with the age: Services that fail must not hold up other Services.
+    Metacontroller reports no error if the object's name is taken, so the next sync has to check that soon. A taken name
+    or an exceeded quota can persist, so the wait grows with the age: failing Services must not delay others.
     """
     return min(spread(service, RESYNC_SECONDS), max(int(age / 4), spread(service, RECHECK_SECONDS)))
 
 
 def spread(service: Service, seconds: range) -> int:
-    """Return one of `seconds`, always the same for a Service: many syncs in one second would hold up every change."""
+    """Return one of `seconds`, always the same one for a given Service.
+
+    This spreads syncs out: many in one second would delay every change.
+    """
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]

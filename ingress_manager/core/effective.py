@@ -1,7 +1,7 @@
 """The effective settings: the values that apply to one Service, by its namespace and profile.
 
-Field by field, the value nearest to the Service wins: the profile's, the namespace's, the general one, the built-in
-default.
+Field by field, the most specific value wins: the profile's, else the namespace's, else the general one, else the
+built-in default.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -23,14 +23,14 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     namespace: str
     star: str
-    """The part of the namespace's name that the * in the entry's pattern matches."""
+    """The part of the namespace's name that the * in the key of its entry matches."""
 
     settings: Settings
     limits: Limits
     default_profile: str | None
     """The profile of a Service that requests none."""
     profile: str | None
-    """The profile in effect."""
+    """The profile in effect, if any."""
     overrides: Object
     """The fields that the profile itself sets, as in YAML; {} without a profile."""
 
@@ -41,12 +41,12 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     @cached_property
     def profile_annotations(self) -> Sequence[Mapping[str, str]]:
-        """Return the two mappings of annotations that the profile sets: always, and with TLS."""
+        """Return the annotations that the profile itself sets: those for all objects, and those only with TLS."""
         return [part.get("annotations", {}) for part in (self.overrides, self.overrides.get("tls", {}))]
 
     @cached_property
     def host_patterns(self) -> tuple[str, ...] | None:
-        """Return the patterns of allowed hosts; None: any host may be claimed."""
+        """Return the patterns of allowed hosts; None if any host may be claimed."""
         hosts = self.limits.hosts
         return None if hosts == ANY else tuple([fill_in(pattern, "", self.namespace, self.star) for pattern in hosts])
 
@@ -56,17 +56,17 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     @cached_property
     def gateway_of_httproutes(self) -> Gateway | None:
-        """Return the Gateway of HTTPRoutes; None: no HTTPRoutes are made."""
+        """Return the Gateway for HTTPRoutes; None if no HTTPRoutes are made."""
         return self.gateway if HTTPROUTE in self.outputs else None
 
     @cached_property
     def replaced_by_filters(self) -> Container[str]:
-        """Return the profile's annotations if it has filters, which replace them on HTTPRoutes."""
+        """Return the keys of the profile's annotations if it has filters: HTTPRoutes have the filters instead."""
         return {key for annotations in self.profile_annotations for key in annotations} if self.filters else ()
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return a hash of the profile's filters and annotations; "" if there are none."""
+        """Return a hash of the profile's filters and annotations; "" if it has neither."""
         if not (self.filters or any(self.profile_annotations)):
             return ""
         return sha256(msgspec.json.encode([self.filters, *self.profile_annotations], order="sorted")).hexdigest()[:16]
@@ -76,12 +76,12 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return fill_in(self.host, service, self.namespace, self.star)
 
     def default_secret(self, ingress: str) -> str | None:
-        """Return the default Secret of an Ingress; None: the controller's own certificate."""
+        """Return the default Secret of an Ingress; None if the controller uses its own certificate."""
         return None if self.tls.secret is None else fill_in(self.tls.secret, ingress, self.namespace, self.star)
 
     @cached_property
     def default_class(self) -> str | None:
-        """Return the default class, which a configured annotation may set."""
+        """Return the settings' IngressClass, from `class` or kubernetes.io/ingress.class; None if neither is set."""
         return self.ingress_class or self.annotations.get(OLD_CLASS)
 
     @cached_property
@@ -117,7 +117,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
 
 def effective_settings(settings: Settings, namespace: str, profile: str | None = None) -> EffectiveSettings:
-    """Return the settings for a Service that requests `profile`, which is ignored if it is unknown or not allowed."""
+    """Return the settings for a Service that requests `profile`. It is ignored if it is unknown or not allowed."""
     # Unknown names would fill the cache. "" is no profile's name.
     requested = profile if profile is None or profile in settings.profiles else ""
     # Anyone who can reach the port can send a long namespace. With one character too many, it still isn't a real one.
@@ -126,7 +126,7 @@ def effective_settings(settings: Settings, namespace: str, profile: str | None =
 
 
 def resolve(settings: Settings, namespace: str, requested: str | None) -> EffectiveSettings:
-    """Return the effective settings, without the cache of `effective_settings`."""
+    """Return the same as `effective_settings`, but without its cache."""
     entry = settings.entry_of(namespace)
     start, _, end = (settings.key_of(namespace) or "").partition("*")
     defaults, limits = entry.defaults, entry.limits

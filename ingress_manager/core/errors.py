@@ -56,10 +56,10 @@ class Problem(msgspec.Struct, frozen=True):
     """The whole message: the annotation, its value, and what would be right."""
     reason: Reason = Reason.INVALID_VALUE
     annotation: str = ""
-    """The Service's wrong key; "" if something else is wrong."""
+    """The key of the invalid annotation; "" if something else is wrong."""
 
     def line(self, longest: int = LONGEST_REFUSAL) -> str:
-        """Return the message and the reason's tag in one line. If that is too long, only the message is cut."""
+        """Return the message and the reason's tag in one line. If this is longer than `longest`, the message is cut."""
         # Cut before escaping, too: it can be very long.
         sentence, tag = one_line(self.sentence[: longest + 1]), f" [{self.reason}]"
         room = longest - len(tag)
@@ -76,7 +76,7 @@ class Problems(msgspec.Struct):
         self.extend([Problem(sentence, reason, annotation)])
 
     def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
-        """Add problems, and count `more` others."""
+        """Add problems, and `more` to the number of those that aren't kept."""
         self.more += more
         for problem in problems:
             is_new = all(problem.sentence != known.sentence for known in self.kept)
@@ -106,9 +106,9 @@ class SettingsError(Exception):
     def __init__(self, sentence: str, path: tuple[str | int, ...] = (), line: int = 0, origin: str = "") -> None:
         super().__init__(sentence)
         self.sentence = sentence
-        """The field's path as people write it, what is wrong, and what would be right."""
+        """The field's path as in limits.hosts[0], what is wrong, and what would be right."""
         self.path = path
-        """The field's path; () if the whole text is wrong."""
+        """The path of the invalid field; () if the whole text is invalid."""
         self.line = line
         self.origin = origin
 

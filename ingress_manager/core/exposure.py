@@ -18,8 +18,9 @@ from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS
 
 EXTERNAL_NAME = "a Service of type ExternalName isn't served: it could reach outside its namespace (CVE-2021-25740)"
 CLASSES_WITHOUT_DOTS = {"gce": "GKE", "gce-internal": "GKE", "cilium": "Cilium", "tailscale": "Tailscale"}
-"""Classes whose controllers name a Service, or a load balancer, after the Ingress. Sources: kubernetes/ingress-gce,
-issue 614; Cilium, operator/pkg/ingress (cilium-ingress-NAME); Tailscale, cmd/k8s-operator (ts-NAME-…)."""
+"""Classes whose controllers can't serve an Ingress with a dot in its name: they name a Service, or a load balancer,
+after it. Sources: kubernetes/ingress-gce, issue 614; Cilium, operator/pkg/ingress (cilium-ingress-NAME); Tailscale,
+cmd/k8s-operator (ts-NAME-…)."""
 
 
 class Exposure(msgspec.Struct, frozen=True):
@@ -27,13 +28,12 @@ class Exposure(msgspec.Struct, frozen=True):
     carried: Carried
     ingress_class: str | None
     rules: Mapping[str, Sequence[Path]]
-    """The paths of each host."""
     routing: Routing | None
-    """None: no HTTPRoute is made."""
+    """None if no HTTPRoutes are made."""
 
 
 def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
-    """Return how an entrance is served; None if there are problems, of which invalid annotations come first.
+    """Return how an entrance is served; None if there are problems.
 
     `for_controllers` are the Service's annotations for controllers, collected once for all entrances.
     """
@@ -79,7 +79,7 @@ def check_ignored(basis: Basis) -> None:
 
 
 def profile_is_usable(basis: Basis) -> bool:
-    """Return whether the requested profile, if any, can be used: all else depends on it. Adds a problem if not."""
+    """Return whether the requested profile, if any, can be used, and add a problem if not."""
     requested, effective = basis.requested.profile, basis.effective
     if requested is None or effective.profile is not None:
         return not basis.has_wrong(PROFILE)
@@ -94,7 +94,7 @@ def profile_is_usable(basis: Basis) -> bool:
 
 
 def choose_class(basis: Basis) -> str | None:
-    """Return the IngressClass to set, or None. Adds a problem if the class may not be chosen, or can't be used."""
+    """Return the IngressClass to set; None to set none. Adds a problem if the class isn't allowed or can't be used."""
     requested, effective = basis.requested.ingress_class, basis.effective
     old = effective.annotations.get(OLD_CLASS)
     chosen = effective.ingress_class if requested is None else requested
@@ -124,7 +124,7 @@ def choose_class(basis: Basis) -> str | None:
 
 
 class IngressPlace(msgspec.Struct, frozen=True):
-    """Ingresses with equal fields here differ only in names and rules, so they compete for hosts and paths."""
+    """Where an Ingress claims hosts and paths. In the same place, Ingresses differ only in their names and rules."""
 
     ingress_class: str | None
     tls: bool
@@ -133,7 +133,7 @@ class IngressPlace(msgspec.Struct, frozen=True):
 
 
 def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
-    """Add an entrance's claims on hosts and paths to `claims`. Adds a problem if a claim is already there."""
+    """Add the hosts and paths that an entrance claims to `claims`, and a problem if one is already claimed."""
     basis, routing = exposure.basis, exposure.routing
     places: list[Hashable] = [*filter(None, routing or ())]
     if basis.effective.makes_ingresses:

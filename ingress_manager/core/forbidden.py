@@ -1,7 +1,7 @@
 """Whether today's settings forbid an object that was made earlier.
 
-An admission webhook can deny an update, and a refused Service keeps its objects. Without this check, a mistake in a
-Service would keep an object that the administrator has forbidden.
+An admission webhook can reject an update, and a refused Service keeps its objects. Without this check, a Service with a
+mistake would keep an object that the administrator has forbidden.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,9 +24,9 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 def why_forbidden(
     observed: Attachment, service: Service, settings: Settings, desired: Object | None, *, is_refused: bool
 ) -> Iterator[Problem]:
-    """Yield why the `observed` object of a Service is forbidden.
+    """Yield the reasons why the `observed` object of a Service is forbidden.
 
-    Nobody updates the objects of a refused Service, so they are also compared with today's Gateway and profile.
+    A refused Service's objects aren't updated, so they are also compared with today's Gateway and profile.
     """
     if service.spec.type == "ExternalName":
         yield Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
@@ -45,10 +45,10 @@ def why_forbidden(
 
 
 def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
-    """Return whether the hook's last answer, in an object's annotations, is `desired`.
+    """Return whether an object's annotations record that the hook's last answer was `desired`.
 
-    If so, Metacontroller already reverts any difference, and the object must stay: where a mutating webhook rewrites
-    it, it would be removed and recreated forever.
+    If so, Metacontroller already reverts changes to the object, and it must stay: if a mutating webhook rewrites each
+    new object, this one would be removed and recreated forever.
     """
     metadata = desired["metadata"]
     expected = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
@@ -87,8 +87,8 @@ def _beyond_limits(
 def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings) -> Iterator[Problem]:
     """Yield how an object differs from today's profile and Gateway.
 
-    A profile that no longer exists may have been renamed. An object with it stays while the limits allow the object and
-    any profile of the namespace has its Gateway.
+    A profile that no longer exists may have been renamed. The object stays if some profile allowed in the namespace
+    has the object's Gateway.
     """
     if PROFILE not in annotations and effective.default_profile is not None and effective.limits.profiles != ANY:
         usable = listed(effective.usable_profiles)
@@ -110,7 +110,6 @@ def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: E
 
 
 def is_served_by(parent: ParentRef, gateway: Gateway) -> bool:
-    """Return whether a parent is one of the Gateway's listeners, or a ListenerSet that the Gateway accepts."""
     is_its_own = parent.kind == "ListenerSet" or (parent.namespace, parent.name) == (gateway.namespace, gateway.name)
     if parent.section_name is None:  # the parent of a ListenerSet, or a ListenerSet
         return is_its_own and gateway.listener_sets is not None

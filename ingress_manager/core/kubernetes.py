@@ -1,4 +1,4 @@
-"""The fields of Kubernetes objects on which a decision depends, as types. All other fields are ignored.
+"""Types with the fields of Kubernetes objects that a decision depends on. All other fields are ignored.
 
 These types must accept everything that the API server stores: one field that can't be decoded would leave the Service
 without a decision.
@@ -18,10 +18,10 @@ Object = dict[str, Any]
 """A whole Kubernetes object, as JSON."""
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
-"""An annotation that Metacontroller adds: the object in the hook's last answer, as JSON."""
+"""Metacontroller's annotation with the object as the hook last returned it, in JSON."""
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
-"""Another annotation that Metacontroller adds, also in LAST_APPLIED: the name of the DecoratorController."""
+"""Metacontroller's annotation with the name of the DecoratorController. LAST_APPLIED contains it, too."""
 
 
 class ManagedFieldsEntry(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
     def changed(self) -> float:
         """Return when the object was created or last changed, as a Unix time; 0 if unknown.
 
-        Editors of the object can write any time there, even in the year 0, which Python doesn't have.
+        Anyone who can edit the object can set any time in managedFields, even in the year 0, which Python lacks.
         """
         latest = 0.0
         for text in (self.creation_timestamp, *[entry.time for entry in self.managed_fields or ()]):
@@ -139,7 +139,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
     @property
     def hosts(self) -> list[str]:
-        """Return the hosts; "" is every host."""
+        """Return the hosts in the spec; "" stands for every host."""
         if self.kind == "HTTPRoute":
             return [*(self.spec.hosts or ("",))]
         hosts = [rule.host for rule in self.spec.rules or ()] + ([] if self.spec.default_backend is None else [""])
@@ -172,7 +172,7 @@ def key_of(desired: Object) -> Key:
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """The objects that exist for a Service, by NAMESPACE/NAME. None: Metacontroller doesn't watch this kind."""
+    """The objects that exist for a Service, by NAMESPACE/NAME; None if Metacontroller doesn't watch the kind."""
 
     ingresses: dict[str, Attachment] | None = msgspec.field(name="Ingress.networking.k8s.io/v1", default=None)
     httproutes: dict[str, Attachment] | None = msgspec.field(name=f"HTTPRoute.{GATEWAY_API}/v1", default=None)

@@ -27,7 +27,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
 MOST_MATCHES = 8
-"""Of one rule, up to CRDs v1.1 (later: 64). All rules together may have 128; a Service has at most 100 routes."""
+"""In one rule. CRDs since v1.2 allow 64, older ones only 8. All rules together may have 128; 100 routes need fewer."""
 
 MATCH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 """The path types of an Ingress, and their names in an HTTPRoute."""
@@ -37,7 +37,6 @@ REDIRECT_FILTER = {"type": "RequestRedirect", "requestRedirect": {"scheme": "htt
 
 
 def make_objects(exposure: Exposure) -> list[Object]:
-    """Return the desired objects of an entrance. Adds a problem if an object can't be written."""
     ingresses = [make_ingress(exposure)] if exposure.basis.effective.makes_ingresses else []
     return [*ingresses, *(make_httproutes(exposure, exposure.routing) if exposure.routing else ())]
 
@@ -57,8 +56,8 @@ def make_ingress(exposure: Exposure) -> Object:
     basis, ingress_class = exposure.basis, exposure.ingress_class
     annotations = exposure.carried.by_kind["Ingress"]
     if ingress_class is None and OLD_CLASS not in annotations:
-        # An existing Ingress keeps its class: the API server sets the default only on creation, and nobody serves an
-        # Ingress without one.
+        # An existing Ingress keeps its class: the API server sets the default only on creation, and no controller
+        # serves an Ingress without a class.
         observed = (basis.observed.ingresses or {}).get(f"{basis.service.metadata.namespace}/{basis.name}")
         ingress_class = observed.spec.ingress_class_name if observed else None
     spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
@@ -128,7 +127,7 @@ def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | N
 
 
 def by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], Sequence[Path]]]:
-    """Yield up to MOST_HOSTNAMES hosts that have the same paths, and these paths."""
+    """Yield groups of up to MOST_HOSTNAMES hosts that have the same paths, with these paths."""
     groups: dict[tuple[bool, frozenset[Path]], list[str]] = {}
     for host, paths in rules.items():
         groups.setdefault((host == EVERY_HOST, frozenset(paths)), []).append(host)
@@ -143,7 +142,7 @@ def parent(of: Listener | ListenerSetPort) -> Object:
 
 
 def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
-    """Return the rules that lead to the Service, by port: the order of rules doesn't decide which path wins."""
+    """Return the rules that send requests to the Service, grouped by port. Their order doesn't affect matching."""
     by_port: dict[int, list[Path]] = {}
     for path in paths:
         by_port.setdefault(path.port, []).append(path)
@@ -165,16 +164,16 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
 
 
 def rules_of(paths: Sequence[Path], most: int = MOST_MATCHES, **fields: object) -> list[Object]:
-    """Return rules with these `fields`, each for at most `most` of the paths."""
+    """Distribute the paths among rules, each with at most `most` paths and these `fields`."""
     matches = [{"path": {"type": MATCH_TYPES[path.path_type], "value": path.path}} for path in paths]
     return [{"matches": matches[start : start + most], **fields} for start in range(0, len(matches), most)]
 
 
 def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Object:
-    """Return the ListenerSet of a host, with the Service's own certificate."""
+    """Return the ListenerSet for a host. It uses the Service's own certificate."""
     basis, secret, annotations = exposure.basis, exposure.basis.secret, exposure.carried.by_kind["ListenerSet"]
     name = name_of(basis, [host])
-    # cert-manager issues one certificate for a Secret, so each further ListenerSet has another Secret.
+    # cert-manager issues one certificate for a Secret, so only the main host's ListenerSet uses this Secret.
     if name != basis.name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
         if end := wrong_name(secret):
@@ -193,10 +192,10 @@ def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Obje
 
 
 def name_of(basis: Basis, hosts: Sequence[str]) -> str:
-    """Return the name of the HTTPRoute or ListenerSet for `hosts`: the Ingress's, if the main host is among them.
+    """Return the name of the HTTPRoute or ListenerSet for `hosts`: the Ingress's if they include the main host.
 
-    The main host is the first of ingress/host, or the default host; it need not be in use. A name stays when a host is
-    added after the others: a renamed object would be gone for a moment. No Service's name has a dot, so no other
+    The main host is the first in ingress/host, or the default host, even if no route uses it. Adding a host after the
+    others renames no object: a renamed object would be gone for a moment. Service names contain no dots, so no other
     Service's object has this name.
     """
     host, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]

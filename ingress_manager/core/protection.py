@@ -26,11 +26,14 @@ from ingress_manager.core.vocabulary import (
 UNCOPIED = ("isn't copied", "to copy it (limits.copyAnnotations) or ")
 OVERRIDDEN = ("the settings configure it differently", "")
 NOT_EXPRESSED = ("can't be expressed in an HTTPRoute", "to turn off HTTPRoutes (outputs) or ")
-"""The reason for a loss, and an administrator's remedy."""
+"""Reasons why an annotation is lost, each with a remedy for the administrator."""
 
 
 def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Container[str] = ()) -> None:
-    """Add the problem that an annotation is lost, unless the loss is accepted. `configured`: those of the settings."""
+    """Add the problem that an annotation is lost, unless the settings accept its loss.
+
+    `because` is the reason and the remedy; `configured` are the annotations that the settings add.
+    """
     if key in basis.effective.accepted_losses:
         return
     why, remedy = because
@@ -46,7 +49,7 @@ def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Conta
 
 
 def check_protection(basis: Basis, carried: Carried) -> None:
-    """Add a problem for each annotation of the Service whose protection would be lost, or that would undo another."""
+    """Add a problem for each annotation of the Service that would lose its protection, or undo the settings'."""
     by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT:
         sentence = (
@@ -75,7 +78,7 @@ def check_protection(basis: Basis, carried: Carried) -> None:
 
 
 def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
-    """Add a problem for each annotation that protects, but that the controller of this class doesn't read."""
+    """Add a problem for each protecting annotation that, by the settings, this class's controller doesn't read."""
     known = basis.effective.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or known is None:
         return
@@ -90,7 +93,7 @@ def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> N
 def check_expressed(basis: Basis, carried: Carried) -> None:
     """Add a problem for each annotation that changes an Ingress's responses, but has no effect on HTTPRoutes.
 
-    Likewise for each configured annotation that protects; `check_protection` checks those of the Service.
+    Also for each protecting annotation that the settings add; `check_protection` checks the Service's own.
     """
     at_root = all(path_of(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
     for key, value in carried.of_ingress.items():

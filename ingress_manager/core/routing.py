@@ -1,7 +1,7 @@
 """The routing: which listeners serve the HTTPRoutes of an entrance, and which listener redirects http to https.
 
-ingress/tls-redirect decides about the redirect; else annotations that request it from an Ingress's controller; else
-tls.redirect in the settings. An Ingress leaves the redirect to its controller.
+ingress/tls-redirect decides whether there is a redirect; without it, annotations that request one from an ingress
+controller decide; without those, tls.redirect in the settings. With an Ingress, its controller redirects.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Listener(msgspec.Struct, frozen=True):
 
 
 class ListenerSetPort(msgspec.Struct, frozen=True):
-    """A port of a Gateway at which each host has its own listener, in a ListenerSet."""
+    """A port of a Gateway on which each host has its own listener, in a ListenerSet."""
 
     namespace: str
     gateway: str
@@ -37,7 +37,7 @@ class Routing(NamedTuple):
 
 
 def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing | None:
-    """Return the listeners for HTTPRoutes. Adds a problem if none fits, or for annotations that HTTPRoutes ignore."""
+    """Return the listeners for HTTPRoutes. Adds a problem if none fits, and for each annotation lost on HTTPRoutes."""
     check_expressed(basis, carried)
     at, name = (gateway.namespace, gateway.name), gateway.https if basis.tls else gateway.http
     listener: Listener | ListenerSetPort | None = Listener(*at, name) if name else None
@@ -65,8 +65,9 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
 def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | None:
     """Return the name of the listener that redirects http to https, if any.
 
-    Adds a problem if a redirect is requested but the Gateway can't redirect; and, unless one listener serves http and
-    https, for each annotation that turns the redirect off: an Ingress would still serve plain http, an HTTPRoute not.
+    Adds a problem if a redirect is requested, but the Gateway can't redirect. Also adds one for each annotation that
+    turns the redirect off, unless one listener serves both: an Ingress would serve plain HTTP, but an HTTPRoute
+    wouldn't.
     """
     is_wanted, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
     if not basis.tls:

@@ -15,8 +15,6 @@ from ingress_manager.core.text import listed, quoted
 
 
 class Path(msgspec.Struct, frozen=True):
-    """A path of a host, and the number of the Service's port that serves this path."""
-
     path: str
     path_type: str
     port: int
@@ -26,7 +24,6 @@ class Path(msgspec.Struct, frozen=True):
 
 
 def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
-    """Return the paths of all routes by host, in the order of the hosts."""
     routes = basis.requested.routes
     if basis.has_wrong(ROUTES):
         return {}
@@ -102,23 +99,26 @@ def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
 
 
 def as_prefix(path: str) -> str:
-    """Return a prefix without a trailing slash, which doesn't affect matching.
+    """Strip a prefix's trailing slash, which doesn't affect matching.
 
-    With both spellings, in one Service or across two, ingress-nginx writes a duplicate location, and nginx rejects the
-    whole configuration, including other tenants'.
+    If both spellings occur, in one Service or across two, ingress-nginx writes a duplicate location, and nginx rejects
+    the whole configuration, including other tenants'.
     """
     return path.rstrip("/") or "/"
 
 
 def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
-    """Return a key, equal for routes that controllers can't tell apart. ImplementationSpecific counts as Prefix."""
+    """Return a key that is equal for two routes if controllers can't tell them apart.
+
+    ImplementationSpecific counts as Prefix.
+    """
     return (host, path, True) if path_type == "Exact" else (host, as_prefix(path), False)
 
 
 def choose_ports(basis: Basis) -> dict[str | None, int | None]:
-    """Return the number of each port that routes name, if the Service has the port.
+    """Return the Service's port numbers, by the name or number in the routes.
 
-    The key None is for routes that name no port: ingress/port, or an inferred port. Adds a problem if there is none.
+    Routes without a port have the key None: its value is from ingress/port, or inferred. Adds a problem if that fails.
     """
     requested, requested_ports = basis.requested.port, {route.port for route in basis.requested.routes}
     # The API server defaults the protocol to TCP.
@@ -157,18 +157,19 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
         like_http = [port.port for port in named if not speaks_https(port)]
         if len(like_http) == 1:
             return like_http[0]
-    has = listed(basis.service.ports, shown_port) or "no ports"
+    has = listed(basis.service.ports, shown_port)
     if tcp:
         basis.add(
             PORT, f" is needed to choose the port that serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT
         )
     else:
+        has = f"only {has}" if has else "no ports"
         basis.problems.add(f"this Service has no TCP port to send HTTP to; it has {has}", Reason.NO_PORT)
     return None
 
 
 def speaks_https(port: ServicePort) -> bool:
-    """Return whether a port seems to speak HTTPS, by the appProtocol, else by the name, number and targetPort.
+    """Return whether a port seems to speak HTTPS: its appProtocol decides, else its name, number and targetPort.
 
     Source: the Kubernetes API reference, ServicePort: an appProtocol is a name that IANA or Kubernetes defines.
     """
@@ -184,6 +185,6 @@ _OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
 
 
 def shown_port(port: ServicePort) -> str:
-    """Describe a port for people: `web (80)`, `dns (53 UDP)`."""
-    number = f"{port.port}" if port.protocol in {"TCP", ""} else f"{port.port} {port.protocol}"
+    """Describe a port for people: `web (80)`, `dns (53/UDP)`."""
+    number = f"{port.port}" if port.protocol in {"TCP", ""} else f"{port.port}/{port.protocol}"
     return f"{port.name} ({number})" if port.name else number

@@ -1,7 +1,7 @@
 """The types of the settings. `settings_parser` reads the settings; `effective` resolves them for one Service.
 
-The type of a field includes the check of the value, and the text below a field is its meaning: docs/settings.md and the
-chart's schema are generated from both.
+A field's type includes a check of its value, and the text below a field explains it: docs/settings.md and the chart's
+schema are generated from both.
 """
 
 import re
@@ -23,11 +23,11 @@ from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 MOST_REMEMBERED = 1000
-"""Effective settings in the cache."""
+"""How many effective settings are cached."""
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 STAR_FIELD = "{*}"
-"""In the entry of a namespace pattern: the part of the name that the * matches."""
+"""In the entry of a namespace pattern, this stands for the part of the name that the * matches."""
 
 INGRESS, HTTPROUTE = "ingress", "httproute"
 OUTPUT_NAMES = (INGRESS, HTTPROUTE)
@@ -38,7 +38,7 @@ def fill_in(template: str, service: str, namespace: str, star: str) -> str:
 
 
 def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
-    """Check a template: it has only these placeholders, and `check` accepts it with these names filled in."""
+    """Check a template: it may have only these placeholders, and `check` must accept it with these names filled in."""
     filled_in = fill_in(text, service, namespace, namespace)
     right = f"may contain only {' and '.join(placeholders)} in braces"
     return right if "{" in filled_in else check(filled_in)
@@ -50,7 +50,7 @@ _LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
 # The rules of the HTTPRoute CRD. Sources: the CRD's schema and x-kubernetes-validations (1.7); GEP-2257, durations.
 
 ONCE = (("CORS",), ("RequestHeaderModifier",), ("ResponseHeaderModifier",), ("RequestRedirect", "URLRewrite"))
-"""Groups of filter types: a rule may have one filter of each group."""
+"""Groups of filter types: a rule may have only one filter from each group."""
 
 _DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
 _SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
@@ -70,13 +70,12 @@ def wrong_filters(filters: Sequence[Object]) -> str:
 
 
 def seconds_of(duration: str | None) -> float:
-    """Return the length of a duration such as 1m30s; 0 for None."""
     parts = re.findall(r"([0-9]{1,5})(ms|[hms])", duration or "")
     return sum(int(number) * _SECONDS[unit] for number, unit in parts)
 
 
-# The types of values, with their checks. A host is tried with the shortest names: `choose_hosts` refuses one that gets
-# too long. A Secret is tried with the longest. In an allowed host, {service} stays, so that it is rejected.
+# The types of values, with their checks. A host template is checked with the shortest names (`choose_hosts` refuses a
+# host that is too long), a Secret's with the longest. In an allowed host, {service} stays, so it is rejected.
 
 Name = Annotated[str, wrong_name]
 ProfileName = Annotated[str, lambda name: name and wrong_name(name)]  # "" names none, as null does
@@ -135,7 +134,7 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     redirect: bool = False
     """Whether http redirects to https for hosts with TLS; HTTPRoutes only."""
     annotations: dict[TlsKey, AnyText] = {}
-    """Added to every Ingress with TLS, such as the issuer."""
+    """Added to every Ingress with TLS, such as cert-manager's issuer."""
 
 
 class ListenerSets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -176,13 +175,13 @@ class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     attempts: Annotated[int, must(lambda number: number >= 0, "be 0 or more")]
     """How often a request is sent again; 0: never."""
     codes: Annotated[tuple[StatusCode, ...], EACH_ONCE] = ()
-    """The status codes after which a request is sent again. Without any: only if no connection was made."""
+    """The status codes after which a request is sent again. Without any, only if no connection was made."""
     backoff: Duration | None = None
     """The least time between two attempts; controllers may wait longer."""
 
 
 PlainProfile = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
-"""A profile as in YAML, not yet a `Profile`: the fields left out come from the namespace."""
+"""A profile as in YAML, not yet a `Profile`: fields that it omits have the namespace's values."""
 
 
 class _Common(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -239,7 +238,7 @@ class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings of a namespace, or of all that match a pattern. A field left out has the general value."""
+    """The settings of all namespaces that match a name or pattern. An omitted field has the general value."""
 
     defaults: Defaults = Defaults()
     """The values that apply where neither the annotations nor the profile of a Service set one."""
@@ -263,7 +262,7 @@ BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kube
 
 
 class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
-    """The settings of ingress-manager. A field left out has the built-in default."""
+    """The settings of ingress-manager. An omitted field has the built-in default."""
 
     profiles: dict[Name, PlainProfile] = {}
     """The profiles that `ingress/profile` can name."""
@@ -277,28 +276,27 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
 
     @cached_property
     def remember(self) -> Callable[..., Any]:
-        """Return `call(function, *arguments)`: it passes these settings first, and caches results while they exist."""
+        """Return `call(function, *arguments)`, which calls function(settings, *arguments) and caches the results."""
         return lru_cache(MOST_REMEMBERED)(lambda make, *arguments: make(self, *arguments))
 
     @cached_property
     def namespace_patterns(self) -> list[str]:
-        """Return the patterns of namespaces: the longest first, then alphabetically."""
         return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
 
     def key_of(self, namespace: str) -> str | None:
-        """Return the key of a namespace's entry: the name, or the longest matching pattern; None: it has no entry."""
+        """Return the key of a namespace's entry: the name, or the longest matching pattern; None if there is none."""
         if namespace in self.namespaces:
             return namespace
         return next((pattern for pattern in self.namespace_patterns if fnmatchcase(namespace, pattern)), None)
 
     def entry_of(self, namespace: str) -> NamespaceSettings:
-        """Return the entry of a namespace, or the general settings."""
+        """Return the entry of a namespace; without one, the general settings."""
         key = self.key_of(namespace)
         return self if key is None else self.namespaces[key]
 
     @property
     def pauses(self) -> str:
-        """Return the paused namespaces, for messages; "" for none."""
+        """Describe which namespaces are paused, for messages; "" if none is."""
         if self.paused:
             running = [name for name, entry in self.namespaces.items() if not entry.paused]
             return f"every namespace{f' but {listed(running)}' if running else ''}"
@@ -310,7 +308,7 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
 
 
 def overlay(base: Object, overrides: Object, type_: Any) -> Object:
-    """Merge two sets of plain settings, field by field, also inside nested structs: `overrides` wins."""
+    """Merge two sets of plain settings of a type, field by field, even in nested structs. `overrides` wins."""
     fields = parts_of(type_)[dict].fields.items()
     structs = [(key, inner) for key, inner in fields if isinstance(inner, msgspec.StructMeta)]
     nested = {key: overlay(base.get(key, {}), overrides.get(key, {}), inner) for key, inner in structs}

@@ -1,7 +1,7 @@
 """Parses the settings file, and reports the first mistake.
 
-First come wrong types, then values and keys that a check in settings.py rejects, then the checks here: values that are
-right by themselves, but contradict each other.
+It looks first for wrong types, then for values and keys that a check in settings.py rejects, and last (here) for valid
+values that contradict each other.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
 """The environment variable with the path of the settings file; without it, the defaults apply."""
 
 MOST_VALUES = 200_000
-"""Keys, values, lists and mappings: more than 10,000 namespaces need. Reading so many takes two seconds."""
+"""Keys, values, lists and mappings in total; 10,000 namespaces need fewer. Reading this many takes two seconds."""
 
 
 def parse(text: str) -> Settings:
@@ -106,13 +106,12 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
 
 
 def _check_star(at: FieldPath, namespace: str, text: str | None) -> None:
-    """Raise FieldError for a template with {*} in an entry whose key, `namespace`, is no pattern."""
+    """Raise FieldError if a template contains {*}, but the key of its entry, `namespace`, isn't a pattern."""
     if text and STAR_FIELD in text and "*" not in namespace:
         raise FieldError(at, f': {quoted(text)} may use {STAR_FIELD} only in a pattern\'s entry, such as "*-prod"')
 
 
 def _check_given(at: FieldPath, given: Defaults | Profile, namespace: str = "") -> None:
-    """Raise FieldError for fields that contradict each other."""
     _check_star((*at, "host"), namespace, given.host)
     _check_star((*at, "tls", "secret"), namespace, given.tls.secret)
     if given.ingress_class is not None and OLD_CLASS in given.annotations:
@@ -134,7 +133,6 @@ def _check_given(at: FieldPath, given: Defaults | Profile, namespace: str = "") 
 
 
 def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
-    """Raise FieldError for a mistake in the profile that is in effect."""
     overrides, outputs = effective.overrides, effective.overrides.get("outputs", ())
     has_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
     fields: dict[FieldPath, Any] = {(name,): getattr(effective, name) for name in ("filters", "timeouts", "retry")}

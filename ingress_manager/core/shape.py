@@ -1,7 +1,7 @@
 """Checks plain values (as YAML yields them) against types, and reports the first mistake for people.
 
-msgspec doesn't report the key of a mapping whose value is wrong, so each value is tried by itself. msgspec ignores the
-checks in types such as `Annotated[str, wrong_name]`.
+If a value in a mapping is wrong, msgspec doesn't report its key, so each value is converted by itself. msgspec also
+ignores checks in types such as `Annotated[str, wrong_name]`.
 """
 
 import re
@@ -16,7 +16,7 @@ from ingress_manager.core.strict_yaml import FieldPath
 from ingress_manager.core.text import LONGEST_KEY, cut, nearest, quoted
 
 LONGEST_MISTAKE = 2000
-"""Characters of a mistake that are shown."""
+"""Characters, after which a message is cut."""
 
 Check = Callable[[Any], str]
 LIMIT = "a list of allowed values, or the word any"
@@ -29,7 +29,7 @@ NAMES = {
     "array": "a list",
     "object": "a mapping",
 }
-"""msgspec's names of types, and names for people."""
+"""msgspec's names of types, and the names in our messages."""
 
 
 def must(is_right: Callable[[Any], object], end: str) -> Check:
@@ -51,7 +51,7 @@ def format_path(path: FieldPath) -> str:
 
 
 class Part(NamedTuple):
-    """One alternative of a type, such as a union: what it accepts as a dict, a list or a str."""
+    """What a type accepts as a value of one Python type. A union has several such parts."""
 
     checks: Sequence[Check] = ()
     keys: Sequence[Check] = ()  # of a mapping
@@ -61,7 +61,7 @@ class Part(NamedTuple):
 
 @cache
 def parts_of(type_: Any) -> Mapping[Any, Part]:
-    """Return the alternatives of a type, by their Python type: msgspec forbids two with the same Python type."""
+    """Return the parts of a type, by Python type. msgspec forbids unions of two parts with the same Python type."""
     origin, arguments = get_origin(type_), get_args(type_)
     if origin is Annotated:
         beside = [check for check in arguments[1:] if callable(check)]
@@ -89,7 +89,7 @@ def convert(value: Any, type_: Any, path: FieldPath = ()) -> Any:
 
 
 def check_values(value: Any, type_: Any, path: FieldPath = ()) -> None:
-    """Raise FieldError for the first value or key inside a plain value that a check in the type rejects."""
+    """Raise FieldError for the first value or key in a plain value that a check in the type rejects."""
     part = parts_of(type_).get(type(value), Part())
     for end in filter(None, [check(value) for check in part.checks]):
         raise FieldError(path, f": {quoted(value)} {end}" if isinstance(value, str) else f": {end}")
@@ -108,7 +108,7 @@ def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def translate(message: str, type_: Any, path: FieldPath) -> FieldError:
-    """Translate msgspec's message about the value at `path` itself, for people."""
+    """Rewrite msgspec's message about the value at `path` for people."""
     if match := re.match(r"Object contains unknown field `(.*)`", message, re.DOTALL):
         return FieldError((*path, match[1]), f" is not a setting{suggest_field(match[1], type_, path)}")
     if match := re.match(r"Object missing required field `(.*)`", message):
@@ -125,7 +125,7 @@ def translate(message: str, type_: Any, path: FieldPath) -> FieldError:
 
 
 def suggest_field(key: str, type_: Any, path: FieldPath) -> str:
-    """Suggest a field for the unknown `key`: one with the same name a level deeper, or with a similar name."""
+    """Suggest a field instead of the unknown `key`: one of this name a level deeper, or one with a similar name."""
     fields = parts_of(type_)[dict].fields
     deeper = [(name, key) for name, inner in fields.items() if key in parts_of(inner).get(dict, Part()).fields]
     near = format_path((*path, *deeper[0])) if deeper else nearest(key, fields)

@@ -12,7 +12,7 @@ DEEPEST = 8
 
 TOO_DEEP = "is nested too deeply"
 TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
-"""libyaml's words, since PyYAML 6.0.4. It reads ahead, so it can raise this before a level is counted here."""
+"""libyaml's message, since PyYAML 6.0.4. libyaml reads ahead, so it can fail before `_Reader` reaches that level."""
 
 Events = Iterator[yaml.Event]
 Scalar = Callable[[yaml.ScalarEvent], Any]
@@ -20,11 +20,11 @@ FieldPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value; () for the whole document."""
 
 Places = dict[FieldPath, int]
-"""The line, from 1, of each value: of its key, or of the list item."""
+"""The line (from 1) of each value. For a value in a mapping, it is the line of the key."""
 
 
 class YamlError(ValueError):
-    """The text can't be read as YAML. `mark` is PyYAML's position."""
+    """The text isn't acceptable YAML. `mark` is PyYAML's position of the mistake."""
 
     def __init__(self, what: str, mark: Any = None) -> None:
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
@@ -54,14 +54,15 @@ def typed(event: yaml.ScalarEvent) -> Any:
 
 
 def as_text(event: yaml.ScalarEvent) -> str:
-    """Return a scalar as text: 010 is not 8, 1:20 is not 80, and `no` is not False."""
+    """Return a scalar's text unchanged; PyYAML would turn 010 into 8, 1:20 into 80 and `no` into False."""
     return str(event.value)
 
 
 def load(text: str | Events, most: int, scalar: Scalar = typed, deepest: int = DEEPEST) -> tuple[Any, Places]:
-    """Return the value of a YAML document (or of its events), None for an empty one, and the line of each value in it.
+    """Return the value of a YAML document (None if it is empty), and the line of each value in it.
 
-    Raises YamlError, also for more than `most` keys, values, lists and mappings, or more than `deepest` levels.
+    `text` may also be the document's events. Raises YamlError if the YAML isn't acceptable, has more than `most` keys,
+    values, lists and mappings in total, or is nested more than `deepest` levels deep.
     """
     reader = _Reader(_safe(text, most), scalar, deepest, {})
     try:
@@ -83,7 +84,7 @@ class _Reader(NamedTuple):
     places: Places
 
     def value(self, event: Any, at: Any, path: FieldPath) -> Any:
-        """Return the value that begins with `event`. Its line is that of `at`: of its key, or of `event` itself."""
+        """Return the value that begins with `event`, and record the line of `at`: its key, or `event` itself."""
         self.places[path] = at.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event)

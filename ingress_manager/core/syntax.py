@@ -1,17 +1,17 @@
 """The syntax of hosts, paths, names and keys.
 
-A check is a table of rules; the first broken rule makes the message. Sources: RFC 1123 and RFC 1035 (hosts), RFC 3986
-section 3.3 (paths), Kubernetes' validation of Ingresses (1.36), CVE-2021-25745 and the like (controllers write paths
-into their configuration), and the sources of controllers that take paths for patterns: AWS Load Balancer Controller
-(*), Cilium and Contour (regular expressions), Kong (after /~; every path with its classic routers), ingress-nginx
-(every path of a host, if one Ingress of that host requests it).
+A check is a table of rules; the message comes from the first broken rule. Sources: RFC 1123 and RFC 1035 (hosts), RFC
+3986 section 3.3 (paths), Kubernetes' validation of Ingresses (1.36), CVE-2021-25745 and the like (controllers write
+paths into their configuration), and the sources of controllers that treat paths as patterns: AWS Load Balancer
+Controller (*), Cilium and Contour (regular expressions), Kong (after /~; every path with its classic routers),
+ingress-nginx (every path of a host, if one Ingress of that host requests it).
 """
 
 import re
 from collections.abc import Callable
 
 EVERY_HOST = "*"
-"""A rule without a host: every host that no other rule names."""
+"""Stands for every host that no other rule names, as a rule without a host does."""
 
 LONGEST_NAME = 253
 LONGEST_LABEL = 63
@@ -37,11 +37,12 @@ _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
 _DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 
 Rule = tuple[Callable[[str], object], str]
-"""Whether a text is wrong, and the end of the message, with `{length}` for the text's length."""
+"""A function that returns whether a text is wrong, and the end of the message, with `{length}` for the text's
+length."""
 
 
 def check(*rules: Rule, is_right: Callable[[str], object] = lambda _: False) -> Callable[[str], str]:
-    """Make a check from rules. A text that `is_right` accepts skips the rules."""
+    """Return a check that tries these rules in order. A text that `is_right` accepts is valid without them."""
     return lambda text: (
         "" if is_right(text) else next((end.format(length=len(text)) for is_wrong, end in rules if is_wrong(text)), "")
     )
@@ -71,7 +72,7 @@ wrong_host = check(
     # For speed: nearly every host is valid, and the rules only name the mistake.
     is_right=lambda host: (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST,
 )
-"""Accepts a lowercase DNS-1123 name, whose first label may be `*`; or `*`."""
+"""Accepts `*`, or a lowercase DNS-1123 name, in which `*` may be the first label."""
 
 _OF_ABSOLUTE_PATHS: tuple[Rule, ...] = (
     (lambda path: not path.startswith("/"), "must start with /"),
@@ -102,7 +103,7 @@ wrong_absolute_path = check(*_OF_ABSOLUTE_PATHS)
 wrong_name = check(
     (
         lambda name: len(name) > LONGEST_NAME or not _NAME.fullmatch(name),
-        f"must be a name of at most {LONGEST_NAME} lowercase letters, digits, - and .",
+        f"must be a name of at most {LONGEST_NAME} characters (lowercase letters, digits, - and .)",
     )
 )
 """Accepts the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
@@ -110,19 +111,19 @@ wrong_name = check(
 wrong_annotation_key = check((_is_no_key, "must be an annotation key, such as cert-manager.io/issuer"))
 wrong_label_key = check((_is_no_key, "must be a label key, such as team or example.com/team"))
 
-_SIGNS = f"at most {LONGEST_LABEL} letters, digits, -, _ and ., starting and ending with a letter or digit"
+_SIGNS = f"at most {LONGEST_LABEL} characters (letters, digits, -, _ and .), starting and ending with a letter or digit"
 wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be a label value: {_SIGNS}"))
 
-_LABEL_SIGNS = f"at most {LONGEST_LABEL} lowercase letters, digits and -"
+_LABEL_SIGNS = f"at most {LONGEST_LABEL} characters (lowercase letters, digits and -)"
 wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace's name: {_LABEL_SIGNS}"))
 """Accepts a DNS-1123 label."""
 
 
 def wrong_path(path: str, path_type: str) -> str:
-    """Accept an absolute path of RFC 3986's characters that all controllers and servers interpret alike.
+    """Accept an absolute path (RFC 3986) that all controllers and servers interpret alike.
 
-    With ImplementationSpecific, the path may be a regular expression, of characters that can't end a word in a
-    controller's configuration.
+    With ImplementationSpecific, the path may be a regular expression. It may contain only characters that can't end a
+    word in a controller's configuration.
     """
     if path == "/":
         return ""  # as most paths are

@@ -11,7 +11,7 @@ LONGEST_KEY = 317
 """Characters: a domain of 253, a slash and a name of 63."""
 
 LONGEST_WORD, MOST_WORDS = 64, 200
-"""Characters of a word, and known words, that are compared: more would take long."""
+"""Characters of a word, and known words, that `nearest` compares: more would be slow."""
 
 
 def one_line(text: str) -> str:

@@ -1,7 +1,7 @@
 """The vocabulary: the effects of controllers' annotations, by key.
 
-Protection must not be lost. Controllers get new annotations, and read them with any prefix, so the name after the
-prefix decides. Sources: each controller's page on annotations; Gateway API reference, HTTPRoute.
+Annotations that protect must be recognized. Controllers get new ones, and can read them with another prefix, so the
+name after the prefix decides. Sources: each controller's page on annotations; Gateway API reference, HTTPRoute.
 """
 
 import re
@@ -18,7 +18,7 @@ EDIT_IN_PLACE = "acme.cert-manager.io/http01-edit-in-place"
 # of a word, and `/-` is the beginning of the name.
 # fmt: off
 CODE = ("snippet", "-lua-", "skipper-", "config-backend", "config-frontend")
-"""Name fragments of annotations with code, or raw configuration of the controller."""
+"""Name fragments of annotations whose value is code, or raw configuration for the controller."""
 
 PROTECTING = (
     # By sender.
@@ -36,10 +36,10 @@ PROTECTING = (
     "/-polic",
     *(f"-{of}-polic" for of in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
 )
-"""Name fragments of annotations that keep requests out, or may. They don't match retention-policy or waffle."""
+"""Name fragments of annotations that keep requests out, or might. They don't match retention-policy or waffle."""
 
 PROTECTING_DOMAINS = ("auth", "firewall.", "waf.")
-"""Domain fragments of such annotations, as in waf.example.com/enabled."""
+"""Fragments of domains whose annotations protect, as in waf.example.com/enabled."""
 
 NOT_AUTH = ("author-", "author.", "authors-", "authors.", "authored", "authority")
 """Words that contain `auth` but have nothing to do with authentication."""
@@ -50,7 +50,7 @@ NOT_PROTECTING = (
     "-log-", "login-url", "manage-backend", "on-unauthenticated", "pass-certificate", "request-redirect",
     "secret-type", "signin", "transaction-id", "upstream-policy",
 )
-"""Exceptions to PROTECTING: they only configure a protection, or just look like one. `undoes` counts them too."""
+"""Exceptions to PROTECTING, which only configure a protection or look like one. But they can undo one: see `undoes`."""
 
 TUNING = (
     "timeout", "buffer", "body-size", "temp-file", "keepalive", "http-version", "next-upstream", "retries",
@@ -74,17 +74,16 @@ SERVICE_DOMAINS = (
     "argoproj.io", "fluxcd.io", "weave.works", "k14s.io", "cattle.io", "kyverno.io", "gatekeeper.sh", "knative.dev",
     "stakater.com", "velero.io", "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
 )
-"""Ends of domains whose annotations are about Services themselves, or for tools. No ingress controller reads them,
+"""Endings of domains whose annotations are about Services themselves, or for tools. No ingress controller reads them,
 except ingress.cilium.io/… and the like."""
 
 CONTROLLER_DOMAINS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
     "f5.com", "route.openshift.", "ako.vmware.", "getambassador.", "external-dns.", "cert-manager.",
 )
-"""Fragments of domains whose annotations look meant for an Ingress. (Traefik reads `…/service.*` from the Service.)"""
+"""Fragments of domains whose annotations look meant for an Ingress. Traefik reads `…/service.*` from the Service."""
 
 RESERVED_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
-"""Prefixes of annotations that belong to ingress-manager, Metacontroller or kubectl."""
 
 CONTROLLER_KEYS = (
     "kubernetes.io/ingress.", "kubernetes.io/tls-acme", "networking.gke.io/managed-certificates",
@@ -99,7 +98,7 @@ READ_FROM = {
     "redirect": ("external-dns.", "konghq.com/"),
     "ListenerSet": ("cert-manager.io/", "acme.cert-manager.io/", "external-dns."),
 }
-"""Prefixes of annotations that controllers also read from these kinds of objects."""
+"""Prefixes of annotations that controllers read from these kinds of objects, not just from an Ingress."""
 
 READ_FROM_GATEWAYS = ("external-dns.kubernetes.io/target", "external-dns.alpha.kubernetes.io/target")
 """Annotations that external-dns reads only from the Gateway. Source: external-dns, docs/annotations."""
@@ -124,13 +123,15 @@ READ_FROM_SERVICES = re.compile(
     |konghq\.com/(override|plugins|tags)""",
     re.VERBOSE,
 )
-"""Annotations that controllers read from the Service: removing one changes what is served. `alone`: only from there."""
+"""Annotations that controllers read from the Service itself. Those in the group `alone` are read only from there."""
 
 READ_FROM_SERVICES_OF_HTTPROUTES = ("getambassador.io/", "haproxy-ingress.github.io/", "konghq.com/")
-"""Prefixes of READ_FROM_SERVICES that also affect HTTPRoutes. Google and AWS have other objects for this."""
+"""Prefixes of READ_FROM_SERVICES that also affect HTTPRoutes. Google's and AWS's controllers read other objects for
+them."""
 
 SERVICE_WINS = ("alb.ingress.kubernetes.io/", "haproxy-ingress.github.io/", "haproxy.com/", "haproxy.org/")
-"""Prefixes of READ_FROM_SERVICES that override the Ingress's annotation. Source: each controller's documentation."""
+"""Prefixes of READ_FROM_SERVICES with which a Service's annotation overrides the Ingress's. Source: each controller's
+documentation."""
 
 ALTERNATIVES = {
     one: other
@@ -160,7 +161,8 @@ EXPRESSED: dict[tuple[str, str], bool | None] = {
     **{(f"{NGINX}backend-protocol", http): None for http in ("HTTP", "http")},
     (REWRITE, "/"): None,
 }
-"""Annotations and values that HTTPRoutes satisfy: True means only with TLS, False only without TLS, None always."""
+"""Annotations with values whose effect HTTPRoutes have anyway: only with TLS (True), only without (False), always
+(None)."""
 
 _CODE, _PROTECTING, _PROTECTING_DOMAINS, _NOT_AUTH, _NOT_PROTECTING, _TUNING, _CONTROLLER_DOMAINS = (
     re.compile("|".join(map(re.escape, parts)))
@@ -170,7 +172,7 @@ _SERVICE_DOMAINS = tuple([f".{domain}" for domain in SERVICE_DOMAINS])
 
 
 def _split(key: str) -> tuple[str, str]:
-    """Return the domain of an annotation, and its name as `/-name-`, in lowercase: Traefik ignores case."""
+    """Return an annotation's domain, and its name as `/-name-`, in lowercase, because Traefik ignores case."""
     domain, _, name = key.lower().rpartition("/")
     return domain, f"/-{name}-"
 
@@ -190,9 +192,9 @@ def protects(key: str) -> bool:
 
 
 def undoes(key: str, configured: Iterable[str]) -> bool:
-    """Return whether the Service's annotation `key` may undo the protection by the `configured` annotations.
+    """Return whether the Service's annotation `key` may undo protection by annotations in the settings (`configured`).
 
-    An annotation that only configures a protection may do so, too: `auth-on-unauthenticated-request: allow`.
+    Even one that only configures protection may, such as `auth-on-unauthenticated-request: allow`.
     """
     domain, name = _split(key)
     if not (is_read_from_services(key) and key.startswith(SERVICE_WINS)):
@@ -202,7 +204,6 @@ def undoes(key: str, configured: Iterable[str]) -> bool:
 
 
 def holds_code(key: str) -> bool:
-    """Return whether the value of the annotation `key` is code or raw configuration: `adopt` warns of that."""
     return _CODE.search(_split(key)[1]) is not None
 
 
@@ -217,7 +218,7 @@ def is_for_controllers(key: str) -> bool:
 
 
 def is_read_from(kind: str, key: str) -> bool:
-    """Return whether a controller reads the annotation from objects of this kind, or the reader isn't known."""
+    """Return whether a controller may read the annotation from this kind of object."""
     if kind == "Ingress" or not is_for_controllers(key):
         # Dashboards read such annotations: if the redirect carried them too, they would list the Service twice.
         return kind in {"Ingress", "HTTPRoute"}
@@ -225,20 +226,20 @@ def is_read_from(kind: str, key: str) -> bool:
 
 
 def changes_response(key: str) -> bool:
-    """Return whether an annotation may change an Ingress's responses, but keeps nobody out."""
+    """Return whether an annotation may change an Ingress's responses, but doesn't keep requests out."""
     domain, name = _split(key)
     tunes = _TUNING.search(name) or _is_about_services(domain, name)
     return not (is_read_from("HTTPRoute", key) or tunes or protects(key))
 
 
 def is_expressed(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
-    """Return whether HTTPRoutes satisfy an annotation. `at_root`: / is their only path."""
+    """Return whether HTTPRoutes have this annotation's effect anyway. `at_root`: their only path is /."""
     # Rewriting / to / changes nothing. ingress-nginx rewrites any other path, and treats it as a pattern.
     return (key, value) in EXPRESSED and EXPRESSED[key, value] in {tls, None} and (at_root or key != REWRITE)
 
 
 def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
-    """Return whether controllers read the annotation from the Service; `of_httproutes`: also to serve an HTTPRoute."""
+    """Return whether controllers read the annotation from the Service itself; `of_httproutes`: for HTTPRoutes."""
     is_read = READ_FROM_SERVICES.fullmatch(key) is not None
     return is_read and (not of_httproutes or key.startswith(READ_FROM_SERVICES_OF_HTTPROUTES))
 
@@ -265,7 +266,7 @@ COPIED_BY_DEFAULT = {
     "konghq.com/strip-path": SWITCH,
     "konghq.com/preserve-host": SWITCH,
 }
-"""Harmless with any controller: copied unless the settings say otherwise."""
+"""Harmless with any controller, so copied unless the settings say otherwise."""
 
 KNOWN = COPIED_BY_DEFAULT | {
     f"{NGINX}proxy-body-size": SIZE,
