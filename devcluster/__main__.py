@@ -180,7 +180,6 @@ def tell(cluster: DevCluster, out: Console) -> bool:
 
 
 def step_line(mark: str, colour: str, number: int, step: Step, took: str) -> Text:
-    """Return the line that tells one step."""
     return Text.assemble(
         (mark, colour), f" {number:2}.", (f"{took:>10}  ", "dim"), (step.done, "bold"), f" → {step.happens}"
     )

@@ -1,8 +1,5 @@
-"""A small client for an API server: objects are plain dicts, errors are ApiError.
-
-Not lightkube, kr8s or the dynamic client of `kubernetes`: none sends fieldValidation=Strict or returns warnings, and
-the tests' requests to paths, with options of deletion and dry runs, would still need most of this module.
-"""
+"""A small client for an API server: objects are plain dicts, errors are ApiError."""
+# Not lightkube, kr8s or `kubernetes`: none sends fieldValidation=Strict or returns warnings, which the tests read.
 
 import re
 import time
