@@ -75,7 +75,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
 
 
 def make_review(request: Request, outcome: str, problems: Problems | None = None, **response: Any) -> Answer:
-    """Make the answer to a request. It allows the change unless `response` has `allowed=False`."""
+    """Build the response to a review. It allows the change unless `allowed=False` is passed."""
     review = {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",

@@ -38,10 +38,10 @@ graceful_timeout = 25
 # gunicorn's worker touches a file as its heartbeat, and a slow disk could stall it. On Linux, /dev/shm is memory.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn unlinks the file at once
 
-# No proxy is before the hook, so no client may set SCRIPT_NAME and the like by headers, as gunicorn allows on loopback.
+# No proxy is in front of the hook: no client may set SCRIPT_NAME and the like by headers, as gunicorn lets loopback do.
 forwarded_allow_ips = ""
 
-# gunicorn would open a control socket in HOME, which a read-only container doesn't have.
+# gunicorn would open a control socket in HOME, which a read-only container can't write to.
 control_socket_disable = True
 
 logconfig_dict = logs.CONFIGURATION

@@ -5,7 +5,7 @@
 | 200    | exactly these objects should exist now                   | creates, updates and deletes         |
 | 400    | the body isn't a sync request                            | nothing; makes an Event, and retries |
 | 422    | the Service is refused, or lacks an object: reported now | the same                             |
-| 429    | the Service is paused; or the report is held back        | nothing; no Event, retries later     |
+| 429    | it is paused, or its report or a write is held back      | nothing; no Event, retries later     |
 
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """

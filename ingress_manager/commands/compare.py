@@ -75,8 +75,8 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
     follows no redirects, and requests no host that only an annotation names, such as server-alias. An address can end
     with the ports for HTTP and HTTPS.
 
-    Exit status: 0 if all responses are alike, 1 if some differ, or if what is in a file can't be read, 2 for wrong use,
-    if a file can't be opened, if kubectl failed, or if there was nothing to request.
+    Exit status: 0 if all responses are alike, 1 if some differ, or if what is in a file can't be read, 2 for a usage
+    error, if a file can't be opened, if kubectl failed, or if there was nothing to request.
 
     \b
     Examples:

@@ -37,7 +37,7 @@ def release(
     entrances, SERVICE.ENTRANCE only one. Before the annotations are removed, an Event on the Service has to show that
     Metacontroller no longer manages the objects. A refused or paused Service gets no such Event: add --without-event.
 
-    Exit status: 0 if all Services can be released, 1 if one can't, 2 for wrong use or if kubectl failed.
+    Exit status: 0 if all Services can be released, 1 if one can't, 2 for a usage error or if kubectl failed.
 
     \b
     Examples:

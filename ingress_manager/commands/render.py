@@ -28,7 +28,7 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
     effect because `ingress/http` is missing, as `file:line: namespace/name: message`.
 
     Exit status: 0 if there are no problems, 1 if a Service is refused or an annotation has no effect, or if what is in
-    a file can't be read, 2 for wrong use, if a file can't be opened, if kubectl failed, or if there is no Service.
+    a file can't be read, 2 for a usage error, if a file can't be opened, if kubectl failed, or if there is no Service.
 
     \b
     Examples:

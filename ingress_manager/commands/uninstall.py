@@ -42,7 +42,7 @@ def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: 
     With --keep, every Ingress, HTTPRoute and ListenerSet stays as it is, and is served throughout. With --remove, all
     of them are deleted. Only an administrator of the cluster can carry out the steps.
 
-    Exit status: 0, or 2 for wrong use or if kubectl failed.
+    Exit status: 0, or 2 for a usage error or if kubectl failed.
 
     \b
     Examples:

@@ -4,7 +4,7 @@ Start at `decide`, which has the whole flow. Data moves one way, one module for 
 
     annotations     annotations of a Service → `Requested`, one for each entrance
     exposure        `Requested`, ports and effective settings (a `Basis`) → `Exposure`, in these steps:
-                    hosts, paths and ports (`rules`), listeners (`routing`), annotations (`carried`, `protection`)
+                    annotations (`carried`), listeners (`routing`), `protection`, hosts, paths and ports (`rules`)
     outputs         exposure → Ingress, HTTPRoutes, ListenerSets
     forbidden       whether an existing object is within today's limits
 

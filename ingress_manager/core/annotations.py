@@ -229,7 +229,7 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     """Parse the annotations of each entrance that is switched on.
 
-    An entrance without ingress/http, or with "false", isn't parsed: a mistake can't keep it switched on.
+    Without ingress/http, or with "false", an entrance is off and isn't parsed: a mistake can't keep it switched on.
     """
     described = by_entrance(annotations)
     on = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]

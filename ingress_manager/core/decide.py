@@ -60,8 +60,6 @@ class Desired(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """The decision that nothing changes."""
-
     problems: Problems
 
     @property
@@ -149,9 +147,9 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
         sizes = [len(text) + more for text, more in zip(texts, escapes, strict=True)]
         if (largest := max(sizes)) > LARGEST_OBJECT:
             kind = objects[sizes.index(largest)]["kind"]
-            problems.add(f"the {kind} would have {largest} bytes; the limit is {LARGEST_OBJECT}", Reason.TOO_LARGE)
+            problems.add(f"the {kind} would be {largest} bytes; the limit is {LARGEST_OBJECT}", Reason.TOO_LARGE)
         elif sum(sizes) > LARGEST_ANSWER:
-            sentence = f"the {len(objects)} objects would have {sum(sizes)} bytes in all; the limit is {LARGEST_ANSWER}"
+            sentence = f"the {len(objects)} objects would be {sum(sizes)} bytes in total; the limit is {LARGEST_ANSWER}"
             problems.add(sentence, Reason.TOO_LARGE)
 
 
@@ -163,7 +161,7 @@ def not_made(service: str, missing: Sequence[Key]) -> Problem:
     more = f" and {len(missing) - len(shown)} more" if len(shown) < len(missing) else ""
     sentence = (
         f"{', '.join(shown)}{more} {'do' if missing[1:] else 'does'}n't exist yet: either an object that "
-        "ingress-manager didn't make already has this name, or a quota or webhook denies it. "
+        "ingress-manager doesn't manage has the name, or a quota or admission webhook rejects it. "
         f"Run `ingress-manager status {service}` to see which"
     )
     return Problem(sentence, Reason.NOT_MADE)

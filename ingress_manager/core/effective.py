@@ -117,7 +117,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
 
 def effective_settings(settings: Settings, namespace: str, profile: str | None = None) -> EffectiveSettings:
-    """Return the settings for a Service that requests `profile`. It is ignored if it is unknown or not allowed."""
+    """Return the settings for a Service that requests `profile`; without a profile if it is unknown or not allowed."""
     # Unknown names would fill the cache. "" is no profile's name.
     requested = profile if profile is None or profile in settings.profiles else ""
     # Anyone who can reach the port can send a long namespace. With one character too many, it still isn't a real one.
@@ -126,7 +126,7 @@ def effective_settings(settings: Settings, namespace: str, profile: str | None =
 
 
 def resolve(settings: Settings, namespace: str, requested: str | None) -> EffectiveSettings:
-    """Return the same as `effective_settings`, but without its cache."""
+    """Return `effective_settings` without its cache."""
     entry = settings.entry_of(namespace)
     start, _, end = (settings.key_of(namespace) or "").partition("*")
     defaults, limits = entry.defaults, entry.limits

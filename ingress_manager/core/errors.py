@@ -67,7 +67,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Problems(msgspec.Struct):
-    """The first MOST_KEPT different problems, the most important first; `more` counts the others."""
+    """The first MOST_KEPT distinct problems in the order found; `more` counts the rest."""
 
     kept: list[Problem] = []
     more: int = 0

@@ -38,7 +38,7 @@ def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Conta
         return
     why, remedy = because
     value = (basis.service.metadata.annotations or {}).get(key, "")
-    what, does, reason = f"{key}: {quoted(value)}", "changes the responses", Reason.NOT_IN_HTTPROUTE
+    what, does, reason = f"{key}: {quoted(value)}", "affects what clients receive", Reason.NOT_IN_HTTPROUTE
     if protects(key):
         what, does, reason = key, "protects this Service", Reason.PROTECTION_LOST
     ask = "Remove it if you don't need it, or ask"

@@ -50,10 +50,10 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
             )
             basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
     if listener is None:
-        begin = f"{gateway} has no listener for hosts {'with' if basis.tls else 'without'} TLS"
-        end = f'Set {basis.key(TLS)}: "true", or ask an administrator to name such a listener (gateway.http)'
+        begin = f"the settings name no {'HTTPS' if basis.tls else 'HTTP'} listener of {gateway}"
+        end = f'Set {basis.key(TLS)}: "true", or ask an administrator to name a listener (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
-        if basis.tls:  # never advise to turn TLS off
+        if basis.tls:  # never advise turning TLS off
             end = "Ask an administrator to name one (gateway.https) or to turn off HTTPRoutes (outputs)"
             reason = Reason.SETTINGS_CONFLICT
         basis.problems.add(f"{begin}. {end}", reason, basis.key(TLS))
@@ -66,8 +66,8 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     """Return the name of the listener that redirects http to https, if any.
 
     Adds a problem if a redirect is requested, but the Gateway can't redirect. Also adds one for each annotation that
-    turns the redirect off, unless one listener serves both: an Ingress would serve plain HTTP, but an HTTPRoute
-    wouldn't.
+    turns the redirect off, unless one listener serves both: without it, an Ingress serves plain HTTP, an HTTPRoute
+    on https doesn't.
     """
     is_wanted, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
     if not basis.tls:

@@ -130,11 +130,11 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = False
     """Whether hosts have TLS."""
     secret: Secret | None = None
-    """The Secret with the certificate; {service} and {namespace} are replaced. null: the controller's certificate."""
+    """The Secret with the certificate; {service} is the Ingress's name. null: the controller's certificate."""
     redirect: bool = False
     """Whether http redirects to https for hosts with TLS; HTTPRoutes only."""
     annotations: dict[TlsKey, AnyText] = {}
-    """Added to every Ingress with TLS, such as cert-manager's issuer."""
+    """Added to every Ingress with TLS, such as cert-manager's issuer, and to ListenerSets if read there."""
 
 
 class ListenerSets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -308,7 +308,7 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
 
 
 def overlay(base: Object, overrides: Object, type_: Any) -> Object:
-    """Merge two sets of plain settings of a type, field by field, even in nested structs. `overrides` wins."""
+    """Merge two sets of plain settings of a type, field by field, also in `tls`; `overrides` wins."""
     fields = parts_of(type_)[dict].fields.items()
     structs = [(key, inner) for key, inner in fields if isinstance(inner, msgspec.StructMeta)]
     nested = {key: overlay(base.get(key, {}), overrides.get(key, {}), inner) for key, inner in structs}

@@ -218,7 +218,7 @@ def is_for_controllers(key: str) -> bool:
 
 
 def is_read_from(kind: str, key: str) -> bool:
-    """Return whether a controller may read the annotation from this kind of object."""
+    """Return whether some controller reads an annotation from objects of this kind."""
     if kind == "Ingress" or not is_for_controllers(key):
         # Dashboards read such annotations: if the redirect carried them too, they would list the Service twice.
         return kind in {"Ingress", "HTTPRoute"}

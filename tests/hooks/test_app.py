@@ -181,8 +181,8 @@ def test_what_is_missing_is_reported_and_requested_again(client: FlaskClient, mo
     assert (first.status_code, soon.status_code, reported.status_code) == (200, 200, 422), "it may be made just now"
     assert json.loads(first.data)["resyncAfterSeconds"] in RECHECK_SECONDS
     assert reported.text == (
-        "Ingress team-a/shop doesn't exist yet: either an object that ingress-manager didn't make already has this "
-        "name, or a quota or webhook denies it. Run `ingress-manager status team-a/shop` to see which [not-made]\n"
+        "Ingress team-a/shop doesn't exist yet: either an object that ingress-manager doesn't manage has the name, "
+        "or a quota or admission webhook rejects it. Run `ingress-manager status team-a/shop` to see which [not-made]\n"
     )
 
 

@@ -46,8 +46,8 @@ def adopt(  # noqa: PLR0913 - each is an option
     With --all, a table of all Ingresses is printed first. If only limits prevent some adoptions, the settings that
     would allow them are printed last.
 
-    Exit status: 0 if all Ingresses can be adopted, 1 if one can't, or if what is in a file can't be read, 2 for wrong
-    use, if a file can't be opened, or if kubectl failed.
+    Exit status: 0 if all Ingresses can be adopted, 1 if one can't, or if what is in a file can't be read, 2 for a usage
+    error, if a file can't be opened, or if kubectl failed.
 
     \b
     Examples:

@@ -49,8 +49,8 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     With --settings FILE, it prints instead what would change if these settings replaced the current ones.
 
     Exit status: 0 if there are only hints (with --settings: if nothing would be removed or moved), 1 if there is more,
-    or if what is in a file can't be read, 2 for wrong use, if a file can't be opened, if any of these objects, Events
-    or the settings could not be read, or if there was nothing to read. Without --settings, a file may lack kinds.
+    or if what is in a file can't be read, 2 for a usage error, if a file can't be opened, if any of these objects,
+    Events or the settings couldn't be read, or if there was nothing to read. Without --settings, a file may lack kinds.
 
     \b
     Examples:

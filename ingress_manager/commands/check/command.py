@@ -72,8 +72,8 @@ def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -
 
     `check` changes nothing, and lists what it isn't allowed to read.
 
-    Exit status: 0 if nothing is wrong, even with warnings; 1 if something is wrong; 2 for wrong use, or if nothing is
-    known to be wrong but a part could not be read.
+    Exit status: 0 if nothing is wrong, even with warnings; 1 if something is wrong; 2 for a usage error, or if nothing
+    is known to be wrong but a part could not be read.
 
     \b
     Examples:

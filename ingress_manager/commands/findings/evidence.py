@@ -8,7 +8,7 @@ from ingress_manager.core.settings import Settings
 
 
 class Evidence:
-    """A snapshot decided without pauses, and the `settings` with pauses. The lists omit objects that weren't read."""
+    """A snapshot decided as if nothing were paused, and the `settings` with pauses. Lists omit what wasn't read."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around

@@ -52,7 +52,7 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     Without the right to read the settings, it learns from Metacontroller's Events what is refused.
 
     Exit status: 0, whatever the states are; with --wait, 1 if the state wasn't reached in time or a Service is
-    refused; 2 for wrong use, or if a state depends on something that could not be read.
+    refused; 2 for a usage error, or if a state depends on something that could not be read.
 
     \b
     Examples:
