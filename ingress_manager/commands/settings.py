@@ -1,4 +1,4 @@
-"""`ingress-manager settings`: check settings as the hook does, and print admission policies for their limits."""
+"""`ingress-manager settings`: check settings as the hook does; print admission policies that enforce their limits."""
 
 import click
 

@@ -117,7 +117,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
 
 def effective_settings(settings: Settings, namespace: str, profile: str | None = None) -> EffectiveSettings:
-    """Return the settings for a Service that requests `profile`; without a profile if it is unknown or not allowed."""
+    """Return the settings for a Service that requests `profile`; an unknown or disallowed one is ignored."""
     # Unknown names would fill the cache. "" is no profile's name.
     requested = profile if profile is None or profile in settings.profiles else ""
     # Anyone who can reach the port can send a long namespace. With one character too many, it still isn't a real one.

@@ -38,7 +38,7 @@ def fill_in(template: str, service: str, namespace: str, star: str) -> str:
 
 
 def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
-    """Check a template: it may have only these placeholders, and `check` must accept it with these names filled in."""
+    """Return what is wrong with a template: other `placeholders`, or what `check` finds with the names filled in."""
     filled_in = fill_in(text, service, namespace, namespace)
     right = f"may contain only {' and '.join(placeholders)} in braces"
     return right if "{" in filled_in else check(filled_in)

@@ -85,7 +85,7 @@ def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]
 
 
 def beyond(entry: Object, general: Object) -> Object:
-    """Return the fields of a namespace's entry that differ from the `general` ones, also within defaults and limits."""
+    """Return the fields of a namespace's entry that differ from `general`, compared field by field."""
     differ = {field: value for field, value in entry.items() if value != general[field]}
     for field in differ.keys() & {"defaults", "limits"}:
         differ[field] = {key: value for key, value in entry[field].items() if value != general[field][key]}

@@ -101,4 +101,4 @@ def _change(snapshot: Snapshot, drift: Finding) -> Finding:
     lost = list(dict.fromkeys(str(claim) for claim in claims_of(obj) if claim not in kept))
     if not lost:
         return _as(CHANGED, drift)
-    return _as(MOVED, drift, f"{listed(lost)} would no longer answer: {drift.sentence}")
+    return _as(MOVED, drift, f"{listed(lost)} would no longer be served: {drift.sentence}")

@@ -37,7 +37,7 @@ def field_differences(observed: Any, desired: Any, path: str) -> Iterator[str]:
         for number, (one, other) in enumerate(zip(observed, desired, strict=True)):
             yield from field_differences(one, other, f"{path}[{number}]")
     elif not same(observed, desired):
-        yield f"{path} is {_shown(observed)} instead of {_shown(desired)}"
+        yield f"{path} is {_shown(observed)} and should be {_shown(desired)}"
 
 
 def _shown(value: Any) -> str:

@@ -118,7 +118,7 @@ class Message:
 
 
 def about_line(file: str, line: int, sentence: str) -> Message:
-    """Return a message that `file` can't be read because of `line`, counted from 1."""
+    """Return the message that `sentence` is wrong with a file, at a line counted from 1."""
     return Message(Item({}, file, document=Document({}, line, line, {})), sentence)
 
 
