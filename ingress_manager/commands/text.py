@@ -26,10 +26,10 @@ def is_seen(text: str) -> bool:
 
 
 def word(text: str) -> str:
-    """Return a text, quoted if necessary, as one word for any POSIX shell. Raises ValueError unless it `is_seen`.
+    """Return the text as one word for any POSIX shell, quoted if necessary.
 
-    No shell can pass NUL or an unpaired surrogate to a program. Other invisible characters would need a kind of quotes
-    ($'…') that not every shell supports.
+    Raises ValueError for invisible characters (see `is_seen`): no shell can pass NUL or an unpaired surrogate, and the
+    others would need a form of quoting ($'…') that not every shell supports.
     """
     if not is_seen(text):
         raise ValueError(f"{quoted(text)} can't be a word in a command")

@@ -26,7 +26,7 @@ def why_forbidden(
 ) -> Iterator[Problem]:
     """Yield the reasons why the `observed` object of a Service is forbidden.
 
-    A refused Service's objects aren't updated, so they are also compared with today's Gateway and profile.
+    A refused Service's objects aren't updated, so they are also compared with the current Gateway and profile.
     """
     if service.spec.type == "ExternalName":
         yield Problem(EXTERNAL_NAME, Reason.EXTERNAL_NAME)

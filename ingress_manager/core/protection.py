@@ -78,7 +78,7 @@ def check_protection(basis: Basis, carried: Carried) -> None:
 
 
 def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
-    """Add a problem for each protecting annotation that, by the settings, this class's controller doesn't read."""
+    """Add a problem for each protective annotation that the class's controller, according to the settings, ignores."""
     known = basis.effective.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or known is None:
         return

@@ -1,7 +1,7 @@
 """The routing: which listeners serve the HTTPRoutes of an entrance, and which listener redirects http to https.
 
-ingress/tls-redirect decides whether there is a redirect; without it, annotations that request one from an ingress
-controller decide; without those, tls.redirect in the settings. With an Ingress, its controller redirects.
+ingress/tls-redirect decides whether there is a redirect; without it, an ingress controller's annotations for redirects;
+without those, tls.redirect in the settings. For an Ingress, its controller does the redirecting.
 """
 
 from typing import NamedTuple

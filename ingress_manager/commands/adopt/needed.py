@@ -24,9 +24,9 @@ def find_needs(
     plan: Callable[[Settings], Sequence[Adoption]],
     accepted: Container[str],
 ) -> None:
-    """Add to each impossible adoption the limits that prevent it, and problems that only show without these limits.
+    """Add the limits that prevent each adoption, and the problems that appear only once these limits are lifted.
 
-    `plan` returns the adoptions of the same Ingresses with the given settings. The fields in `accepted` may change.
+    `plan` returns the adoptions of the same Ingresses with the given settings. `accepted` names fields that may change.
     """
     refused = [adoption for adoption in adoptions if adoption.messages]
     if not refused:

@@ -117,7 +117,7 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
                 claims = conflicts.setdefault((loser.key, whose), (loser, claim.conflict, []))[2]
                 claims += [str(claim)] if str(claim) not in claims else []
     for (_, whose), (loser, conflict, claims) in conflicts.items():
-        end = ", but for other requests" if conditional else f"; the Gateway's controller reports: {conflict}"
+        end = ", but with other match conditions" if conditional else f"; the Gateway's controller reports: {conflict}"
         sentence = f"{whose} {listed(claims)}{end if conditional or conflict else ''}"
         service = owner.item if (owner := evidence.snapshot.owner_of(loser)) else None
         yield Finding(loser.item, sentence, kubectl("edit", service or loser.item), service)

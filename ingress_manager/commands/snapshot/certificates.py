@@ -35,7 +35,7 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError):
-        return "the certificate names no host that can be read (subjectAltName)"
+        return "the certificate has no readable host name in its subjectAltName"
     covered = [name.lower() for name in names.get_values_for_type(x509.DNSName)]
     missing = [host for host in hosts if not {host.lower(), f"*.{host.lower().partition('.')[2]}"} & {*covered}]
     return f"the certificate is for {listed(covered) or 'no host'}, not for {listed(missing)}" if missing else ""
