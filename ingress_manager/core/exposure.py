@@ -152,6 +152,6 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
                 end = f": {shown} is the same as {first} to ingress controllers; remove one of them"
                 basis.add(ROUTES, end, Reason.DUPLICATE_ROUTE)
             else:
-                end = f': {shown} is already claimed by the entrance of "{holder.key(HTTP)}"'
+                end = f': {shown} is already claimed by the entrance that "{holder.key(HTTP)}" defines'
                 basis.add(HTTP, f"{end}; set another host, path, class or profile", Reason.DUPLICATE_ROUTE)
             return

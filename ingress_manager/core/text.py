@@ -1,4 +1,4 @@
-"""Text for people: on one line, quoted, listed, or the nearest known word."""
+"""Format text for people: on one line, quoted, as lists; and find the nearest known word."""
 
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches

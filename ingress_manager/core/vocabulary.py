@@ -192,9 +192,9 @@ def protects(key: str) -> bool:
 
 
 def undoes(key: str, configured: Iterable[str]) -> bool:
-    """Return whether the Service's annotation `key` may undo protection by annotations in the settings (`configured`).
+    """Return whether the Service's annotation `key` could undo protection that the `configured` annotations add.
 
-    Even one that only configures protection may, such as `auth-on-unauthenticated-request: allow`.
+    So could one that only configures protection, such as `auth-on-unauthenticated-request: allow`.
     """
     domain, name = _split(key)
     if not (is_read_from_services(key) and key.startswith(SERVICE_WINS)):

@@ -173,7 +173,7 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
 
 
 def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
-    """Yield an error if, in a dry run, the API server rejects an HTTPRoute with the fields of a profile."""
+    """Yield an error for each profile whose fields the API server rejects in a dry run of an HTTPRoute."""
     by_fields: dict[str, list[str]] = {}
     for name, profile in settings.profiles.items():
         if fields := {field: profile[field] for field in ("filters", "timeouts", "retry") if profile.get(field)}:
