@@ -6,6 +6,7 @@ HTTPRouteRule (which of two equal matches wins) and ParentReference (sectionName
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -107,13 +108,12 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
     in their conditions, instead of equal claims. If only some objects were read, there are fewer findings, not others.
     """
     conflicts: dict[tuple[Key, str], tuple[ObjectSnapshot, str, list[str]]] = {}
-    for claimants in _competitors(evidence, conditional=conditional):
-        claimants.sort(key=lambda claimant: bool(claimant[1].conflict))  # the served one first
+    for claimants in _competitors(evidence):
         for number, (loser, claim) in enumerate(claimants):
             rivals = claimants if claim.conflict else claimants[:number]
             rivals = [rival for rival in rivals if (rival[1].conditions != claim.conditions) == conditional]
             rival = next((rival for rival in rivals if _compete(rival, (loser, claim))), None)
-            if whose := _whose((loser, claim), rival, evidence.around):
+            if not (conditional and claim.conflict) and (whose := _whose((loser, claim), rival, evidence.around)):
                 claims = conflicts.setdefault((loser.key, whose), (loser, claim.conflict, []))[2]
                 claims += [str(claim)] if str(claim) not in claims else []
     for (_, whose), (loser, conflict, claims) in conflicts.items():
@@ -137,20 +137,20 @@ def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> 
     return f"{rival[0].item}, which is {age}, {'has' if claim.conflict and not rival[1].conflict else 'claims'}"
 
 
-def _competitors(evidence: Evidence, *, conditional: bool) -> Iterator[list[Claimant]]:
-    """Yield the objects with equal claims (`conditional` ignores conditions), oldest first, if any looks managed."""
+@lru_cache(maxsize=1)  # both kinds of findings come from it
+def _competitors(evidence: Evidence) -> list[list[Claimant]]:
+    """Return the objects with one host and path at a server, if any looks managed: served ones first, by age."""
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_place: dict[tuple[object, ...], list[Claimant]] = {}
     for obj in sorted(evidence.snapshot.objects.values(), key=lambda obj: obj.item.born):
         for claim in dict.fromkeys(claims_of(obj)):
-            if conditional and not claim.path:
-                continue  # a claim of a ListenerSet
-            place, controller = claim[3:6] if conditional else claim[3:], controllers.get(claim.server[1])
+            place, controller = (claim.host, claim.path, claim.is_exact), controllers.get(claim.server[1])
             # Classes with the same controller share a server. A Gateway's name has a slash, so it is no class's.
             for server in (claim.server, *([("controller", controller)] if controller else ())):
                 by_place.setdefault((server, *place), []).append((obj, claim))
-    yield from (claimants for claimants in by_place.values() if any(obj.looks_managed for obj, _ in claimants))
+    places = (claimants for claimants in by_place.values() if any(obj.looks_managed for obj, _ in claimants))
+    return [sorted(claimants, key=lambda claimant: bool(claimant[1].conflict)) for claimants in places]
 
 
 def _compete(one: Claimant, other: Claimant) -> bool:

@@ -198,8 +198,8 @@ def _not_requested(evidence: Evidence) -> Iterator[tuple[ServiceSnapshot, Object
             desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
             # An annotation in Metacontroller's record, which is JSON, is `drifted`.
             record, known = obj.item.annotations.get(LAST_APPLIED, ""), desired | service.item.annotations
-            present = {k: v for k, v in obj.item.annotations.items() if not managed.is_read_from_services_alone(k)}
-            yield service, obj, {k: v for k, v in present.items() if k not in known and f'"{k}":' not in record}
+            lost = {k: v for k, v in obj.item.annotations.items() if k not in known and f'"{k}":' not in record}
+            yield service, obj, {k: v for k, v in lost.items() if not managed.is_read_from_services_alone(k)}
 
 
 def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot, lost: dict[str, str]) -> Command:
