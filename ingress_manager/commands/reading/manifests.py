@@ -1,8 +1,7 @@
 """Manifests: the objects in a YAML or JSON text from files, standard input or kubectl.
 
 Metadata that is used in commands is checked here. No API server accepts names such as --all, which kubectl would take
-for an option, or a uid with a comma, which would select other Events. Sources: the Kubernetes documentation, "Object
-Names and IDs", and the reference of ObjectMeta.
+for an option. Sources: the Kubernetes documentation, "Object Names and IDs", and the reference of ObjectMeta.
 """
 
 import re
