@@ -1,5 +1,5 @@
-"""The hook: Metacontroller POSTs a Service; the hook answers with the objects that should exist for this Service.
+"""The hook, which sends Metacontroller the objects that should exist for a Service, and the admission webhook.
 
-`sync` and `admission` are pure; `reporting` remembers what was reported; the other modules do the I/O. The image runs
-`hooks`; `pip install ingress-manager` doesn't install it.
+`sync` and `admission` are pure, `reporting` remembers what was reported, and the other modules do the I/O. The image
+runs this package; `pip install ingress-manager` doesn't install it.
 """

@@ -1,13 +1,13 @@
 """The webhook's contract with the API server: the bytes of an AdmissionReview in, the bytes of the response out.
 
-With it, `kubectl apply` shows at once what Metacontroller would report in an Event later.
+The webhook makes `kubectl apply` show at once what Metacontroller would report in an Event later.
 
-| outcome | when                                                                 | what the API server does          |
-|---------|----------------------------------------------------------------------|-----------------------------------|
-| allowed | the Service is valid                                                 | writes it                         |
-| warned  | the Service would be refused, is paused, or has a useless annotation | writes it, and shows the warnings |
-| denied  | the settings have admission.deny, and the change adds a mistake      | rejects it, and shows the reason  |
-| unread  | the body isn't an AdmissionReview (status 400)                       | writes it (failurePolicy: Ignore) |
+| outcome | when                                                                  | what the API server does          |
+|---------|-----------------------------------------------------------------------|-----------------------------------|
+| allowed | the Service is valid                                                  | writes it                         |
+| warned  | the Service would be refused, is paused, or has an ignored annotation | writes it, and shows the warnings |
+| denied  | the settings have admission.deny, and the change adds a mistake       | rejects it, and shows the reason  |
+| unread  | the body isn't an AdmissionReview (status 400)                        | writes it (failurePolicy: Ignore) |
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/ (version v1).
 """
@@ -25,8 +25,8 @@ from ingress_manager.core.kubernetes import NOTHING_OBSERVED, Service
 from ingress_manager.core.settings import Settings
 
 LONGEST_WARNING, MOST_WARNINGS = 256, 15
-"""Characters of a warning, and warnings in a response. The API server cuts each after 256 characters, all after
-4,096."""
+"""Characters per warning, and warnings per response. The API server truncates warnings to 256 characters each, and
+4,096 in total."""
 
 ALLOWED, WARNED, DENIED, UNREAD = OUTCOMES = ("allowed", "warned", "denied", "unread")
 
@@ -55,7 +55,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
         return Answer(400, f"{problem.line()}\n".encode(), UNREAD, identify_service(body), Problems([problem]))
     problems, decision = Problems(), decide(request.object, NOTHING_OBSERVED, settings)
     if isinstance(decision, Refused) and decision.is_paused:
-        # Warn of what the end of the pause will reveal, too.
+        # Also warn of problems that the end of the pause will reveal.
         problems, settings = decision.problems, settings.without_pause()
         decision = decide(request.object, NOTHING_OBSERVED, settings)
     if isinstance(decision, Refused):
@@ -75,7 +75,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
 
 
 def make_review(request: Request, outcome: str, problems: Problems | None = None, **response: Any) -> Answer:
-    """Build the response to a review. It allows the change unless `allowed=False` is passed."""
+    """Return an AdmissionReview that allows the change, unless `allowed=False` is passed."""
     review = {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -91,14 +91,14 @@ def warnings(problems: Problems) -> list[str]:
 
 
 def denial(service: Service, refusal: Problems) -> dict[str, object]:
-    """Return the Status for a denied change. Without causes in it, `kubectl edit` would print nothing."""
+    """Return the Status for a denied change. Without causes, `kubectl edit` would print nothing."""
     causes = [{"field": "metadata.annotations", "message": problem.line()} for problem in refusal.kept]
     details = {"kind": "Service", "name": service.metadata.name, "causes": causes}
     return {"code": 422, "reason": "Invalid", "message": refusal.line(), "details": details}
 
 
 def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
-    """Return whether the change from `old` only adds mistakes: correcting one may uncover others."""
+    """Return whether the change from `old` adds mistakes without correcting any. A correction may uncover others."""
     before = refusal_of(decide(old, NOTHING_OBSERVED, settings)) if old else None
     if before is None:
         return True

@@ -1,4 +1,4 @@
-"""How the webhook is served: `gunicorn --config python:hooks.admission_conf 'hooks.app:create_webhook()'`."""
+"""gunicorn settings for the webhook: `gunicorn --config python:hooks.admission_conf 'hooks.app:create_webhook()'`."""
 
 import socket
 import ssl
@@ -8,7 +8,7 @@ from typing import Any
 import gevent
 
 from hooks import gunicorn_conf
-from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings, but for those below
+from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings except those below
 
 bind = [f"{gunicorn_conf.ADDRESS}:8443"]
 
@@ -17,11 +17,11 @@ certfile = "/etc/ingress-manager-tls/tls.crt"
 keyfile = "/etc/ingress-manager-tls/tls.key"
 
 HANDSHAKE_SECONDS = 5
-"""The limit for each step of a TLS handshake. The API server gives up after a second."""
+"""The timeout for each step of a TLS handshake. The API server gives up after one second."""
 
 
 def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
-    """Make gunicorn read the certificate again for each TLS handshake, because the kubelet replaces the file."""
+    """Make gunicorn reload the certificate for each TLS handshake, because the kubelet replaces the file on renewal."""
 
     def reload(connection: ssl.SSLSocket, _name: str, _context: ssl.SSLContext) -> None:
         connection.context = make()
@@ -32,7 +32,7 @@ def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLCont
 
 
 def post_worker_init(worker: Any) -> None:  # type: ignore[no-redef]
-    """Limit the time of TLS handshakes (gunicorn lifts the limit afterwards), and don't log failed handshakes."""
+    """Set a timeout for TLS handshakes (gunicorn removes it afterwards), and don't log failed handshakes."""
     gunicorn_conf.post_worker_init(worker)
     socket.setdefaulttimeout(HANDSHAKE_SECONDS)
     hub = gevent.get_hub()

@@ -1,11 +1,11 @@
-"""HTTP for the hook and the webhook. Only this module uses Flask, and it decides nothing.
+"""HTTP for the hook and the webhook. Only this module uses Flask. It makes no decisions.
 
 | route                     | answer                                                             |
 |---------------------------|--------------------------------------------------------------------|
 | POST /sync (the hook)     | `sync.answer`: the objects that should exist for a Service         |
 | POST /admit (the webhook) | `admission.answer`: whether a Service may be written               |
 | GET /metrics              | the metrics, in Prometheus' text format                            |
-| GET /healthz, /readyz     | 200: the process runs, and it doesn't start without valid settings |
+| GET /healthz, /readyz     | 200, because the process starts only with valid settings           |
 """
 
 import socket
@@ -29,25 +29,25 @@ from ingress_manager import __version__
 from ingress_manager.core.text import one_line
 
 LARGEST_BODY = 16 * 1024 * 1024
-"""Bytes. etcd stores 1.5 MiB, but Go writes each < as six bytes, so a Service can take 9 MiB. Even such a Service needs
-an answer, or its forbidden objects would stay."""
+"""Bytes. etcd stores up to 1.5 MiB, but Go escapes each < as six bytes of JSON, so a Service can take 9 MiB. Without an
+answer, such a Service would keep its forbidden objects."""
 
 ORDINARY_BODY = 64 * 1024
 """Bytes. Larger bodies are read and answered one at a time, to save memory."""
 
 SLOWEST_BODY = 2
-"""Seconds that a body may take to arrive, and a large one to wait its turn. Metacontroller gives up after five."""
+"""Seconds that a body may take to arrive, and that a large body may wait its turn. Metacontroller waits five."""
 
 LONGEST_LOGGED = 200
-"""Characters of a path, name or namespace. A Service's name and namespace have 63 at most, but anyone who can reach the
-port can send longer ones."""
+"""Characters of a path, name or namespace. Names and namespaces of Services have 63 at most, but anyone who can reach
+the port can send longer ones."""
 
 TEXT = "text/plain; charset=utf-8"
 A_BUG = "this is a bug in ingress-manager: see its log"
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the hook. Reads the settings file named in the environment if none is given. Raises SettingsError."""
+    """Return the hook's application. By default, reads the file named in the environment. Raises SettingsError."""
     settings, buckets = settings_file or from_environment(), Buckets()
 
     def reply(body: bytes) -> Answer:
@@ -57,7 +57,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
 
 
 def create_webhook(settings_file: SettingsFile | None = None) -> Flask:
-    """Return the webhook. The settings file is found as in `create_app`. Raises SettingsError."""
+    """Return the webhook's application. Reads the settings like `create_app`. Raises SettingsError."""
     settings = settings_file or from_environment()
     metrics = Metrics(settings, is_webhook=True)
     return make_app("/admit", lambda body: admission.answer(body, settings.settings), metrics)
@@ -86,7 +86,7 @@ def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> F
             started = time.perf_counter()
             replied = reply(body)
             log_answer(replied)
-        # Last, because a failure above is counted as a bug: no request is counted twice.
+        # Counted last, because a failure above is counted as a bug, and no request may be counted twice.
         metrics.count(replied, time.perf_counter() - started)
         return response_of(replied)
 
@@ -124,20 +124,20 @@ def response_of(answer: Answer) -> Response:
 
 
 def stop_receiving(response: Response) -> Response:
-    """Stop receiving the request, and return the response: otherwise, gunicorn would read a body of any length."""
+    """Stop receiving the request, and return the response. gunicorn would otherwise read a body of any length."""
     if client := request.environ.get("gunicorn.socket"):
-        # On a copy: shutting down the TLS socket itself would make it send plain text. The client may be gone.
+        # Shut down a copy, because a TLS socket would then send plain text. The client may be gone.
         with suppress(OSError), socket.fromfd(client.fileno(), client.family, client.type) as same:
             same.shutdown(socket.SHUT_RD)
     return response
 
 
 def log_answer(answer: Answer) -> None:
-    """Log the reasons for a refusal, removal, warning or denial, but not the user who changes the Service."""
+    """Log the reasons for a refusal, removal, warning or denial, but not the user who changed the Service."""
     # A missing object is logged as a refusal once it is reported.
     if answer.problems is None or answer.outcome == sync.INCOMPLETE:
         return
-    # A warning reaches a person anyway. A 429 is a pause, or a problem that is logged again when it is reported.
+    # kubectl shows warnings anyway. A 429 is a pause, or a problem that is logged again when it is reported.
     is_quiet = answer.status == 429 or answer.outcome == admission.WARNED
     metadata = answer.service.metadata if answer.service else None
     (make_logger().info if is_quiet else make_logger().warning)(

@@ -1,4 +1,4 @@
-"""How the hook is served: `gunicorn --config python:hooks.gunicorn_conf 'hooks.app:create_app()'`."""
+"""gunicorn settings for the hook: `gunicorn --config python:hooks.gunicorn_conf 'hooks.app:create_app()'`."""
 
 import signal
 import socket
@@ -18,27 +18,27 @@ PORT = 8080
 ADDRESS = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104 - all of a Pod's
 bind = [f"{ADDRESS}:{PORT}"]
 
-# A greenlet for each connection: an idle one, or a half-sent request, blocks no other. One process answers several
-# times as fast as an API server accepts Ingresses; more would only take memory.
+# One greenlet per connection, so that an idle client or a half-sent request blocks no other. One process answers
+# several times as fast as an API server accepts Ingresses, so more would only use memory.
 worker_class = "gevent"
 workers = 1
 
-# Metacontroller opens one for each of its 20 workers. The rest is room for connections that hang, within the usual
+# Metacontroller opens one for each of its 20 workers. The rest leaves room for connections that hang, within the usual
 # limit of 1,024 open files.
 worker_connections = 900
 
-# Longer than the 90 s after which Metacontroller's Go client closes an idle connection, so that no request arrives
-# while it is being closed here.
+# Longer than the 90 s after which Metacontroller's Go client closes an idle connection, so that gunicorn closes none
+# just as a request arrives.
 keepalive = 120
 
-# Seconds for requests under way after SIGTERM. No connection is accepted then, and each is closed after its next
-# answer. A Pod has more (manifests/).
+# Seconds for unfinished requests after SIGTERM. No connections are accepted then, and each is closed after its next
+# response. The Pod's grace period is longer (manifests/).
 graceful_timeout = 25
 
 # gunicorn's worker touches a file as its heartbeat, and a slow disk could stall it. On Linux, /dev/shm is memory.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn unlinks the file at once
 
-# No proxy is in front of the hook: no client may set SCRIPT_NAME and the like by headers, as gunicorn lets loopback do.
+# The hook has no proxy. By default, gunicorn would let clients on loopback set SCRIPT_NAME and the like in headers.
 forwarded_allow_ips = ""
 
 # gunicorn would open a control socket in HOME, which a read-only container can't write to.
@@ -48,18 +48,18 @@ logconfig_dict = logs.CONFIGURATION
 
 
 def post_worker_init(worker: Any) -> None:
-    """Leave Ctrl-C to the master process (the worker would print a traceback), and log no requests."""
+    """Leave Ctrl-C to the master process (a worker would print a traceback), and disable the access log."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker.log.access = lambda *_arguments: None  # with this logconfig, gunicorn would log each request
 
 
 def post_request(_worker: object, _request: object, _environ: object, _response: object) -> None:
-    """Let other connections proceed: one that always has data to read would never yield."""
+    """Yield to other connections, because one that always has data to read never would."""
     gevent.sleep(0)
 
 
 def on_starting(_server: object) -> None:
-    """Check the settings before any worker starts: a worker that fails to boot buries the reason in a traceback."""
+    """Check the settings before any worker starts. A worker that fails to boot buries the reason in a traceback."""
     logs.log_everything()
     try:
         from_environment()

@@ -1,7 +1,7 @@
 """The metrics of the hook, the webhook and the 404 page (not_found/), in Prometheus' text format.
 
-No label names a Service, host or path: there can be thousands. The counter of each expected status, outcome and reason
-exists from the start, at 0: otherwise, Prometheus would see no increase at the first refusal.
+No label names a Service, host or path, because there can be thousands. Each expected status, outcome and reason has a
+counter from the start, at 0. Otherwise, Prometheus would see no increase at the first refusal.
 """
 
 import os
@@ -19,12 +19,12 @@ from ingress_manager.core.errors import Reason
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 STATUSES = ("200", "400", "413", "422", "429", "500")
 
-# Otherwise each counter would have a second sample with its creation time. ProcessCollector has the process's already.
+# Otherwise, each counter would also export its creation time. ProcessCollector already exports the process's.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 def make_registry() -> CollectorRegistry:
-    """Return a registry with the metrics that every program has: its version, and its CPU and memory."""
+    """Return a registry with the metrics common to all programs: version, CPU and memory."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     build = {"version": __version__, "revision": os.environ.get("INGRESS_MANAGER_REVISION", "")}  # of the image

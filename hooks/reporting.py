@@ -1,17 +1,17 @@
 """Decides whether a problem is reported now or held back.
 
-The hook remembers only these buckets, and no decision depends on them.
+The hook remembers only token buckets, and no decision depends on them.
 
-Metacontroller reports a refusal (422) in an Event, and retries. All failed Services share one retry queue: after a
-burst of 100, it releases ten a second. A 429 makes no Event and stays out of that queue. So an answer after which
-Metacontroller fails, or may fail, costs a token of the Service's namespace; without a token, it becomes a 429:
+Metacontroller reports a refusal (422) in an Event, and retries. All failed Services share one retry queue, which
+releases a burst of 100, then ten a second. A 429 makes no Event and stays out of that queue. So each of these
+costs a token from the Service's namespace, and is held back if it has none:
 
 - An attempt to write or remove objects, which a quota or an admission webhook may reject. If it succeeds, the token is
   given back. Repeated attempts leave most tokens to other Services.
-- A report of a refusal: once, and again after an hour, because the API server forgets an Event that isn't repeated.
-  After a restart, the hook doesn't know what it has reported, so a report also costs a token shared by all namespaces,
-  unless the Service has just changed or just lost an object.
-- A report that an object is missing seconds after it was requested: Metacontroller doesn't report a taken name.
+- A report of a refusal, which is repeated every hour, because the API server forgets old Events. After a restart, the
+  hook doesn't know what it has reported, so a report also costs a token shared by all namespaces, unless the Service
+  has just changed or just lost an object.
+- A report that a requested object is still missing, because Metacontroller doesn't report a taken name.
 
 Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
 """
@@ -26,26 +26,25 @@ from ingress_manager.core.errors import Problems
 from ingress_manager.core.kubernetes import ObjectMeta
 
 FRESH_SECONDS, REPEAT_SECONDS = 60, 3600 - RESYNC_SECONDS.stop
-"""How long a Service counts as just changed; and after how long the next sync reports a refusal again."""
+"""Seconds for which a Service counts as just changed, and after which the next sync reports a refusal again."""
 
 LATER_SECONDS = range(10, 31)
-"""After how many seconds Metacontroller should ask again if there is no token."""
+"""The range of the Retry-After, in seconds, if there is no token."""
 
 NOBODY = ObjectMeta(name="", namespace="", uid="")
-"""Stands for every Service that can't be decoded: these share a bucket."""
+"""The metadata assumed for Services that can't be decoded, which therefore share a bucket."""
 
 MOST_BUCKETS = 60_000
-"""They take about 10 MB. If there are more, the least recently used one is forgotten."""
+"""This many take about 10 MB. If there are more, the least recently used bucket is dropped."""
 
 FOR_FIRST, FOR_REPEATED = 1, 81
-"""Tokens, of 100, that a namespace must have for a first attempt, and for a repeated one, which leaves most to
-others."""
+"""Tokens, of 100, that a namespace needs for a first and for a repeated attempt. The latter leaves most to others."""
 
 
 class Bucket(NamedTuple):
-    """A bucket gets a token every `seconds`, up to `size`. It gives a token only if it has at least `least`.
+    """A bucket gains a token every `seconds`, up to `size`. Tokens can be taken only while it holds `least` or more.
 
-    A bucket of one token is also a timer: taking the token starts it, and it is full again after `seconds`.
+    A bucket of size 1 is also a timer, which starts when its token is taken and ends after `seconds`.
     """
 
     name: str
@@ -57,7 +56,7 @@ class Bucket(NamedTuple):
 class Buckets:
     def __init__(self) -> None:
         self._left: dict[int, tuple[float, float]] = {}
-        """Tokens left, and when they were counted, by the hash of a bucket's name: anyone can send long names."""
+        """Maps the hash of a bucket's name, which can be long, to the tokens left and the Unix time of that count."""
 
     def left(self, bucket: Bucket, now: float) -> float:
         left, counted_at = self._left.get(hash(bucket.name), (bucket.size, now))
@@ -75,16 +74,16 @@ class Buckets:
         return is_enough
 
     def report(self, answer: Answer, now: float) -> Answer:
-        """Return the response to Metacontroller: the answer, a report of its problems (422), or a 429."""
+        """Return the answer itself, a report of its problems (422), or a 429 if it is held back."""
         metadata = answer.service.metadata if answer.service else NOBODY
         if answer.status == 400:
             return answer if self.take(now, reports_of(metadata)) else hold_back(answer, LATER_SECONDS)
         if answer.status == 429 or not metadata.resource_version:
-            return answer  # a pause; or a person's request: every stored Service has a version
+            return answer  # a pause, or a person's request: every stored Service has a version
         version = f"{metadata.uid} {metadata.resource_version}"
         is_done = answer.status == 200 and not answer.attempt
         for attempt, is_over in ((REMOVAL, answer.attempt != REMOVAL), (WRITE, is_done)):
-            # The attempt succeeded. For another version, something else may have been attempted.
+            # The attempt succeeded. Attempts for other versions may have been different.
             if is_over and self._left.pop(hash(f"{attempt} {version}"), None) is not None:
                 self.take(now, attempts_of(metadata, attempt, least=0), tokens=-1)
                 if attempt == REMOVAL:
@@ -101,7 +100,7 @@ class Buckets:
         return self._refuse(answer, metadata, version, now) if is_missing else answer
 
     def _refuse(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
-        """Return a report of the answer's problems (422) if there are tokens; otherwise, its attempt, or a 429."""
+        """Return a 422 with the problems if there are tokens, else the answer if it attempts a change, else a 429."""
         problems = answer.problems or Problems()
         reasons = sorted({problem.reason for problem in problems.kept})
         tokens = [reported := Bucket(f"reported {version} {reasons}", 1, REPEAT_SECONDS), reports_of(metadata)]
@@ -123,7 +122,7 @@ def reports_of(metadata: ObjectMeta) -> Bucket:
 
 
 def hold_back(answer: Answer, seconds: range) -> Answer:
-    """Return a 429: Metacontroller makes no Event, and asks again in one of these numbers of seconds."""
+    """Return a 429, so that Metacontroller makes no Event, and retries after one of `seconds`."""
     retry_after = spread(answer.service, seconds) if answer.service else seconds.start
     why = b"held back: too many attempts in this namespace have failed or are unfinished\n"
     body = why if answer.status == 200 else answer.body

@@ -17,13 +17,13 @@ class SettingsFile(NamedTuple):
 
 
 def from_environment() -> SettingsFile:
-    """Read the file that $INGRESS_MANAGER_SETTINGS names; if unset, use the defaults. Raises SettingsError."""
+    """Read the file named in $INGRESS_MANAGER_SETTINGS, or use the defaults if it is unset. Raises SettingsError."""
     path = os.environ.get(FILE_VARIABLE)
     return load(Path(path)) if path else SettingsFile(Settings(), hashlib.sha256().hexdigest())
 
 
 def load(path: Path) -> SettingsFile:
-    """Read a settings file. Raises SettingsError, whose message begins with the path."""
+    """Read a settings file. Raises SettingsError, with a message that names the file."""
     try:
         content = path.read_bytes()
         return SettingsFile(parse(content.decode()), hashlib.sha256(content).hexdigest())

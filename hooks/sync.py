@@ -1,11 +1,11 @@
 """The hook's contract with Metacontroller: the bytes of a sync request in, the bytes of an answer out.
 
-| status | when                                                     | what Metacontroller does             |
-|--------|----------------------------------------------------------|--------------------------------------|
-| 200    | exactly these objects should exist now                   | creates, updates and deletes         |
-| 400    | the body isn't a sync request                            | nothing; makes an Event, and retries |
-| 422    | the Service is refused, or lacks an object: reported now | the same                             |
-| 429    | it is paused, or its report or a write is held back      | nothing; no Event, retries later     |
+| status | when                                              | what Metacontroller does        |
+|--------|---------------------------------------------------|---------------------------------|
+| 200    | exactly these objects should exist now            | creates, updates and deletes    |
+| 400    | the body isn't a sync request                     | makes an Event, and retries     |
+| 422    | a refusal or a missing object is reported         | makes an Event, and retries     |
+| 429    | the Service is paused, or the answer is held back | retries later, without an Event |
 
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
@@ -30,11 +30,11 @@ from ingress_manager.core.kubernetes import Key, Object, ObjectMeta, Observed, S
 from ingress_manager.core.settings import Settings
 
 PAUSE_SECONDS = range(60, 91)
-"""After how many seconds Metacontroller should ask again about a paused Service."""
+"""The range of the Retry-After, in seconds, for a paused Service."""
 
 OFF, INCOMPLETE, COMPLETE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refused"
-"""The outcomes of a sync, in this order: nothing is requested; a requested object is missing; none is missing;
-forbidden objects are removed first; nothing changes."""
+"""The outcomes of a sync, in this order: no objects are requested, some are missing, all exist, forbidden ones are
+removed first, or nothing changes."""
 
 
 class SyncRequest(msgspec.Struct, frozen=True):
@@ -58,27 +58,27 @@ class Answer(msgspec.Struct, frozen=True):
 
     status: int
     body: bytes
-    """JSON if the status is 200, else one line of text."""
+    """JSON if the status is 200, else a line of text."""
     outcome: str
     """The outcome of a sync, or one of `admission.OUTCOMES`."""
     service: Service | None = None
-    """Without a spec if the body couldn't be decoded; None if the metadata couldn't be, either."""
+    """The Service, without its spec if the body can't be decoded; None if not even the metadata can."""
     problems: Problems | None = None
-    """The reasons for a refusal, a removal or a warning; or the missing objects."""
+    """The reasons for a refusal, removal, warning or denial, or the missing objects."""
     retry_after: int | None = None
-    """Seconds after which Metacontroller should ask again."""
+    """The Retry-After header, in seconds."""
     attempt: str = ""
     """WRITE, REMOVAL, or "" if Metacontroller has nothing to do."""
 
 
 decode = msgspec.json.Decoder(SyncRequest).decode
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""The errors raised for a body that can't be decoded. A policy keeps metadata.managedFields from being nested too
-deeply (metacontroller/controller/size.yaml)."""
+"""The errors raised for a body that can't be decoded. An admission policy (metacontroller/controller/size.yaml) limits
+how deeply metadata.managedFields can be nested."""
 
 
 def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
-    """Answer a sync request. `now` is a Unix time; at 0, every Service counts as new. Never raises."""
+    """Answer a sync request. `now` is a Unix time; if 0, every Service counts as new. Never raises."""
     try:
         request = decode(body)
     except UNREADABLE as error:
@@ -91,7 +91,7 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
             return refusal(429, decision.problems, service, spread(service, PAUSE_SECONDS))
         return refusal(422, decision.problems, service)
     if isinstance(decision, RemovedFirst):
-        # The log and the metric need only one. If only an entrance was switched off, it is the Service's mistake.
+        # The log and the metric need one reason. If only an entrance was switched off, that is the Service's mistake.
         reasons = [*decision.forbidden.values(), *(decision.problems.kept if decision.problems else ())]
         problems, resync, outcome = Problems(reasons[:1]), None, REMOVED
     elif decision.missing:
@@ -106,7 +106,7 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
 
 
 def identify_service(body: bytes) -> Service | None:
-    """Return the Service in an unreadable body, without its spec; None if its metadata can't be read."""
+    """Return the Service in a body that can't be decoded, without its spec; None if the metadata is invalid, too."""
     with suppress(*UNREADABLE):
         read = msgspec.json.decode(body, type=NamedBody)
         if named := (read.request or read).object:
@@ -120,5 +120,5 @@ def encode(objects: Mapping[Key, Object], resync_after: int | None = None) -> by
 
 
 def refusal(status: int, problems: Problems, service: Service | None = None, retry_after: int | None = None) -> Answer:
-    """Return an answer with an error status, after which Metacontroller changes nothing."""
+    """Return an answer with an error status, upon which Metacontroller changes nothing."""
     return Answer(status, f"{problems.line()}\n".encode(), REFUSED, service, problems, retry_after)

@@ -1,10 +1,10 @@
 """The annotations of a Service: what the owner requests, for one entrance or several.
 
-Each annotation is a row of `TABLE`; parsing, error messages, `adopt` and the docs are derived from it.
+Each annotation is a row of `TABLE`, from which parsing, error messages, `adopt` and the docs are derived.
 
-An entrance is one way to reach a Service. The main entrance is "", with the keys ingress/…; the keys of a named
-entrance begin with its name, as in internal.ingress/http. Its objects are called SERVICE.ENTRANCE, which can't
-clash with another Service's: Service names contain no dots.
+An entrance is one way to reach a Service. The main entrance, "", has the keys ingress/…; a named entrance puts its name
+before them, as in internal.ingress/http. Its objects' names begin with SERVICE.ENTRANCE, which can't clash with
+another Service's, because Service names contain no dots.
 """
 
 import re
@@ -24,13 +24,13 @@ HTTP, CLASS, ROUTES = "ingress/http", "ingress/class", "ingress/routes"
 HOST, PATH, PATH_TYPE, PORT = "ingress/host", "ingress/path", "ingress/path-type", "ingress/port"
 TLS, SECRET, REDIRECT = "ingress/tls", "ingress/tls-secret", "ingress/tls-redirect"
 PROFILE = "ingress/profile"
-"""On a Service, the profile that it requests; on its objects, the profile with which they were made."""
+"""On a Service, the profile that it requests; on a managed object, the profile used to make it."""
 
 PATH_TYPES = ("Prefix", "Exact", "ImplementationSpecific")
 
 
 class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One route in ingress/routes. For a field that is None, the other annotations apply."""
+    """One route in ingress/routes. A field that is None falls back to the other annotations."""
 
     host: str | None = None
     path: str | None = None
@@ -68,7 +68,7 @@ class Wrong(str):
 
 
 def checked(check: Callable[[str], str]) -> Callable[[str], str]:
-    """Return a parser: it returns a valid value unchanged, and Wrong with the message of `check` otherwise."""
+    """Return a parser that returns a valid value unchanged, or Wrong with the message from `check`."""
     return lambda value: Wrong(end) if (end := check(value)) else value
 
 
@@ -126,7 +126,7 @@ class Annotation(msgspec.Struct, frozen=True):
     field: str
     """The field of `Requested` that holds the parsed value."""
     parse: Callable[[str], Any]
-    """Returns the parsed value, or Wrong if it is invalid."""
+    """Returns the parsed value, or Wrong."""
     meaning: str
     """One line for the docs."""
     default: str
@@ -134,28 +134,28 @@ class Annotation(msgspec.Struct, frozen=True):
     only: str = ""
     """The only kind of object that supports the annotation; "" if every kind does."""
     adopted: bool = True
-    """Whether `adopt` derives the value from an Ingress; otherwise, it keeps the Service's value."""
+    """Whether `adopt` derives the value from an Ingress instead of keeping the Service's value."""
 
 
 # fmt: off
 TABLE = {
     # key: field, parser, meaning, default, differences from most
-    HTTP: Annotation("http", parse_boolean, '`"true"`: the Service is served, by an Ingress or HTTPRoutes.', "off"),
+    HTTP: Annotation("http", parse_boolean, '`"true"` exposes the Service through an Ingress or HTTPRoutes.', "off"),
     PROFILE: Annotation("profile", checked(wrong_name),
         "The profile, whose values apply where the Service has no annotation.", "`defaults.profile`", adopted=False),
     HOST: Annotation("hosts", parse_hosts,
-        "The hosts, separated by commas; `*.` is a wildcard; `*`: all other hosts.", "`defaults.host`"),
+        "Comma-separated hosts; `*.example.org` is a wildcard; `*` matches all other hosts.", "`defaults.host`"),
     PATH: Annotation("path", checked(wrong_absolute_path), "The path.", "`/`"),
     PATH_TYPE: Annotation("path_type", checked(wrong_path_type),
-        "`Prefix`, `Exact`, or `ImplementationSpecific`, if it is allowed.", "`Prefix`"),
+        "`Prefix`, `Exact`, or, if allowed, `ImplementationSpecific`.", "`Prefix`"),
     PORT: Annotation("port", checked(wrong_port),
         "The name or number of the port that serves HTTP.", "[inferred](#ports)"),
     CLASS: Annotation("ingress_class", checked(wrong_name), "The IngressClass.", "`defaults.class`", only="Ingress"),
-    TLS: Annotation("tls", parse_boolean, '`"true"`: TLS for all hosts of the entrance.', "`defaults.tls.enabled`"),
+    TLS: Annotation("tls", parse_boolean, '`"true"` enables TLS for the whole entrance.', "`defaults.tls.enabled`"),
     SECRET: Annotation("tls_secret", checked(wrong_name),
-        "The Secret with the certificate; turns TLS on.", "`defaults.tls.secret`"),
+        "The Secret with the certificate; enables TLS.", "`defaults.tls.secret`"),
     REDIRECT: Annotation("tls_redirect", parse_boolean,
-        '`"true"`: http redirects to https; HTTPRoutes only.', "`defaults.tls.redirect`",
+        '`"true"` redirects http to https (HTTPRoutes only).', "`defaults.tls.redirect`",
         only="HTTPRoute", adopted=False),
     ROUTES: Annotation("routes", parse_routes,
         "A YAML list of `{host, path, pathType, port}`; the other annotations set the fields that a route omits.",
@@ -191,8 +191,8 @@ def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
 # Entrances.
 
 LONGEST_ENTRANCE = 30
-"""Characters. Names are shorter than 32 and not `redirect`, because names of HTTPRoutes may end in a 32-digit hash or
-in `.redirect`, and must not clash with those of entrances."""
+"""Characters. An entrance's name has fewer than 32 and isn't `redirect`, so that it can't be taken for the end of an
+HTTPRoute's name, which may be a 32-digit hash or `.redirect`."""
 
 _ENTRANCE = re.compile(rf"(?!redirect$)[a-z0-9]([-a-z0-9]{{0,{LONGEST_ENTRANCE - 2}}}[a-z0-9])?")
 
@@ -202,7 +202,7 @@ def is_entrance_name(name: str) -> bool:
 
 
 def begin_of(entrance: str) -> str:
-    """Return what the keys of an entrance begin with, such as "internal."; "" for the main entrance."""
+    """Return the prefix of an entrance's keys, such as "internal."; "" for the main entrance."""
     return f"{entrance}." if entrance else ""
 
 
@@ -211,7 +211,7 @@ def ingress_of(entrance: str, service: str) -> str:
 
 
 def entrance_of(service: str, name: str) -> str:
-    """Return the entrance that an object of a Service belongs to. `name` is the object's NAME or NAMESPACE/NAME."""
+    """Return the entrance that a Service's object serves. `name` is the object's NAME or NAMESPACE/NAME."""
     entrance = f"/{name}".partition(f"/{service}.")[2].partition(".")[0]
     return entrance if is_entrance_name(entrance) else ""
 
@@ -229,7 +229,7 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     """Parse the annotations of each entrance that is switched on.
 
-    Without ingress/http, or with "false", an entrance is off and isn't parsed: a mistake can't keep it switched on.
+    An entrance is off if ingress/http is missing or "false". It isn't parsed then, so a mistake can't keep it on.
     """
     described = by_entrance(annotations)
     on = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]
@@ -248,7 +248,7 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
 
 
 def without_effect(annotations: Mapping[str, str]) -> list[Problem]:
-    """Return one problem for all annotations of entrances without ingress/http; [] if there are no such annotations."""
+    """Return one problem that lists all annotations of entrances without ingress/http; [] if there are none."""
     described = by_entrance(annotations)
     off = [name for name in described if HTTP not in described[name] and (not name or is_entrance_name(name))]
     if not (keys := sorted([begin_of(name) + key for name in off for key in described[name]])):

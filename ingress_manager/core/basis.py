@@ -1,6 +1,6 @@
 """The basis of an exposure: the inputs for one entrance of a Service, and the problems with them.
 
-Functions that take a `Basis` add the problems they find to its `problems`. If it has any, all results are discarded.
+Functions that take a `Basis` add the problems they find to its `problems`. If there are any, results are discarded.
 """
 
 import msgspec
@@ -37,20 +37,20 @@ class Basis(msgspec.Struct, frozen=True):
         return self.requested.tls_secret or self.effective.default_secret(self.name)
 
     def key(self, annotation: str) -> str:
-        """Return the Service's key for this annotation: internal.ingress/host for ingress/host."""
+        """Return an annotation's key in this entrance, such as internal.ingress/host for ingress/host."""
         return begin_of(self.entrance) + annotation
 
     def has_wrong(self, annotation: str) -> bool:
-        """Return whether the Service has an invalid value for this annotation (ingress/…)."""
+        """Return whether an annotation (ingress/…) has an invalid value in this entrance."""
         wrong = self.requested.problems.kept
         return bool(wrong) and self.key(annotation) in {problem.annotation for problem in wrong}
 
     def add(self, annotation: str, end: str, reason: Reason) -> None:
-        """Add a problem whose message is the key of this annotation (ingress/…), and then `end`."""
+        """Add a problem with an annotation (ingress/…). The message is its key in this entrance and `end`."""
         key = self.key(annotation)
         self.problems.add(f"{key}{end}", reason, key)
 
     def add_ignored(self, annotation: str, why: str) -> None:
-        """Add the problem that this annotation (ingress/…) has no effect; `why` is part of the message."""
+        """Add the problem that an annotation (ingress/…) has no effect. `why` completes the message."""
         value = quoted((self.service.metadata.annotations or {})[self.key(annotation)])
         self.add(annotation, f": {value} has no effect {why}; remove it", Reason.CONTRADICTION)

@@ -1,4 +1,4 @@
-"""The bounds: how much one Service may request. A Service that requests more is refused, before it delays others."""
+"""The bounds: how much one Service may request. A Service that requests more is refused before it delays others."""
 
 MOST_ENTRANCES = 8
 """Named entrances, in addition to the main one."""
@@ -6,16 +6,16 @@ MOST_ENTRANCES = 8
 MOST_HOSTS = 100
 MOST_ROUTES = 100
 MOST_PATHS = 1000
-"""Paths in one Ingress. With more, it would exceed LARGEST_OBJECT anyway; this check is cheaper."""
+"""Paths in one Ingress. More would exceed LARGEST_OBJECT anyway, but this check is cheaper."""
 
 LONGEST_LIST = 32 * 1024
 """Characters of ingress/routes."""
 
 MOST_YAML_NODES = 1000
-"""100 routes have 901: the list, and for each route a mapping with four keys and four values."""
+"""100 routes have 901 nodes: the list, and for each route a mapping with four keys and four values."""
 
 MOST_LEFT = 500
-"""Annotations for controllers that an object may lack. Each is searched for many fragments, which takes time."""
+"""Controller annotations that an object may lack. Searching each key for many fragments takes time."""
 
 MOST_OBJECTS = 27
 """Objects of one Service: three for each of nine entrances, such as an HTTPRoute, its redirect and a ListenerSet. No

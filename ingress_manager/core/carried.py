@@ -1,4 +1,4 @@
-"""The carried annotations: copied from the Service or configured by the settings, where controllers read them."""
+"""The annotations that objects carry: copied from the Service or configured, on kinds whose controllers read them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,15 +15,15 @@ class Carried(msgspec.Struct, frozen=True):
     copied: Mapping[str, str]
     """Copied from the Service. Keys that the settings configure, even if only with TLS, aren't copied."""
     configured: Mapping[str, str]
-    """Set by the settings, for an Ingress of this entrance."""
+    """From the settings, for an Ingress of this entrance."""
     by_kind: Mapping[str, dict[str, str]]
-    """All annotations of each kind of object. The kind `redirect` is an HTTPRoute that only redirects."""
+    """All annotations for each kind of object. The kind `redirect` is an HTTPRoute that only redirects."""
     left_behind: Mapping[str, Sequence[str]]
     """For each kind of object, the sorted keys of the Service's controller annotations that it lacks or overrides."""
 
     @property
     def of_ingress(self) -> dict[str, str]:
-        """Return an Ingress's annotations, even if no Ingress is made, but without ingress-manager's own."""
+        """Return the copied and configured annotations for an Ingress, even if no Ingress is made."""
         return {**self.copied, **self.configured}
 
 
@@ -36,7 +36,7 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
         copied = {key: present[key] for key in limits if key in present and key not in effective.added_with_tls}
         basis.problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in copied.items()]))
     configured = effective.added_with_tls if basis.tls else effective.annotations
-    if copied:  # the Service's alternative replaces the configured one, unless that protects: then it is refused
+    if copied:  # the Service's alternative replaces a configured annotation, but is refused if that protects
         configured = {key: of for key, of in configured.items() if protects(key) or ALTERNATIVES.get(key) not in copied}
     kinds = {"Ingress": configured} if effective.makes_ingresses else {}
     if gateway and gateway.listener_sets and basis.tls:

@@ -1,6 +1,6 @@
-"""Copying: a Service's annotation reaches the objects only if the settings name the full key and allow the value.
+"""Copying: a Service's annotation is copied to its objects only if the settings name the full key and allow the value.
 
-Annotations of an Ingress can configure a controller far beyond what the owner of a Service is allowed to do.
+Annotations on an Ingress can configure a controller far beyond what a Service's owner is allowed to do.
 """
 
 import re
@@ -27,7 +27,7 @@ from ingress_manager.core.vocabulary import (
 )
 
 COPIED, NOT_COPIED, FINGERPRINT = "ingress/copied", "ingress/not-copied", "ingress/profile-fingerprint"
-"""Annotations of managed objects. In this order, they contain the keys copied from the Service, the controller
+"""Annotations of managed objects. Their values, in this order: the keys copied from the Service, the controller
 annotations that weren't copied, and a hash of the profile's filters and annotations."""
 
 ANY: Literal["any"] = "any"
@@ -38,13 +38,13 @@ NOT_EMPTY, _WITHOUT_ANY = (
     must(lambda allowed: ANY not in allowed, "be either the word any, or a list without it"),
 )
 Limit = Literal["any"] | Annotated[tuple[Text, ...], NOT_EMPTY, _WITHOUT_ANY]
-"""The allowed values, or `any`. An empty list is rejected as a probable mistake: for hosts, it would mean no limit."""
+"""The allowed values, or `any`. An empty list is rejected as a mistake, because it would mean no limit for hosts."""
 
 DEFAULT_COPIED: dict[str, Limit[str]] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "ingress-manager"
-"""The label by which the admission policies select managed objects, and its value."""
+"""The value of the label by which admission policies select managed objects."""
 
 
 def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Problem | None:
@@ -61,7 +61,7 @@ def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Probl
 
 
 def keys_not_copied(annotations: Mapping[str, str], made: Collection[Object]) -> list[str]:
-    """Return the sorted keys of controller annotations that don't take effect.
+    """Return the sorted keys of controller annotations that have no effect; [] if `made` is empty.
 
     No object in `made` carries them unchanged, and no controller reads them from the Service itself.
     """
@@ -101,7 +101,7 @@ def wrong_configured_key(key: str) -> str:
     if key.startswith(RESERVED_PREFIXES):
         return _RESERVED
     if key == EDIT_IN_PLACE:
-        return "must be left out: each sync would remove cert-manager's challenge, so no certificate could be renewed"
+        return "must be left out, because each sync would remove cert-manager's challenge and block renewals"
     return wrong_annotation_key(key)
 
 

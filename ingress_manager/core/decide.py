@@ -1,18 +1,18 @@
-"""The decision: what should exist for a Service. The whole flow on one page, without any I/O.
+"""Decides which objects should exist for a Service.
 
-Metacontroller sends a Service and its **observed** objects: those that exist now and were made for it earlier.
+Metacontroller sends a Service and its **observed** objects, which exist now and were made for the Service earlier.
 
 | the Service      | observed                         | decision     | effect                                       |
 |------------------|----------------------------------|--------------|----------------------------------------------|
 | is paused        |                                  | Refused      | nothing changes                              |
 | requests nothing |                                  | Desired      | all objects are removed                      |
 | is valid         |                                  | Desired      | the requested objects exist, and no others   |
-|                  | a forbidden object               | RemovedFirst | it is removed; the next sync makes a new one |
+|                  | a forbidden object               | RemovedFirst | it is removed; the next sync recreates it    |
 | has a mistake    |                                  | Refused      | nothing changes                              |
 |                  | a forbidden object               | RemovedFirst | all are removed; the next sync refuses       |
-|                  | an object of a disabled entrance | RemovedFirst | the same                                     |
+|                  | an object of a disabled entrance | RemovedFirst | all are removed; the next sync refuses       |
 
-A forbidden object isn't updated in place: an admission webhook could reject the update, and the object would stay. The
+A forbidden object isn't updated in place, because an admission webhook could reject the update and so keep it. The
 Service's owner can't prevent a removal. The objects of a paused Service aren't checked.
 """
 
@@ -38,14 +38,14 @@ RECHECK_SECONDS = range(4, 9)
 """Seconds until the next sync of a Service that has just changed and lacks an object."""
 
 RESYNC_SECONDS = range(240, 361)
-"""Seconds until the next sync of a Service that lacks no object. Changed settings take effect then."""
+"""Seconds until the next sync of a Service whose objects all exist. Changed settings take effect then."""
 
 WRITE, REMOVAL = "write", "removal"
-"""What Metacontroller attempts after an answer. The API server may reject either."""
+"""The changes that Metacontroller attempts. The API server may reject either."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
 LONGEST_IN_GO = 6
-"""Go's JSON is at most this many times as long as Python's: it escapes <, >, & and the line separators."""
+"""Go's JSON is at most this many times as long as Python's, because it escapes <, >, & and line separators."""
 
 LONGEST_MISSING = 250
 """Characters for the names of missing objects. The whole message can have 500."""
@@ -73,7 +73,7 @@ class RemovedFirst(msgspec.Struct, frozen=True):
     objects: Mapping[Key, Object]
     """The desired objects that aren't forbidden; none if the Service has a mistake."""
     forbidden: Mapping[Key, Problem]
-    """The reason for each forbidden object; {} if only an entrance was switched off."""
+    """Why each object is forbidden; {} if only an entrance was switched off."""
     problems: Problems | None = None
     """The mistakes for which the next sync refuses the Service; None if it recreates the objects."""
 
@@ -101,8 +101,8 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
         if problem := next(why_forbidden(item, service, settings, desired.get(key), is_refused=is_refused), None):
             removals[key] = problem
     if is_refused:
-        # An answer can contain only objects that we make, and we make none for a Service with a mistake: so all objects
-        # stay, or all are removed. Switching an entrance off wins over any mistake.
+        # An answer can contain only objects that we make, and we make none for a Service with a mistake, so all objects
+        # stay, or all are removed. Switching an entrance off overrides any mistake.
         is_off = any(entrance_of(service.metadata.name, name) not in requested for _, name in existing)
         return RemovedFirst({}, removals, problems) if removals or is_off else Refused(problems)
     if removals:
@@ -119,7 +119,7 @@ def desired_objects(
     can_clash = sum([len(entrance.routes) for entrance in requested.values()]) > 1
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
-    # If there are more entrances, all have the same problem.
+    # With more entrances, all have the same problem.
     for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):
         effective = effective_settings(settings, service.metadata.namespace, entrance.profile)
         basis = Basis(service, observed, name, entrance, effective, Problems())
@@ -178,10 +178,10 @@ def next_attempt(desired: Mapping[Key, Object], observed: Observed) -> str:
 
 
 def recheck_after(service: Service, age: float) -> int:
-    """Return in how many seconds to sync a Service again that lacks an object, and that changed `age` seconds ago.
+    """Return the seconds until the next sync of a Service that lacks an object and changed `age` seconds ago.
 
-    Metacontroller reports no error if the object's name is taken, so the next sync has to check that soon. A taken name
-    or an exceeded quota can persist, so the wait grows with the age: failing Services must not delay others.
+    Metacontroller reports no error if the object's name is taken, so the next sync must check soon. A taken name or an
+    exceeded quota can persist, so the wait grows with `age`, to keep failing Services from delaying others.
     """
     return min(spread(service, RESYNC_SECONDS), max(int(age / 4), spread(service, RECHECK_SECONDS)))
 
@@ -189,6 +189,6 @@ def recheck_after(service: Service, age: float) -> int:
 def spread(service: Service, seconds: range) -> int:
     """Return one of `seconds`, always the same one for a given Service.
 
-    This spreads syncs out: many in one second would delay every change.
+    Syncs are spread out, because many in one second would delay every change.
     """
     return seconds[crc32(service.metadata.uid.encode()) % len(seconds)]

@@ -19,11 +19,11 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 
 
 class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_only=True, dict=True):
-    """The settings for the Services of one namespace that have the same profile."""
+    """The settings for all Services with the same namespace and profile."""
 
     namespace: str
     star: str
-    """The part of the namespace's name that the * in the key of its entry matches."""
+    """The part of the namespace's name that the * in its settings key matches. It replaces {*} in templates."""
 
     settings: Settings
     limits: Limits
@@ -36,12 +36,12 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     @cached_property
     def added_with_tls(self) -> Mapping[str, str]:
-        """Return the annotations configured for an Ingress with TLS. They are never copied from a Service."""
+        """Return the annotations configured for an Ingress with TLS. Their keys are never copied from a Service."""
         return {**self.annotations, **self.tls.annotations}
 
     @cached_property
     def profile_annotations(self) -> Sequence[Mapping[str, str]]:
-        """Return the annotations that the profile itself sets: those for all objects, and those only with TLS."""
+        """Return the annotations that the profile itself sets: first for all objects, then only with TLS."""
         return [part.get("annotations", {}) for part in (self.overrides, self.overrides.get("tls", {}))]
 
     @cached_property
@@ -61,7 +61,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     @cached_property
     def replaced_by_filters(self) -> Container[str]:
-        """Return the keys of the profile's annotations if it has filters: HTTPRoutes have the filters instead."""
+        """Return the keys of the profile's annotations that its filters, if any, replace in HTTPRoutes."""
         return {key for annotations in self.profile_annotations for key in annotations} if self.filters else ()
 
     @cached_property
@@ -76,19 +76,19 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return fill_in(self.host, service, self.namespace, self.star)
 
     def default_secret(self, ingress: str) -> str | None:
-        """Return the default Secret of an Ingress; None if the controller uses its own certificate."""
+        """Return the name of an Ingress's default Secret; None if the controller uses its own certificate."""
         return None if self.tls.secret is None else fill_in(self.tls.secret, ingress, self.namespace, self.star)
 
     @cached_property
     def default_class(self) -> str | None:
-        """Return the settings' IngressClass, from `class` or kubernetes.io/ingress.class; None if neither is set."""
+        """Return the IngressClass from the settings' `class` or kubernetes.io/ingress.class; None if neither is set."""
         return self.ingress_class or self.annotations.get(OLD_CLASS)
 
     @cached_property
     def usable_profiles(self) -> Sequence[str]:
         return [*self.settings.profiles] if self.limits.profiles == ANY else self.limits.profiles
 
-    # The limits. Each method returns the end of a message, "" if allowed.
+    # The limits. A check returns the end of a message, or "" if the value is allowed.
 
     def hosts_not_allowed(self, hosts: Sequence[str]) -> str:
         hosts = [host for host in hosts if not self.allows_host(host)] if self.host_patterns else ()
@@ -106,7 +106,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return host.removeprefix("*").endswith(endings)
 
     def not_allowed(self, value: str | None, limit: Limit[str]) -> str:
-        """Check a class, a path type or a profile against its limit. None is the cluster's default class."""
+        """Return why a class, path type or profile is outside its limit, or "". None is the cluster's default class."""
         if is_within(value, limit):
             return ""
         named = "null (the cluster's default)" if value is None else quoted(value)
@@ -126,7 +126,7 @@ def effective_settings(settings: Settings, namespace: str, profile: str | None =
 
 
 def resolve(settings: Settings, namespace: str, requested: str | None) -> EffectiveSettings:
-    """Return `effective_settings` without its cache."""
+    """Compute `effective_settings`, which caches the result."""
     entry = settings.entry_of(namespace)
     start, _, end = (settings.key_of(namespace) or "").partition("*")
     defaults, limits = entry.defaults, entry.limits

@@ -16,7 +16,7 @@ LONGEST_REFUSAL = 500
 """Characters. A refusal is part of an Event's message, which kubectl shows in one line."""
 
 MOST_KEPT = 20
-"""Problems. More never fit into one line."""
+"""Problems. More would never fit into one line."""
 
 
 class Reason(StrEnum):
@@ -76,7 +76,7 @@ class Problems(msgspec.Struct):
         self.extend([Problem(sentence, reason, annotation)])
 
     def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
-        """Add problems, and `more` to the number of those that aren't kept."""
+        """Add problems, and add `more` to the number not kept."""
         self.more += more
         for problem in problems:
             is_new = all(problem.sentence != known.sentence for known in self.kept)
@@ -106,7 +106,7 @@ class SettingsError(Exception):
     def __init__(self, sentence: str, path: tuple[str | int, ...] = (), line: int = 0, origin: str = "") -> None:
         super().__init__(sentence)
         self.sentence = sentence
-        """The field's path as in limits.hosts[0], what is wrong, and what would be right."""
+        """The message: a field such as limits.hosts[0], what is wrong, and what would be right."""
         self.path = path
         """The path of the invalid field; () if the whole text is invalid."""
         self.line = line

@@ -1,17 +1,17 @@
-"""Format text for people: on one line, quoted, as lists; and find the nearest known word."""
+"""Formats text for people (one line, quotes, lists), and finds the nearest known word."""
 
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 LONGEST_VALUE, MOST_LISTED = 60, 10
-"""Characters of a value, and items of a list, that are shown."""
+"""How many characters of a value, and items of a list, are shown."""
 
 LONGEST_KEY = 317
-"""Characters: a domain of 253, a slash and a name of 63."""
+"""Characters of an annotation's key: a domain of 253, a slash and a name of 63."""
 
 LONGEST_WORD, MOST_WORDS = 64, 200
-"""Characters of a word, and known words, that `nearest` compares: more would be slow."""
+"""The longest word, and the most known words, that `nearest` compares. More would be slow."""
 
 
 def one_line(text: str) -> str:
