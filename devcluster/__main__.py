@@ -1,4 +1,4 @@
-"""The commands of the development cluster: `python -m devcluster --help`."""
+"""The development cluster's commands, which `python -m devcluster --help` lists."""
 
 import contextlib
 import shutil
@@ -21,21 +21,21 @@ from devcluster.programs import find_programs, find_traefik, gateway_api
 from devcluster.story import Stage, Step, steps_for
 
 HOST = "web.localhost"
-"""The host of the example: a browser finds it without a DNS."""
+"""The host in the example that `up` prints. Browsers resolve *.localhost to loopback without DNS."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """A real Kubernetes control plane on a laptop, without containers.
 
-    It listens on loopback only, lives in one temporary folder, and ends with the command that started it.
+    It listens on loopback only, keeps its files in one temporary folder, and stops when the command ends.
 
     \b
     Examples:
-      python -m devcluster demo                  the story, told step by step
-      python -m devcluster up                    a cluster with ingress-manager, until Ctrl-C
-      python -m devcluster up --engine standin   the same without Metacontroller
-      python -m devcluster build                 only get the programs it is made of
+      python -m devcluster demo                  show and check how an Ingress follows its Service
+      python -m devcluster up                    run a cluster with ingress-manager until Ctrl-C
+      python -m devcluster up --engine standin   use the stand-in for Metacontroller
+      python -m devcluster build                 only find or build the programs
     """  # noqa: D301 - \b keeps click from joining lines
 
 
@@ -44,7 +44,7 @@ def main() -> None:
 def up(engine: str) -> None:
     """Start a cluster with ingress-manager and keep it until Ctrl-C.
 
-    The first start builds the control plane with Go, which takes some minutes; later ones take seconds.
+    The first start builds the control plane with Go, which takes some minutes; later starts take seconds.
     """
     started = time.monotonic()
     with contextlib.ExitStack() as exits:
@@ -60,14 +60,14 @@ def up(engine: str) -> None:
             while True:
                 time.sleep(0.5)
                 cluster.control_plane.check_alive()
-                with contextlib.suppress(ApiError):  # what has changed has just been deleted, for example
+                with contextlib.suppress(ApiError):  # for example, a changed object has just been deleted
                     cluster.follow()
         click.echo("\nStopping.", err=True)
-    click.echo("Its folder is removed.", err=True)
+    click.echo("Stopped. The temporary folder has been removed.", err=True)
 
 
 def welcome(cluster: DevCluster, seconds: float) -> str:
-    """Return what a person needs to know to use the cluster. There are no Pods: one of the commands is a server."""
+    """Return instructions for using the cluster. No Pods run in it, so one of the commands starts a server."""
     kubectl, gateway = cluster.control_plane.programs.kubectl, cluster.gateway
     exported = {"KUBECONFIG": str(cluster.kubeconfig)}
     if shutil.which("kubectl") != str(kubectl):
@@ -79,8 +79,8 @@ def welcome(cluster: DevCluster, seconds: float) -> str:
   python3 -m http.server 8083 --bind "$(kubectl get service web --output=jsonpath={{.spec.clusterIP}})" &
   curl http://{HOST}:{gateway.http_port}/        # or in a browser
   curl --insecure https://{HOST}:{gateway.https_port}/
-  curl {exported["GATEWAY"]}/            # nothing serves this host: the 404 page
-  kubectl annotate service web ingress/tls=5  # a warning says at once what is wrong
+  curl {exported["GATEWAY"]}/            # no Ingress has this host: the 404 page answers
+  kubectl annotate service web ingress/tls=5  # kubectl prints a warning about the bad value
 """
     return f"""
 Up after {seconds:.1f} s: Kubernetes {cluster.control_plane.version()}, driven by {cluster.engine_name}.
@@ -94,32 +94,30 @@ For example:
   kubectl annotate service web ingress/http=true ingress/host={HOST}
   kubectl get ingress web --output=yaml
 {requests}\
-  kubectl describe service web                # Events say why something is refused
-  kubectl delete service web                  # and its Ingress goes with it
+  kubectl describe service web                # Events explain refused requests
+  kubectl delete service web                  # deletes its Ingress, too
 
-Other settings, which each Service follows some minutes later:
+To change the settings, which every Service follows within some minutes:
   kubectl edit configmap --namespace ingress-manager
   kubectl rollout restart deployment --namespace ingress-manager
 
-Ctrl-C ends it."""
+Ctrl-C stops the cluster."""
 
 
 @main.command()
 @engine_option
-@click.option(
-    "--picture", type=click.Path(dir_okay=False, path_type=Path), help="Also draw it into an SVG file: docs/demo.svg."
-)
+@click.option("--picture", type=click.Path(dir_okay=False, path_type=Path), help="Also save the output to an SVG file.")
 def demo(engine: str, picture: Path | None) -> None:
-    """Tell the story of a Service and its Ingress on a real control plane, each step checked.
+    """Show and check, step by step, how an Ingress follows its Service.
 
-    Exit status: 0 when every step had its effect, 1 when a step had none, 2 when a program is missing.
+    Exit status: 0 if every step had its effect, 1 if a step or the cluster failed, 2 if a program is missing.
     """
     with contextlib.ExitStack() as exits:
         with progress() as report:
             cluster = exits.enter_context(DevCluster(engine, gateway=not lacking(), progress=report))
         click.echo(f"On Kubernetes {cluster.control_plane.version()}, driven by {cluster.engine_name}:\n")
         if reason := lacking():
-            click.echo(f"{reason} Two steps are left out.\n")
+            click.echo(f"{reason} The two steps that send requests are skipped.\n")
         width = None if sys.stdout.isatty() and not picture else 116
         out = Console(highlight=False, width=width, record=bool(picture))
         succeeded = tell(cluster, out)
@@ -129,13 +127,13 @@ def demo(engine: str, picture: Path | None) -> None:
 
 
 @main.command()
-@click.option("--if-possible", is_flag=True, help="Succeed, with a message, when a program can't be had.")
-@click.option("--helm", is_flag=True, help="Also build Helm, with which the tests try the chart.")
+@click.option("--if-possible", is_flag=True, help="If a program can't be found or built, print why and exit with 0.")
+@click.option("--helm", is_flag=True, help="Also build Helm, which the chart's tests need.")
 def build(if_possible: bool, helm: bool) -> None:
-    """Find the programs of the control plane, build those that are missing, and list them all.
+    """Find or build the control plane's programs, and print their paths.
 
-    Each is taken from $KUBEBUILDER_ASSETS, else built with Go into .build/.
-    The CRDs of the Gateway API are downloaded with Go, too.
+    etcd, kube-apiserver and kube-controller-manager are taken from $KUBEBUILDER_ASSETS or built into .build/.
+    The CRDs of the Gateway API are downloaded with Go, unless $GATEWAY_API_CRDS names their folder.
 
     \b
     Examples:
@@ -159,7 +157,7 @@ INDENT = 17
 
 
 def tell(cluster: DevCluster, out: Console) -> bool:
-    """Play the story in a namespace of its own and tell it to `out`. Return whether every step had its effect."""
+    """Play the story in the namespace `demo` and print each step. Return False once a step fails, or else True."""
     cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     with contextlib.closing(Stage(cluster.api, NAMESPACE, cluster.gateway, cluster.ingress_class)) as stage:
         steps = steps_for(stage)

@@ -1,7 +1,7 @@
-"""The admission hook as manifests/admission/ installs it, but with an address and files of this machine.
+"""Runs the admission hook as manifests/admission/ installs it, but on a loopback address.
 
-The API server finds it by its Service, whose ClusterIP is an address of loopback. Its certificate is given as a person
-would who has no cert-manager: a Secret, and the authority in the ValidatingWebhookConfiguration.
+The API server connects to the hook's Service, whose ClusterIP is a loopback address. As on a cluster without
+cert-manager, a Secret holds the certificate, and the ValidatingWebhookConfiguration holds the CA's certificate.
 """
 
 import base64
@@ -17,19 +17,19 @@ from devcluster.processes import Processes
 from ingress_manager.core.settings_parser import FILE_VARIABLE
 
 HOST = f"{ADMISSION}.{CONTROLLER}.svc"
-"""The name that the API server asks for."""
+"""The server name that the API server verifies in the hook's certificate."""
 
 SECRETS = Resource("v1", "secrets", "Secret")
 
 PROBE = {"name": "admission-probe", "annotations": {"ingress/http": "yes"}}
 MISTAKEN = {"apiVersion": "v1", "kind": "Service", "metadata": PROBE, "spec": {"ports": [{"port": 80}]}}
-"""A Service with a mistake."""
+"""A Service with an invalid annotation, which the hook warns about or denies."""
 
 
 class Admission:
-    """A process that answers the API server. Call `start` when the manifests are applied, then `wait_ready`.
+    """The admission hook as a process on this machine. Call `start` after applying the manifests, then `wait_ready`.
 
-    Both raise ProcessDied, and `wait_ready` NotReady.
+    Both raise ApiError and ProcessDied; `wait_ready` also raises NotReady.
     """
 
     def __init__(self, processes: Processes, settings_file: Path) -> None:
@@ -40,9 +40,9 @@ class Admission:
         self.process = processes.add("admission", [], env={FILE_VARIABLE: str(settings_file)}, cwd=REPOSITORY)
 
     def add_to(self, overlay: Overlay) -> None:
-        """Add what is to be installed, but for the Secret."""
+        """Add the hook's manifests, patched with this machine's port and CA. `start` creates the Secret."""
         overlay.components.append("manifests/admission")
-        # Not everybody may listen on 443, so the Service has another port beside it.
+        # Listening on 443 needs privileges, so the Service has another port, too.
         overlay.patch("Service", ADMISSION, ("add", "/spec/ports/-", {"name": "here", "port": self._port}))
         bundle = base64.b64encode(self._authority.cert_pem.bytes()).decode()
         client = "/webhooks/0/clientConfig"
@@ -50,9 +50,9 @@ class Admission:
         overlay.patch("ValidatingWebhookConfiguration", CONTROLLER, *found_by)
 
     def start(self, api: Api, rendered: Rendered) -> None:
-        """Start it as its Deployment says, but for the files of the certificate and the address that it listens on.
+        """Issue the certificate, store it in files and in the Secret, and start the hook.
 
-        It makes the certificate, and the Secret that holds it.
+        The Deployment's command is run with added options for the certificate files and the address to listen on.
         """
         certificate = self._authority.issue_cert(HOST)
         pems = {"tls.crt": certificate.cert_chain_pems[0], "tls.key": certificate.private_key_pem}
@@ -68,12 +68,12 @@ class Admission:
         self.process.start()
 
     def wait_ready(self, api: Api) -> None:
-        """Return once the API server asks it, and tells what it answers."""
+        """Return once the API server calls the hook and passes on its warning or denial."""
         self.process.wait_ready(lambda: says_something(api))
 
 
 def says_something(api: Api) -> bool:
-    """Return whether somebody who tries to create a Service with a mistake is warned, or denied."""
+    """Return whether a dry-run create of an invalid Service results in a warning or the hook's denial."""
     try:
         return bool(api.warnings("POST", path_of(SERVICES, "default"), params={"dryRun": "All"}, body=MISTAKEN))
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""A small client for an API server: objects are plain dicts, errors are ApiError."""
+"""A small Kubernetes API client: objects are plain dicts, errors are ApiError."""
 # Not lightkube, kr8s or `kubernetes`: none sends fieldValidation=Strict or returns warnings, which the tests read.
 
 import re
@@ -15,19 +15,19 @@ from requests.adapters import HTTPAdapter
 from devcluster.errors import DevClusterError, NotReady
 
 Object = dict[str, Any]
-"""A Kubernetes object, as its JSON."""
+"""A Kubernetes object as decoded JSON."""
 
 T = TypeVar("T")
 
 MERGE_PATCH = "application/merge-patch+json"
 CONNECTIONS = 100
-"""Connections that are kept open: more than a load generator, or the stand-in, has threads."""
+"""Connections kept open per host: more than a load generator or the stand-in has threads."""
 WATCH_SECONDS = 300
-"""How long the API server is to keep a watch open."""
+"""Seconds after which the API server is asked to end a watch."""
 
 
 class Resource(NamedTuple):
-    """A kind of object, and where the API server keeps it."""
+    """A kind of Kubernetes object and its location in the API."""
 
     api_version: str
     plural: str
@@ -49,7 +49,7 @@ CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomR
 
 
 class ApiError(DevClusterError):
-    """A refusal of the API server, as text its message alone; the status is 0 if it could not be reached."""
+    """The API server refused a request, or couldn't be reached (`status` is 0). str() returns only the message."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(message or f"{status} {reason}")
@@ -57,10 +57,10 @@ class ApiError(DevClusterError):
 
 
 class Api:
-    """One user's view of an API server. Threads may share it.
+    """A client for an API server with one user's token. Threads may share it.
 
-    A field that the API server does not know makes a write fail. `agent` is the User-Agent, by which `managedFields`
-    name the client. Every method raises ApiError.
+    The API server rejects unknown fields in writes. `agent` is the User-Agent, which names the client in
+    `managedFields`. Every method that sends a request raises ApiError on failure, except `ready`.
     """
 
     def __init__(self, url: str, token: str, ca_file: Path, *, agent: str = "devcluster") -> None:
@@ -70,7 +70,7 @@ class Api:
         self._session.headers["Authorization"] = f"Bearer {token}"
 
     def get(self, resource: Resource, name: str, namespace: str | None = None) -> Object | None:
-        """Return the object, or None when there is none."""
+        """Return the object, or None if it doesn't exist."""
         try:
             return self.request("GET", path_of(resource, namespace, name))
         except ApiError as error:
@@ -79,12 +79,12 @@ class Api:
             raise
 
     def list(self, resource: Resource, namespace: str | None = None) -> list[Object]:
-        """Return the objects of a namespace, or of all."""
+        """Return the objects in a namespace, or in all namespaces if it is None."""
         items: list[Object] = self.request("GET", path_of(resource, namespace))["items"]
         return items
 
     def create(self, resource: Resource, obj: Object) -> Object:
-        """Create the object, in the namespace it names, and return it as stored."""
+        """Create the object in the namespace that its metadata names, and return it as stored."""
         return self.request("POST", path_of(resource, obj.get("metadata", {}).get("namespace")), body=obj)
 
     def update(self, resource: Resource, obj: Object) -> Object:
@@ -93,11 +93,11 @@ class Api:
         return self.request("PUT", path_of(resource, metadata.get("namespace"), metadata["name"]), body=obj)
 
     def patch(self, resource: Resource, name: str, patch: Object, namespace: str | None = None) -> Object:
-        """Merge the patch (RFC 7386: null removes a field) into the object and return it as stored."""
+        """Apply a JSON merge patch (RFC 7386: null removes a field) to the object and return it as stored."""
         return self.request("PATCH", path_of(resource, namespace, name), body=patch)
 
     def delete(self, resource: Resource, name: str, namespace: str | None = None, *, uid: str | None = None) -> bool:
-        """Delete the object, only if it has that uid when one is given; return whether there was an object."""
+        """Delete the object and return whether it existed. Raises ApiError if `uid` is given and isn't the object's."""
         options = {"preconditions": {"uid": uid}} if uid else None
         try:
             self.request("DELETE", path_of(resource, namespace, name), body=options)
@@ -108,7 +108,7 @@ class Api:
         return True
 
     def watch(self, resource: Resource, version: str) -> Iterator[tuple[str, Object]]:
-        """Yield (type, object) of each event after the resourceVersion `version`, until the API server ends it."""
+        """Yield (type, object) for each event after the resourceVersion `version`, until the server ends the watch."""
         query = {"watch": "1", "allowWatchBookmarks": "1", "resourceVersion": version}
         query["timeoutSeconds"] = str(WATCH_SECONDS)
         with _reaching(), self._send("GET", path_of(resource), query, stream=True) as response:
@@ -120,28 +120,28 @@ class Api:
                 yield event["type"], event["object"]
 
     def service_account_token(self, namespace: str, name: str) -> str:
-        """Return a token with which to log in as the ServiceAccount (a TokenRequest, as a kubelet makes it)."""
+        """Return a new token for the ServiceAccount, valid for 30 days (from the TokenRequest API, as kubelets use)."""
         path = path_of(SERVICE_ACCOUNTS, namespace, name) + "/token"
         return str(self.request("POST", path, body={"spec": {"expirationSeconds": 30 * 24 * 3600}})["status"]["token"])
 
     def request(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: Object | None = None
     ) -> Object:
-        """Send a request and return the decoded answer, for what the methods above don't do."""
+        """Send a request that no other method supports, and return the decoded response."""
         with _reaching(), self._send(method, path, params or {}, body=body) as response:
             return msgspec.json.decode(response.content, type=Object)
 
     def warnings(self, method: str, path: str, *, params: Mapping[str, str], body: Object) -> tuple[str, ...]:
-        """Send a request and return what the answer warns of: what kubectl would print."""
+        """Send a request and return the warnings in the response, which kubectl would print."""
         with _reaching(), self._send(method, path, params, body=body) as response:
             return warnings_of(response.headers.get("Warning", ""))
 
     def ready(self) -> bool:
-        """Return whether the API server answers that it is ready."""
+        """Return whether the API server reports that it is ready; False if it can't be reached."""
         try:
             with _reaching(), self._send("GET", "/readyz", {}):
                 return True
-        except (ApiError, OSError):  # OSError: the CA's file is not there yet
+        except (ApiError, OSError):  # OSError: the CA file doesn't exist yet
             return False
 
     def _send(
@@ -167,26 +167,26 @@ class Api:
 
 
 def warnings_of(header: str) -> tuple[str, ...]:
-    """Return the texts of the header Warning, each of which is a quoted string (RFC 7234, section 5.5)."""
+    """Return the texts in a Warning header, without quotes and escapes (RFC 7234, section 5.5)."""
     texts = re.findall(r'299 \S+ "((?:[^"\\]|\\.)*)"', header.encode("latin-1").decode())
     return tuple(re.sub(r"\\(.)", r"\1", text) for text in texts)
 
 
 def is_true(obj: Object | None, condition: str) -> bool:
-    """Return whether an object is there and has this condition."""
+    """Return whether the object exists and reports the condition as True."""
     conditions = (obj or {}).get("status", {}).get("conditions") or ()  # null at first
     return any(entry["type"] == condition and entry["status"] == "True" for entry in conditions)
 
 
 def path_of(resource: Resource, namespace: str | None = None, name: str | None = None) -> str:
-    """Return the path of an object, or of a collection."""
+    """Return the API path of an object, or of its collection if `name` is None."""
     scope = f"/namespaces/{namespace}" if namespace and resource.namespaced else ""
     root = "apis" if "/" in resource.api_version else "api"
     return f"/{root}/{resource.api_version}{scope}/{resource.plural}" + (f"/{name}" if name else "")
 
 
 def new_session(agent: str) -> requests.Session:
-    """Return a session that keeps its connections open and takes nothing, such as a proxy, from the environment."""
+    """Return a session that keeps connections open and ignores proxies and other settings in the environment."""
     session = requests.Session()
     session.trust_env = False
     session.headers["User-Agent"] = agent
@@ -196,7 +196,7 @@ def new_session(agent: str) -> requests.Session:
 
 
 def cause(error: BaseException) -> str:
-    """Return why a connection failed: the innermost reason. The others hold memory addresses, so no two are equal."""
+    """Return a connection failure's innermost cause. Outer messages contain memory addresses, so they always differ."""
     reason, inner = error, error.__cause__ or error.__context__
     while inner:
         reason = inner if isinstance(inner, OSError) else reason
@@ -208,12 +208,12 @@ def cause(error: BaseException) -> str:
 def _reaching() -> Iterator[None]:
     try:
         yield
-    except (requests.RequestException, msgspec.MsgspecError) as error:  # MsgspecError: an answer that was cut off
-        raise ApiError(0, "", f"the API server: {cause(error)}") from error
+    except (requests.RequestException, msgspec.MsgspecError) as error:  # MsgspecError: the response was cut off
+        raise ApiError(0, "", f"the request to the API server failed: {cause(error)}") from error
 
 
 def _error_of(response: requests.Response) -> ApiError:
-    """Return the error that a refusal stands for: a Status object, or plain text from something before the API."""
+    """Build the error from the Status object in the response, or from the plain text if there is none."""
     try:
         status = msgspec.json.decode(response.content, type=Object)
     except msgspec.MsgspecError:
@@ -222,11 +222,11 @@ def _error_of(response: requests.Response) -> ApiError:
 
 
 def wait_for(check: Callable[[], T | None], timeout: float = 10, *, what: str = "", interval: float = 0.02) -> T:
-    """Return the first true answer of `check`, which is asked every `interval` seconds, and ever more seldom.
+    """Call `check` until it returns something true, and return that.
 
-    It is late by a twentieth of the time at most: whoever waits for long shall not keep others from their work.
+    The pause between calls is `interval` seconds at first and grows to 5 % of the time waited, to spare a busy machine.
 
-    Raises NotReady, which says `what` was awaited and the last answer, when there is none within `timeout` seconds.
+    Raises NotReady after `timeout` seconds. The message contains `what` was awaited and the last result.
     """
     began = time.monotonic()
     while not (answer := check()):

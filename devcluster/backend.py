@@ -1,4 +1,4 @@
-"""A backend: what listens on a Service's ClusterIP and port in place of its Pods, and answers with what it got."""
+"""A test server that responds in place of a Service's Pods and echoes each request."""
 
 import json
 import threading
@@ -9,10 +9,10 @@ from devcluster.errors import DevClusterError
 
 
 class Backend(ThreadingHTTPServer):
-    """A server on a Service's ClusterIP and its first port. Use it as a context manager.
+    """An HTTP server on a Service's ClusterIP and first port. Use it as a context manager.
 
-    It answers every GET with 200 and, as JSON, the Service's `namespace/name`, the port, the method, the path and the
-    headers. Raises DevClusterError when it can't listen there.
+    It responds to every GET with 200 and, as JSON, the Service's `namespace/name` and port, and the request's method,
+    path and headers. The constructor raises DevClusterError if it can't listen on that address.
     """
 
     def __init__(self, service: Object) -> None:
@@ -39,7 +39,7 @@ class Backend(ThreadingHTTPServer):
         try:
             super().__init__((address, port), Handler)
         except OSError as error:
-            raise DevClusterError(f"nothing can listen on {address}:{port}, for the Service {name}: {error}") from error
+            raise DevClusterError(f"can't listen on {address}:{port} for the Service {name}: {error}") from error
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""Builds programs from published Go modules: Kubernetes', which devcluster/controlplane/go.mod pins, and others."""
+"""Builds programs from Go modules, with the versions in devcluster/controlplane/go.mod or in a module's own go.mod."""
 
 import fcntl
 import hashlib
@@ -20,20 +20,20 @@ BUILD = REPOSITORY / ".build"
 
 
 class Source(NamedTuple):
-    """What a program is built from."""
+    """The Go package that a program is built from."""
 
     package: str
-    """The Go package: a `tool` line of go.mod, or a folder of the module."""
+    """The package's import path, or its folder in the module (`./…`)."""
     module: str = ""
-    """NAME@VERSION of a module that is built by its own go.mod and go.sum, as its authors build it. Without one, the
-    versions are in devcluster/controlplane/go.mod."""
+    """NAME@VERSION of a module to build with its own go.mod and go.sum. If empty, the program is built with
+    devcluster/controlplane/go.mod."""
     tags: str = ""
-    """Build tags."""
+    """Build tags, separated by spaces."""
 
 
 CONTAINERD = "github.com/containerd/containerd/v2@v2.4.2"
 
-# What btrfs and the device mapper need is written in C.
+# The snapshotters for btrfs and the device mapper need C libraries.
 NO_DISKS = "no_btrfs no_devmapper no_zfs"
 
 SOURCES = {
@@ -49,20 +49,20 @@ SOURCES = {
     "coredns": Source("github.com/coredns/coredns", "github.com/coredns/coredns@v1.15.0"),
     "helm": Source("./cmd/helm", "helm.sh/helm/v4@v4.3.1"),
 }
-"""The programs that can be built."""
+"""The programs that can be built, by the name of their executable."""
 
 Progress = Callable[[str], None]
-"""A function that shows a waiting person a line about what is being done."""
+"""A function that shows the user a line about the current step."""
 
 
 def built(name: str) -> Path | None:
-    """Return the program that a build of its present sources has left, or None."""
+    """Return the program's path if it has been built from its current sources, or None."""
     path = folder(name) / name
     return path if path.exists() else None
 
 
 def folder(name: str) -> Path:
-    """Return where a program is built to: another place for other sources, so nothing in it is ever out of date."""
+    """Return a program's build folder. Its name contains a hash of the sources, so a build is never outdated."""
     package, module, tags = SOURCES[name]
     sources = [] if module else [MODULE / "go.mod", MODULE / "go.sum"]
     if not module and package.startswith("./"):
@@ -72,16 +72,16 @@ def folder(name: str) -> Path:
 
 
 def get(name: str, progress: Progress) -> Path:
-    """Return the path of a program; build it, which takes minutes once, where it isn't there. Raises as `build`."""
+    """Build the program if necessary, which may take minutes, and return its path. Raises as `build` does."""
     build([name], progress)
     return folder(name) / name
 
 
 def build(names: Sequence[str], progress: Progress) -> None:
-    """Build the programs that have not been built yet: those of one go.mod together, and they appear together.
+    """Build the programs that aren't built yet. If a build fails, no program with the same go.mod is installed.
 
-    The first time this takes minutes; later builds use Go's cache. Raises MissingProgram when Go is missing,
-    and DevClusterError when it fails.
+    The first build takes minutes; later builds use Go's cache. Raises MissingProgram if Go is missing, and
+    CommandFailed if a build fails.
     """
     missing = [name for name in names if not built(name)]
     if not missing:
@@ -91,25 +91,24 @@ def build(names: Sequence[str], progress: Progress) -> None:
     (BUILD / ".gitignore").write_text("*\n")
     progress(f"building {', '.join(missing)}, which takes minutes the first time")
     with (BUILD / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a build that another process has begun ends first
+        fcntl.flock(lock, fcntl.LOCK_EX)  # wait for another process's build
         for origin in dict.fromkeys(SOURCES[name][1:] for name in missing):
             if together := [name for name in missing if SOURCES[name][1:] == origin and not built(name)]:
                 compile_together(go, together, *origin)
-        # Of other sources; or left by a build that was killed.
+        # Built from other sources, or left behind by a build that was killed.
         for old in {*BUILD.glob("bin-*"), *BUILD.glob("tmp-*")} - {folder(name) for name in SOURCES}:
             shutil.rmtree(old, ignore_errors=True)
 
 
 def compile_together(go: str, names: Sequence[str], module: str, tags: str) -> None:
-    """Build programs of a module, or by our go.mod, in a temporary folder, and move each to its own.
+    """Build programs of `module`, or of devcluster/controlplane if it is empty, and move each to its own folder.
 
-    In one go, while the last program is linked, the other processors compile the next one's packages. Who calls it
-    holds the lock. Raises CommandFailed, and MissingProgram.
+    With a single `go build`, packages of one program are compiled while another program is linked. The caller must hold
+    the lock. Raises CommandFailed and MissingProgram.
     """
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
-        # -mod: what is built is what go.mod says. The compiler puts no function inside another (-l), and nothing
-        # for a debugger (-dwarf): who clones the project waits a third less for it, and the programs are some
-        # tenth slower.
+        # -mod=readonly: the versions are those in go.mod. Without inlining (-l) and debug information (-dwarf),
+        # the first build takes a third less time, and the programs are about a tenth slower.
         options = ("-mod=readonly", "-trimpath", "-tags", tags, "-gcflags=all=-dwarf=false -l")
         flags = ("-ldflags", linker_flags(module), "-o", temporary + os.sep)
         run(
@@ -118,29 +117,29 @@ def compile_together(go: str, names: Sequence[str], module: str, tags: str) -> N
             env=os.environ | {"CGO_ENABLED": "0", "GOWORK": "off"},
         )
         for name in names:
-            # Go calls a program by the last part of its package's name that isn't a version.
+            # Go names a program after the last element of its package's path that isn't a version.
             built_as = re.sub(r"/v\d+$", "", SOURCES[name].package).rpartition("/")[2]
             folder(name).mkdir(exist_ok=True)
             (Path(temporary) / built_as).rename(folder(name) / name)
 
 
 def downloaded(module: str) -> Path:
-    """Return the folder of a module, NAME@VERSION, that Go has downloaded; Go's checksum database vouches for it.
+    """Download a module (NAME@VERSION) with Go, which verifies it by the checksum database, and return its folder.
 
-    Raises MissingProgram when Go is missing, and CommandFailed.
+    Raises MissingProgram if Go is missing, and CommandFailed if the download fails.
     """
     go = find_go()
     path = Path(run(go, "env", "GOMODCACHE").strip(), module)
     try:
         run(go, "mod", "download", module, cwd="/", env=os.environ | {"GOTOOLCHAIN": "local"})
-    except CommandFailed:  # also of a module that wants a later Go; its files are there
+    except CommandFailed:  # also if the module requires a later Go, but then its files exist
         if not path.is_dir():
             raise
     return path
 
 
 def linker_flags(module: str) -> str:
-    """Return the linker flags that leave out debug information, and set Kubernetes' version, which kubectl asks for."""
+    """Return linker flags that strip debug information and, if `module` is empty, embed Kubernetes' version."""
     if module:
         return "-s -w"
     [version] = re.findall(r"^\s*k8s\.io/kubernetes (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
@@ -150,11 +149,11 @@ def linker_flags(module: str) -> str:
 
 
 def find_go() -> str:
-    """Return the path of Go, which fetches the version that a go.mod asks for; raises MissingProgram."""
+    """Return the path of `go`, which downloads the toolchain that a go.mod requires. Raises MissingProgram."""
     if go := shutil.which("go"):
         return go
     raise MissingProgram(
-        "Go is needed for the programs of a control plane and the CRDs of the Gateway API, and is not on PATH.\n"
-        "Get it from https://go.dev/dl/ or a package manager. "
-        "Without Go, KUBEBUILDER_ASSETS can name a folder with etcd, kube-apiserver and kube-controller-manager."
+        "Go is needed to build programs and to download the CRDs of the Gateway API, but it is not on PATH.\n"
+        "Install Go from https://go.dev/dl/ or a package manager. Or set KUBEBUILDER_ASSETS to a folder with etcd,\n"
+        "kube-apiserver and kube-controller-manager, and GATEWAY_API_CRDS to a folder with the CRDs."
     )

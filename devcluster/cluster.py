@@ -1,4 +1,4 @@
-"""The development cluster: a control plane with ingress-manager installed and running."""
+"""The development cluster: a control plane on which ingress-manager is installed and running."""
 
 import os
 import re
@@ -28,30 +28,29 @@ CRD_FILE = Path(__file__).with_name("crds.yaml")
 
 
 class DevCluster(Processes):
-    """A control plane, the manifests of this repository applied to it, the hook under gunicorn, and an engine.
+    """A control plane with this repository's manifests applied, the hook under gunicorn, and an engine that calls it.
 
-    Use it as a context manager; inside, the engine has taken up the DecoratorController, and the API server enforces
-    the admission policies. `settings` replaces the manifests' settings; `resync` sets the DecoratorController's
-    resyncPeriodSeconds.
+    Use it as a context manager. Once it is entered, the engine runs the DecoratorController, and the API server
+    enforces the admission policies. `settings` replaces the manifests' settings; `resync` sets resyncPeriodSeconds.
 
-    With `gateway`, Traefik serves its Ingresses, and the class of the settings is the gateway's unless `settings` are
-    given. `httproute` adds what serves HTTPRoutes; `admission`, what answers at `kubectl apply`.
+    With `gateway`, Traefik serves the Ingresses, and the default class is the gateway's unless `settings` are given.
+    `httproute` adds support for HTTPRoutes; `admission` adds the hook that warns at `kubectl apply`.
 
-    Entering raises DevClusterError when something needed is missing or does not start.
+    Entering raises DevClusterError if something needed is missing or doesn't start.
     """
 
     api: Api
-    """A client that may do everything."""
+    """A client with all permissions."""
     kubeconfig: Path
-    """That of the same user, for kubectl."""
+    """The kubeconfig for kubectl, with all permissions."""
     engine_name: str
-    """What to call the engine to a person."""
+    """The engine's name for display, with Metacontroller's version and path."""
     gateway: Gateway | None = None
-    """None when none was asked for."""
+    """The running gateway, or None if it wasn't requested."""
     admission: Admission | None = None
-    """None when it wasn't asked for."""
+    """The running admission hook, or None if it wasn't requested."""
     ingress_class: str | None
-    """The class of an Ingress whose Service names none."""
+    """The class that the settings give to Ingresses whose Service requests none, or None."""
 
     def __init__(  # noqa: PLR0913 - options, each by its name
         self,
@@ -69,7 +68,7 @@ class DevCluster(Processes):
         self._gateway, self._httproute, self._admission = gateway, httproute, admission
 
     def start(self) -> None:
-        """Start all parts, in an order in which each finds what it needs; what takes long begins early."""
+        """Start the parts in the order of their dependencies, slow ones as early as possible."""
         programs = find_programs(self._progress)
         traefik = find_traefik() if self._gateway else None
         crds = gateway_api_crds() if self._httproute else []
@@ -94,7 +93,7 @@ class DevCluster(Processes):
         plane.wait_ready()
 
         self._progress("applying the manifests")
-        # The manifests need them, and the garbage collector would look for later ones only every 30 seconds.
+        # The manifests need the CRDs, and the garbage collector looks for later ones only every 30 seconds.
         install_crds(self.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *crds])
         plane.start_controllers()
         plane.kubectl("apply", "--server-side", "--validate=strict", "--filename=-", input=manifests.text)
@@ -106,8 +105,8 @@ class DevCluster(Processes):
         self.hook.wait_ready(self.hook_ready)  # before the engine, whose first requests would fail
 
         self._progress(f"starting {engines.name(self._metacontroller)}")
-        # The manifests name the hook by its Service, which no DNS knows here: it is reached by a proxy, and is its own.
-        # What is on loopback is asked for directly.
+        # The manifests name the hook by its Service, which no DNS resolves here. So the engine sends its requests to
+        # the hook as an HTTP proxy, and only those for loopback directly.
         proxy = {"HTTP_PROXY": self.hook_url, "NO_PROXY": "127.0.0.1"}
         self.engine = self.add("engine", [], env=proxy, cwd=REPOSITORY)
         self.engine.before_start = self._give_up_lead
@@ -125,7 +124,7 @@ class DevCluster(Processes):
         self.hook_url = f"http://127.0.0.1:{port}"
         command = [
             *(sys.executable, "-m", "gunicorn", "--config", "python:hooks.gunicorn_conf"),
-            # Metacontroller keeps its connections open, and gunicorn would wait for them.
+            # Metacontroller keeps its connections open, and gunicorn would wait until they close.
             *("--bind", f"127.0.0.1:{port}", "--reuse-port", "--graceful-timeout=1", "hooks.app:create_app()"),
         ]
         return self.add("hook", command, env={FILE_VARIABLE: str(self.settings_file)}, cwd=REPOSITORY)
@@ -140,7 +139,7 @@ class DevCluster(Processes):
             overlay.resources.append("gateway")
         if self.gateway and self._httproute:
             overlay.components.append("gateway/gateway-api")
-            # Traefik finds the entry point of a listener by its port.
+            # Traefik matches a listener to an entry point by port.
             overlay.patch("Gateway", GATEWAY_CLASS, ("replace", "/spec/listeners/0/port", self.gateway.http_port))
         if self.admission:
             self.admission.add_to(overlay)
@@ -151,37 +150,37 @@ class DevCluster(Processes):
 
     @property
     def parts(self) -> dict[str, Process]:
-        """All that has to work for a change of a Service to reach its Ingress, by name."""
+        """The processes, by name, that must work for a change to a Service to reach its Ingress."""
         plane = self.control_plane
         parts = {"hook": self.hook, "engine": self.engine, "API server": plane.apiserver, "etcd": plane.etcd}
         return parts | {"controller manager": plane.controller_manager}
 
     def hook_ready(self) -> bool:
-        """Return whether the hook answers that it is ready."""
+        """Return whether the hook reports that it is ready."""
         return answers(int(self.hook_url.rpartition(":")[2]), "/readyz")
 
     def _take_engine(self, manifests: Rendered) -> None:
-        """Let the engine start, from now on, as its Deployment says, and log in."""
+        """Set the command for the engine's next start, from its Deployment and with a new login token."""
         kubeconfig = self.folder / "engine.kubeconfig"
         token = self.api.service_account_token(engines.NAME, engines.NAME)
         self.control_plane.write_kubeconfig(kubeconfig, engines.NAME, token)
         self.engine.command = engines.command(self._metacontroller, manifests.container(engines.NAME), kubeconfig)
 
     def _give_up_lead(self) -> None:
-        # Metacontroller keeps its lease when it ends, and its successor would wait for 15 s.
+        # Metacontroller doesn't release its lease when it ends, so its successor would wait for 15 s.
         for lease in self.api.list(LEASES, engines.NAME):
             self.api.delete(LEASES, lease["metadata"]["name"], engines.NAME)
 
     def _controller_started(self) -> bool:
-        # Both engines record an Event. If an object has no namespace, its Events are in the namespace default. The API
-        # server's own, of its leader elections, may name no object.
+        # Both engines record this Event. Events about cluster-scoped objects are in the namespace default. The API
+        # server's Events about leader election may name no object.
         events = self.api.list(EVENTS, "default")
         return ("Started", CONTROLLER) in ((event["reason"], event["involvedObject"].get("name")) for event in events)
 
     def follow(self) -> None:
-        """Do what Deployments ask for that have changed: the hook goes by its settings, the engine restarts.
+        """Apply changed Deployments: reload the hooks' settings, or restart the engine with its new arguments.
 
-        It is to be called again and again. Raises ApiError, and ProcessDied.
+        Call it repeatedly to keep following changes. Raises ApiError and ProcessDied.
         """
         for deployment in deployments.changed(self.api):
             namespace, problem = deployment["metadata"]["namespace"], ""
@@ -196,23 +195,23 @@ class DevCluster(Processes):
             deployments.report(self.api, deployment, problem)
 
     def _use(self, rendered: Rendered) -> str:
-        """Let the hooks go by the settings that are there, while they answer. Return why they can't be used, or ""."""
+        """Make the running hooks load the rendered settings. Return why these are unusable, or "" on success."""
         try:
             settings = rendered.settings()
             parse(settings)
         except (DevClusterError, LookupError, SettingsError, TypeError, ValueError) as error:
-            return f"the development cluster can't follow this: {error}"
+            return f"the development cluster can't apply this change: {error}"
         if settings != self.settings_file.read_text():
             self.settings_file.write_text(settings)
-            # gunicorn starts a worker before the old one ends.
+            # On SIGHUP, gunicorn starts a new worker before it ends the old one.
             for process in (self.hook, *([self.admission.process] if self.admission else [])):
                 os.kill(process.pid, signal.SIGHUP)
         return ""
 
     def restart_hook(self, settings: dict[str, Any] | None = None) -> None:
-        """Restart the hook at once, with other settings if they are given, and return when it is ready.
+        """Kill the hook, start it with new `settings` if they are given, and return when it is ready.
 
-        Raises ProcessDied, with the hook's error in the message, when the hook does not accept the settings.
+        Raises ProcessDied, with the hook's error in the message, if the hook rejects the settings.
         """
         self.hook.kill()
         if settings is not None:
@@ -222,7 +221,7 @@ class DevCluster(Processes):
 
 
 def install_crds(api: Api, crds: list[Object]) -> None:
-    """Create CustomResourceDefinitions, and return when the API server serves them."""
+    """Create CustomResourceDefinitions, and return once the API server serves them."""
     for crd in crds:
         api.create(CRDS, crd)
     for name in (crd["metadata"]["name"] for crd in crds):
@@ -230,9 +229,9 @@ def install_crds(api: Api, crds: list[Object]) -> None:
 
 
 def enforces_policies(api: Api) -> bool:
-    """Return whether the API server enforces the policies: it takes a moment to load them, and lets everything in.
+    """Return whether the API server enforces the admission policies. Until it has loaded them, it admits everything.
 
-    Tried is what the last of them denies, a Service with too many labels.
+    The probe is a dry-run create of a Service with too many labels, which the last policy denies.
     """
     metadata = {"name": "policy-probe", "labels": {f"l{number}": "" for number in range(201)}}
     body = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}}

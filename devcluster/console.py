@@ -1,4 +1,4 @@
-"""What the commands have in common: progress for a person, the choice of an engine, an orderly end."""
+"""Helpers that the commands share: progress lines, the --engine option, and a clean exit on signals."""
 
 import signal
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from devcluster.engines import CHOICES
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Yield a function that shows a line on stderr: in place of the last one on a terminal, else below it."""
+    """Yield a function that prints a line to stderr. On a terminal, each line replaces the previous one."""
     console = Console(stderr=True)
     if console.is_terminal:
         with console.status("") as status:
@@ -28,11 +28,11 @@ engine_option = click.option(
     type=click.Choice(CHOICES),
     default="auto",
     show_default=True,
-    help="What drives the hook; auto is Metacontroller when it is on PATH, else the stand-in for it.",
+    help="Program that calls the hook; auto is Metacontroller if it is on PATH, or else the stand-in for it.",
 )
 
 
 def end_on_signals() -> None:
-    """Let SIGTERM and a closed terminal end the program as Ctrl-C does: by KeyboardInterrupt, so in an orderly way."""
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does, so that the program cleans up."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.default_int_handler)

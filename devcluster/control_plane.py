@@ -1,8 +1,8 @@
 """The control plane: etcd, kube-apiserver, and kube-controller-manager.
 
-By itself it is for a cluster without nodes (`ALONE`). A few controllers delete objects, and fill in the ClusterRoles
-`view`, `edit` and `admin`. There is no scheduler, no kubelet and no controller for Deployments: a Deployment or a Pod
-is stored, but nothing runs. deployments.py does what is needed here. A node (node/) says otherwise.
+By default (`ALONE`), the cluster has no nodes. Only controllers that delete objects or fill in the ClusterRoles `view`,
+`edit` and `admin` run. Without a scheduler, a kubelet and a Deployment controller, Pods and Deployments are stored but
+nothing runs; deployments.py reports the Deployments' status. node.py adds a node.
 """
 
 import json
@@ -22,44 +22,44 @@ from devcluster.programs import Programs
 AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
 
 CONTROLLERS = ("clusterrole-aggregation-controller", "garbage-collector-controller", "namespace-controller")
-"""Those of kube-controller-manager that run where there are no nodes."""
+"""The controllers of kube-controller-manager that run in a cluster without nodes."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """For what a control plane is: where it listens, and how its programs differ."""
+    """Where a control plane listens, and how its programs are started."""
 
     address: str
     apiserver: tuple[str, ...]
-    """More options of kube-apiserver."""
+    """Additional options for kube-apiserver."""
     controller_manager: tuple[str, ...]
-    """More options of kube-controller-manager."""
+    """Additional options for kube-controller-manager."""
     port: int | None = None
-    """None: a free one."""
+    """The API server's port; None chooses a free one."""
     inside: Callable[..., list[str]] = lambda *command: list(command)
-    """Returns the command that runs another one where the control plane is to be."""
+    """Wraps a command so that it runs where the control plane should, for example in a node's network namespace."""
 
 
 ALONE = Site(
     "127.0.0.1",
     (
         "--permit-port-sharing",  # see Processes.port
-        "--endpoint-reconciler-type=none",  # it would fail: an Endpoints object must not hold a loopback address
+        "--endpoint-reconciler-type=none",  # it would fail: Endpoints must not contain a loopback address
         "--authorization-mode=RBAC",
-        # The plugin needs a ServiceAccount named default in each namespace, and here no controller makes it.
+        # The plugin needs a ServiceAccount named default in each namespace, and no controller creates it here.
         "--disable-admission-plugins=ServiceAccount",
-        # Each ClusterIP is a loopback address: a backend can listen on that of its own Service.
+        # Each ClusterIP is a loopback address, so a backend can listen on its Service's.
         "--service-cluster-ip-range=127.10.0.0/16",
     ),
     (f"--controllers={','.join(CONTROLLERS)}",),
 )
-"""A cluster without nodes."""
+"""A control plane on loopback, without nodes."""
 
 
 class ControlPlane:
-    """A control plane whose files and processes are in `processes`, which also end it.
+    """A control plane that keeps its files in the folder of `processes` and ends with them.
 
-    Call `start`, `wait_ready`, and `start_controllers`. All raise ProcessDied, and `wait_ready` NotReady.
+    Call `start`, `wait_ready`, then `start_controllers`. All raise ProcessDied; the first two also raise NotReady.
     """
 
     def __init__(self, programs: Programs, processes: Processes, site: Site = ALONE) -> None:
@@ -76,14 +76,14 @@ class ControlPlane:
         self.controller_manager = self._controller_manager()
 
     def start(self) -> None:
-        """Start etcd and the API server; return before they are ready."""
+        """Start etcd and the API server, and return before the API server is ready."""
         self.etcd.start()
-        # An API server that finds no socket waits for a second before it looks again.
+        # An API server that finds no socket waits a second before it tries again.
         self.etcd.wait_ready((self.folder / "etcd.sock").exists)
         self.apiserver.start()
 
     def wait_ready(self) -> None:
-        """Return when the API server is ready (with it the RBAC defaults) and there is a namespace to work in."""
+        """Wait for the API server, its RBAC defaults and the namespace `default`, and write the kubeconfigs."""
         self.apiserver.wait_ready(self.api.ready)
         self.write_kubeconfig(self.kubeconfig, "admin", self.admin_token)
         managers = self.folder / "controller-manager.kubeconfig"
@@ -91,14 +91,14 @@ class ControlPlane:
         wait_for(lambda: self.api.get(NAMESPACES, "default"), what="the namespace default")
 
     def start_controllers(self) -> None:
-        """Start the controllers; return before they are ready.
+        """Start kube-controller-manager, and return before it is ready.
 
-        Create CRDs before: for those that come later, the garbage collector looks only every 30 seconds.
+        Create CRDs first, because the garbage collector looks for new ones only every 30 seconds.
         """
         self.controller_manager.start()
 
     def write_kubeconfig(self, path: Path, user: str, token: str) -> None:
-        """Write a kubeconfig that only this user can read, with the token, which has to be a token of that user."""
+        """Write a kubeconfig with `user`'s token. Only the current OS user can read the file."""
         name = "ingress-manager"
         content = {
             "apiVersion": "v1",
@@ -111,29 +111,29 @@ class ControlPlane:
         write_private(path, yaml.safe_dump(content, sort_keys=False))
 
     def kubectl(self, *arguments: str, input: str = "") -> str:  # noqa: A002 - as subprocess.run calls it
-        """Run kubectl as admin, without user preferences; return its output. Raises CommandFailed with its error."""
+        """Run kubectl as admin, ignoring user preferences, and return its output. Raises CommandFailed."""
         environment = self.processes.environment({"KUBECONFIG": str(self.kubeconfig)})
         return run(self.programs.kubectl, *arguments, input=input, env=environment)
 
     def version(self) -> str:
-        """Return the version of Kubernetes, for example v1.36.3."""
+        """Return the Kubernetes version, for example v1.36.3."""
         return str(self.api.request("GET", "/version")["gitVersion"])
 
     def check_alive(self) -> None:
-        """Raise ProcessDied when one of its processes has ended."""
+        """Raise ProcessDied if one of the control plane's processes has ended."""
         for process in (self.etcd, self.apiserver, self.controller_manager):
             process.check_alive()
 
     def audit_events(self) -> Iterator[dict[str, Any]]:
-        """Yield what the audit log holds so far, oldest first: an audit.k8s.io/v1 Event each."""
+        """Yield the entries of the audit log so far, oldest first, each an audit.k8s.io/v1 Event."""
         if self.audit_log.exists():
             with self.audit_log.open() as lines:
-                # A last line without an end is still being written.
+                # A last line without a newline is still being written.
                 yield from (json.loads(line) for line in lines if line.endswith("\n"))
 
     def _etcd(self) -> Process:
-        # It listens on Unix sockets in our folder, which no other user can open. Their paths are relative, because the
-        # path of a socket has to be short. It has to advertise TCP addresses, but nobody uses them.
+        # etcd listens on Unix sockets in our folder, which no other user can open. Their paths are relative, because
+        # socket paths must be short. etcd has to advertise TCP addresses, but nothing uses them.
         return self._process(
             self.programs.etcd,
             "--data-dir=etcd",
@@ -148,10 +148,10 @@ class ControlPlane:
         )
 
     def _apiserver(self) -> Process:
-        # Any key does to sign the tokens of ServiceAccounts.
+        # Any key can sign the tokens of ServiceAccounts.
         trustme.CA().private_key_pem.write_to_path(self.folder / "service-account.key")
-        # On a cluster each controller of the controller manager has a ServiceAccount of its own. Here they share one
-        # user, which is allowed everything and has its own name in the audit log.
+        # Usually, each controller in the controller manager has its own ServiceAccount. Here they share one user, which
+        # may do everything and has its own name in the audit log.
         write_private(
             self.folder / "tokens.csv",
             f'{self.admin_token},admin,admin,"system:masters"\n'
@@ -164,7 +164,7 @@ class ControlPlane:
             f"--bind-address={self._site.address}",
             f"--advertise-address={self._site.address}",
             f"--secure-port={self._port}",
-            "--cert-dir=certificates",  # the API server makes its certificate there, and the CA's
+            "--cert-dir=certificates",  # where the API server creates its certificate and the CA's
             "--token-auth-file=tokens.csv",
             "--service-account-issuer=https://kubernetes.default.svc",
             "--service-account-key-file=service-account.key",
@@ -196,13 +196,13 @@ class ControlPlane:
 
 
 def read_kubeconfig(path: Path) -> tuple[str, Path, str]:
-    """Return the URL, the file with the certificate authority, and the token of a kubeconfig as written here."""
+    """Return (server URL, CA file, token) from a kubeconfig that `write_kubeconfig` wrote."""
     content = yaml.safe_load(path.read_text())
     [cluster], [user] = content["clusters"], content["users"]
     return cluster["cluster"]["server"], Path(cluster["cluster"]["certificate-authority"]), user["user"]["token"]
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only this user can read."""
+    """Write a file that only the current user can read."""
     path.touch(mode=0o600)
     path.write_text(text)

@@ -1,4 +1,4 @@
-"""What the controllers and the nodes of a cluster say of Deployments, here, where no Pod can run."""
+"""Writes the status of Deployments in place of a cluster's controllers, because no Pods can run here."""
 
 from devcluster.api import Api, Object, Resource, path_of
 
@@ -7,15 +7,15 @@ DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
 
 
 def changed(api: Api) -> list[Object]:
-    """Return the Deployments that are otherwise than when they were reported. Raises ApiError."""
+    """Return the Deployments that have changed since their last report. Raises ApiError."""
     seen = ((each, each.get("status", {}).get("observedGeneration")) for each in api.list(DEPLOYMENTS))
     return [deployment for deployment, generation in seen if generation != deployment["metadata"]["generation"]]
 
 
 def report(api: Api, deployment: Object, problem: str = "") -> None:
-    """Report all Pods of a Deployment as ready; with a problem, as made by an earlier template. Raises ApiError."""
+    """Report a Deployment as rolled out or, with `problem`, as failed with its old Pods ready. Raises ApiError."""
     metadata, wanted = deployment["metadata"], deployment["spec"]["replicas"]
-    # By the first of these reasons `kubectl rollout status` knows that it would wait in vain.
+    # ProgressDeadlineExceeded makes `kubectl rollout status` fail instead of waiting in vain.
     reason = "ProgressDeadlineExceeded" if problem else "NewReplicaSetAvailable"
     conditions = [
         {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": ""},

@@ -1,4 +1,4 @@
-"""The engine: what drives the hook, Metacontroller or the stand-in for it."""
+"""The engine, which calls the hook: Metacontroller or the stand-in for it."""
 
 import re
 import sys
@@ -9,37 +9,37 @@ from devcluster.errors import MissingProgram
 from devcluster.programs import find_metacontroller
 
 CHOICES = ("auto", "metacontroller", "standin")
-"""`auto` is Metacontroller when there is one on PATH."""
+"""`auto` is Metacontroller if it is on PATH, or else the stand-in."""
 
 NAME = "metacontroller"
-"""The name of Metacontroller's namespace, Deployment and ServiceAccount, as which the engine logs in."""
+"""The name of Metacontroller's namespace, Deployment and ServiceAccount. The engine logs in as the ServiceAccount."""
 
 USER = f"system:serviceaccount:{NAME}:{NAME}"
-"""The user that the API server takes the engine for."""
+"""The user name by which the API server knows the engine."""
 
 
 def find_engine(choice: str) -> Path | None:
-    """Return Metacontroller, or None for the stand-in, by one of CHOICES; raises MissingProgram."""
+    """Return Metacontroller's path, or None for the stand-in. Raises MissingProgram if the chosen engine is missing."""
     program = None if choice == "standin" else find_metacontroller()
     if choice == "metacontroller" and not program:
         raise MissingProgram(
-            "There is no `metacontroller` on PATH; the engine `standin` can be used in its place.\n"
-            "It is at https://github.com/metacontroller/metacontroller; no package registry has it."
+            "`metacontroller` is not on PATH. Choose the engine `standin` instead, or install Metacontroller from\n"
+            "https://github.com/metacontroller/metacontroller (no package registry has it)."
         )
     return program
 
 
 def command(metacontroller: Path | None, container: dict[str, Any], kubeconfig: Path) -> list[str]:
-    """Return the command that runs the engine in the repository's folder, with the arguments of its container."""
+    """Return the engine's command for the repository's folder. Metacontroller gets the container's arguments."""
     if not metacontroller:
         return [sys.executable, "-m", "devcluster.standin", "--kubeconfig", str(kubeconfig)]
-    # Nothing here checks its health or reads its metrics. Of two values of an option, the last counts.
+    # Nothing here uses its health checks or metrics. If an option is repeated, its last value counts.
     no_ports = [f"--{port}-address=0" for port in ("metrics", "health-probe-bind", "pprof")]
     return [str(metacontroller), *container["args"], *no_ports, f"--kubeconfig={kubeconfig}"]
 
 
 def name(metacontroller: Path | None, log: str = "") -> str:
-    """Return the engine's name for a person. Metacontroller states its version nowhere but in its log."""
+    """Return the engine's name for display. Metacontroller's version is read from its log, the only source."""
     if not metacontroller:
         return "the stand-in for Metacontroller"
     match = re.search(r'"version":\s*"(v?\d[^"]*)"', log)

@@ -1,26 +1,26 @@
-"""What can foreseeably go wrong, each with a message for a person, which click shows without a traceback."""
-# ruff: noqa: N818 - each is named for what happened, which reads better where it is raised than "…Error" does
+"""Foreseeable errors, whose messages click shows to the user without a traceback."""
+# ruff: noqa: N818 - names that say what happened read better in a `raise` than "…Error" does
 
 import click
 
 
 class DevClusterError(click.ClickException):
-    """Something outside this code is not as needed; the message says what. A command ends with exit code 1."""
+    """A requirement outside this code isn't met; the message names it. Commands exit with status 1."""
 
 
 class MissingProgram(DevClusterError):
-    """A program can be neither found nor built. A command ends with exit code 2."""
+    """A program can be neither found nor built. Commands exit with status 2."""
 
     exit_code = 2
 
 
 class ProcessDied(DevClusterError):
-    """A process ended by itself."""
+    """A process couldn't be started, isn't running, or ended unexpectedly."""
 
 
 class NotReady(DevClusterError):
-    """A process was not ready in time, or something awaited did not happen in time."""
+    """A process wasn't ready in time, or an awaited change didn't happen in time."""
 
 
 class CommandFailed(DevClusterError):
-    """A command, such as kubectl, answered with an error."""
+    """A command, such as kubectl, exited with a nonzero status."""

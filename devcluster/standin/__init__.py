@@ -1,11 +1,10 @@
-"""The stand-in: a small program that does what Metacontroller does, for development.
+"""The stand-in: a small replacement for Metacontroller, for development only.
 
 `python -m devcluster.standin --kubeconfig FILE` watches the first DecoratorController and its parents, asks the hook
-what should exist, and creates, updates and deletes the attachments. It is used where there is no `metacontroller`
-program, and it is never shipped. It plays the story of `make demo`, and never writes to a parent.
+for the desired objects, and creates, updates and deletes the attachments. It is used where `metacontroller` isn't
+installed, and is never shipped. It supports every step of `make demo`, and never writes to a parent.
 
-It merges as Metacontroller 4.17.2 does with `--apply-strategy dynamic-apply`. Where Metacontroller does more, it is
-plain: it works on one parent at a time; repeats what has failed without a limit for all together; writes a new Event
-each time; knows the kinds of attachments that ingress-manager has; and, when its DecoratorController changes or goes,
-begins again.
+It merges as Metacontroller 4.17.2 does with `--apply-strategy dynamic-apply`, but is simpler. It syncs one parent at a
+time, doesn't limit the overall rate of retries, writes a new Event each time, supports only the kinds that
+ingress-manager creates, and restarts itself when its DecoratorController is changed or deleted.
 """

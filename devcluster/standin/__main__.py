@@ -1,4 +1,4 @@
-"""Runs the stand-in: copies of the objects tell of changes, and one parent after the other is synced."""
+"""Run the stand-in: watch Services and their attachments, and sync one parent at a time."""
 
 import logging
 import os
@@ -34,22 +34,22 @@ from ingress_manager.core.kubernetes import DECORATOR
 
 DECORATORS = Resource("metacontroller.k8s.io/v1alpha1", "decoratorcontrollers", "DecoratorController", namespaced=False)
 KNOWN = {resource.plural: resource for resource in (SERVICES, INGRESSES, HTTPROUTES, LISTENERSETS)}
-"""The kinds that a DecoratorController may name."""
+"""The resources that a DecoratorController may name, by plural."""
 
 SELF = "metacontroller-standin"
-"""The name of the stand-in in Events, and, as its User-Agent, in managedFields."""
+"""The stand-in's name in Events and, as the User-Agent, in managedFields."""
 
 FIRST_DELAY, LONGEST_DELAY = 0.005, 1000.0
-"""Seconds until what has failed is tried again: twice as many each time."""
+"""Seconds before a failed sync is retried. The delay doubles with each failure, up to the longest."""
 
 PAUSE = 0.8
-"""Seconds between attempts to watch."""
+"""Seconds to wait before a failed watch is retried."""
 
 log = logging.getLogger("devcluster.standin")
 
 
 class Copy(threading.Thread):
-    """The copy of one kind, by list and watch. It tells of each change: the object before it and after it, or None."""
+    """A cache of one kind's objects, kept by list and watch. Calls on_change(before, after); None means no object."""
 
     def __init__(self, api: Api, resource: Resource, on_change: Callable[[Object | None, Object | None], None]) -> None:
         super().__init__(daemon=True)
@@ -58,16 +58,16 @@ class Copy(threading.Thread):
         self._objects: dict[str, dict[str, Object]] = defaultdict(dict)
 
     def get(self, key: str) -> Object | None:
-        """Return the object with that namespace and name, None if there is none."""
+        """Return the object with this key (namespace/name), or None."""
         return self._objects[key.rpartition("/")[0]].get(key)
 
     def owned_by(self, parent: Object) -> list[Object]:
-        """Return the objects whose controller is that very parent."""
+        """Return the objects in the parent's namespace that have its uid in their controller reference."""
         beside = list(self._objects[parent["metadata"]["namespace"]].values())
         return [obj for obj in beside if (controller_of(obj) or {}).get("uid") == parent["metadata"]["uid"]]
 
     def run(self) -> None:
-        """Follow what happens, until the process ends."""
+        """List and watch until the process ends. Errors are logged, and the list is repeated."""
         version = ""  # up to which all events have been seen
         while True:
             try:
@@ -79,7 +79,7 @@ class Copy(threading.Thread):
             except Exception as error:
                 # This thread must not end: nobody would notice, and nothing would be synced any more.
                 log.warning("watching %s: %s", self.resource.plural, error, exc_info=not isinstance(error, ApiError))
-                version = ""  # it may be too old to go on from
+                version = ""  # it may be too old to continue from
                 time.sleep(PAUSE)
 
     def _list(self) -> str:
@@ -104,20 +104,20 @@ class Copy(threading.Thread):
 
 
 class Queue:
-    """The parents that are to be synced, by their keys, each at the earliest time that was asked for."""
+    """The keys (namespace/name) of parents to sync, each due at the earliest time that was requested."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._due: dict[str, float] = {}
 
     def add(self, key: str, after: float = 0) -> None:
-        """Have a parent synced when so many seconds have passed."""
+        """Schedule a sync of the parent in `after` seconds, unless one is due earlier."""
         with self._changed:
             self._due[key] = min(time.monotonic() + after, self._due.get(key, float("inf")))
             self._changed.notify()
 
     def get(self) -> str:
-        """Return the parent whose time has come first, once it has come."""
+        """Wait until a parent is due, then remove its key and return it."""
         with self._changed:
             while True:
                 key = min(self._due, key=self._due.__getitem__, default="")
@@ -129,12 +129,12 @@ class Queue:
 
 
 class Controller:
-    """A DecoratorController at work."""
+    """Runs a DecoratorController: watches its resources and syncs the parents."""
 
     def __init__(self, dc: Object, api: Api) -> None:
-        """Raise LookupError for a kind that the stand-in doesn't know."""
+        """Raise LookupError if the DecoratorController names a resource that isn't in KNOWN."""
         spec = dc["spec"]
-        self._dc: Object = {"status": {}} | dc  # Go sends an empty status along
+        self._dc: Object = {"status": {}} | dc  # Go also sends an empty status
         self._api, self._queue, self._failures = api, Queue(), dict[str, int]()
         [parents], children = spec["resources"], spec["attachments"]
         self._parents = Copy(api, KNOWN[parents["resource"]], self._on_parent)
@@ -143,11 +143,11 @@ class Controller:
         self._url = "http://{name}.{namespace}:{port}{path}".format_map({"port": 80, **webhook["service"], **webhook})
         self._timeout = float(webhook.get("timeout", "10s").removesuffix("s"))
         self._session = new_session(SELF)
-        self._session.trust_env = True  # Metacontroller goes by HTTP_PROXY, too
+        self._session.trust_env = True  # Metacontroller uses HTTP_PROXY, too
         self._resync_period = spec.get("resyncPeriodSeconds", float("inf"))
 
     def work(self) -> None:
-        """Sync one parent after the other."""
+        """Start watching, then sync one parent at a time, forever."""
         copies = (self._parents, *self._children)
         for copy in copies:
             copy.start()
@@ -170,16 +170,16 @@ class Controller:
                 self._queue.add(f"{obj['metadata']['namespace']}/{owner['name']}")
 
     def _sync(self, parent: Object) -> float:
-        """Do what the hook answers for a parent; return after how many seconds to ask again, perhaps infinitely many.
+        """Apply the hook's answer for a parent. Return the seconds until the next sync, or infinity if none is needed.
 
-        If that fails, record an Event.
+        On failure, record an Event and return the delay before the retry.
         """
         uid = parent["metadata"]["uid"]
         try:
             again = self._asked(parent)
         except Exception as error:
             if not isinstance(error, SyncError | ApiError):
-                log.exception("this is a mistake in the stand-in")
+                log.exception("this is a bug in the stand-in")
             record(self._api, parent, "Warning", "SyncError", f"Sync error: {error}")
             failures = self._failures[uid] = self._failures.get(uid, -1) + 1
             return min(FIRST_DELAY * 2.0 ** min(failures, 64), LONGEST_DELAY)
@@ -219,7 +219,7 @@ class Controller:
 
 
 def record(api: Api, about: Object, kind: str, reason: str, message: str) -> None:
-    """Write an Event about an object. A failure is only logged."""
+    """Write an Event about an object. Errors are only logged."""
     log.info("event %s %s: %s", about["metadata"]["name"], reason, message)
     names = {k: v for k, v in about["metadata"].items() if k in {"namespace", "name", "uid", "resourceVersion"}}
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -235,7 +235,7 @@ def record(api: Api, about: Object, kind: str, reason: str, message: str) -> Non
 
 
 def follow(api: Api) -> None:
-    """Work by the DecoratorController that there is; when it changes or goes, begin again."""
+    """Run the first DecoratorController that appears. Restart this program if its spec changes or it is deleted."""
     at_work: list[Object] = []
     ready = threading.Event()
 
@@ -244,7 +244,7 @@ def follow(api: Api) -> None:
             at_work.append(after)
             ready.set()
         elif at_work and (after is None or after["spec"] != at_work[0]["spec"]):
-            log.info("beginning anew: the DecoratorController has changed")
+            log.info("restarting, because the DecoratorController was changed or deleted")
             os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - it is this program
 
     Copy(api, DECORATORS, on_change).start()
@@ -256,7 +256,7 @@ def follow(api: Api) -> None:
 @click.option("--kubeconfig", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def main(kubeconfig: Path) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    # Go reads JSON of 10,000 levels, which the API server can hold.
+    # The API server can store JSON with 10,000 levels, which Go can decode.
     sys.setrecursionlimit(20_000)
     url, ca_file, token = read_kubeconfig(kubeconfig)
     follow(Api(url, token, ca_file, agent=SELF))

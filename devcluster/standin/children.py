@@ -1,4 +1,4 @@
-"""What is done to the attachments of one parent: those not desired are deleted, the others created or updated.
+"""Reconciles one parent's attachments: deletes undesired ones, and creates or updates the others.
 
 Source: pkg/controller/common of Metacontroller, with its dynamic-apply strategy.
 """
@@ -15,42 +15,42 @@ from ingress_manager.commands.snapshot.drift import last_applied, merge, same
 from ingress_manager.core.kubernetes import LAST_APPLIED
 
 ObjectMap = dict[str, dict[str, Object]]
-"""Objects by "Kind.group/version", and then by "namespace/name"."""
+"""Objects by "Kind.group/version", then by "namespace/name"."""
 
 SYSTEM_FIELDS = frozenset({
     "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
     "deletionGracePeriodSeconds", "managedFields",
 })  # fmt: skip
 
-# Go's JSON encoder escapes these, and the annotation has to be the same in every byte.
+# Go's JSON encoder escapes these, and the annotation must match byte for byte.
 _GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 log = logging.getLogger(__name__)
 
 
 class SyncError(Exception):
-    """A parent can't be synced; the message is for the Event about it."""
+    """A parent can't be synced. The message is shown in the parent's Event."""
 
 
 def group_key(resource: Resource) -> str:
-    """Return the key of a kind in `attachments` of the hook's requests: Kind.group/version."""
+    """Return the kind's key in the hook request's `attachments`: Kind.group/version."""
     return f"{resource.kind}.{resource.api_version}"
 
 
 def controller_of(obj: Object) -> Object | None:
-    """Return the owner reference of the object's controller, None if it has none."""
+    """Return the owner reference of the object's controller, or None."""
     return next((ref for ref in obj["metadata"].get("ownerReferences") or () if ref.get("controller")), None)
 
 
 def name_of(obj: Object) -> str:
-    """Return namespace/name; the namespace may be empty."""
+    """Return namespace/name. The namespace is empty for cluster-scoped objects."""
     return f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
 
 
 def manage(api: Api, kinds: Iterable[Resource], parent: Object, observed: ObjectMap, desired: ObjectMap) -> None:
-    """Delete, create and update attachments of these kinds, so that those observed become those desired.
+    """Delete, create and update the parent's attachments of these kinds, so that they match `desired`.
 
-    An error does not stop the rest; at the end all are in one SyncError.
+    Errors don't stop the other changes. They are raised together at the end, as one SyncError.
     """
     errors: list[str] = []
     for resource in kinds:
@@ -61,7 +61,7 @@ def manage(api: Api, kinds: Iterable[Resource], parent: Object, observed: Object
             except (ApiError, ValueError) as error:
                 errors.append(str(error))
     if errors:
-        # As Go's aggregated errors are written: each once, in brackets if there are several.
+        # Formatted like Go's aggregated errors: each once, in brackets if there are several.
         unique = list(dict.fromkeys(errors))
         text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
         raise SyncError(f"can't reconcile children for {parent['kind']} {name_of(parent)}: {text}")
@@ -83,7 +83,7 @@ def _bring(api: Api, resource: Resource, parent: Object, before: Object | None, 
         api.delete(resource, metadata["name"], metadata["namespace"], uid=metadata["uid"])
     elif after:
         log.info("create %s %s", resource.kind, name_of(after))
-        # Recorded before anything is added: later, only what the hook itself answered may be removed.
+        # Recorded before fields are added, so that later merges remove only fields from the hook's answer.
         created = with_last_applied(after, after)
         created["metadata"]["ownerReferences"] = [owner_reference(parent)]
         with _harmless("AlreadyExists"):  # any other refusal, for example by an admission policy, is an error
@@ -101,9 +101,9 @@ def _harmless(*reasons: str) -> Iterator[None]:
 
 
 def updated(observed: Object, desired: Object) -> Object:
-    """Return `observed` with `desired` applied, as it is to be PUT; ValueError as of `last_applied`.
+    """Return `observed` with `desired` merged in, ready for PUT. Raises ValueError as `last_applied` does.
 
-    System fields of the metadata and the whole status stay as observed; the rest is merged.
+    The status and the system fields in the metadata stay as observed.
     """
     merged = merge(observed, last_applied(observed), desired)
     metadata = {k: v for k, v in merged["metadata"].items() if k not in SYSTEM_FIELDS}
@@ -114,12 +114,12 @@ def updated(observed: Object, desired: Object) -> Object:
 
 
 def with_last_applied(obj: Object, applied: Object) -> Object:
-    """Return `obj` with an annotation that records `applied`, so that a later merge knows which fields were ours."""
+    """Return `obj` with an annotation that records `applied`, so that later merges know which fields we set."""
     record = msgspec.json.encode(applied, order="sorted").decode().translate(_GO_ESCAPES)
     return with_annotation(obj, LAST_APPLIED, record)
 
 
 def with_annotation(obj: Object, key: str, value: str) -> Object:
-    """Return `obj` with one annotation set."""
+    """Return a copy of `obj` with one annotation set."""
     metadata = obj["metadata"]
     return obj | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | {key: value}}}

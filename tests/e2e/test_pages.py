@@ -108,7 +108,7 @@ def shell(metacontroller: None) -> Iterator[Program]:  # noqa: ARG001 - pages sh
     if reason := gateway.lacking():
         pytest.skip(reason)
     with Program("make", "cluster", "ENGINE=metacontroller") as cluster:
-        welcome = cluster.until("Ctrl-C ends it.")
+        welcome = cluster.until("Ctrl-C stops the cluster.")
         with Program("bash", "--norc") as shell:
             for export in re.findall(r"^ +(export .*)$", welcome, re.MULTILINE):
                 shell.run(export)
