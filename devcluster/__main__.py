@@ -127,7 +127,7 @@ def demo(engine: str, picture: Path | None) -> None:
 
 
 @main.command()
-@click.option("--if-possible", is_flag=True, help="If a program can't be found or built, print why and exit with 0.")
+@click.option("--if-possible", is_flag=True, help="If a program is missing, and Go to build it, too, exit with 0.")
 @click.option("--helm", is_flag=True, help="Also build Helm, which the chart's tests need.")
 def build(if_possible: bool, helm: bool) -> None:
     """Find or build the control plane's programs, and print their paths.

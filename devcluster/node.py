@@ -102,7 +102,7 @@ def require() -> None:
     missing = [name for name in ("runc", "nft", "ip", "unshare") if shutil.which(name, path=search_path()) is None]
     if missing or not (PLUGINS / "bridge").exists():
         packages = "runc containernetworking-plugins nftables iproute2"
-        raise MissingProgram(f"A node needs Debian's packages {packages} (missing: {missing or PLUGINS}).")
+        raise MissingProgram(f"A node needs Debian's packages {packages} (missing: {', '.join(missing) or PLUGINS}).")
 
 
 def search_path() -> str:

@@ -4,7 +4,7 @@ The hook remembers only token buckets, and no decision depends on them.
 
 Metacontroller reports a refusal (422) in an Event, and retries. All failed Services share one retry queue, which
 releases a burst of 100, then ten a second. A 429 makes no Event and stays out of that queue. So each of these
-costs a token from the Service's namespace, and is held back if it has none:
+costs a token from the Service's namespace, and is held back if none is left:
 
 - An attempt to write or remove objects, which a quota or an admission webhook may reject. If it succeeds, the token is
   given back. Repeated attempts leave most tokens to other Services.
