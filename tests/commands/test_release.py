@@ -86,7 +86,7 @@ def test_nothing_is_taken_off_the_service_before_metacontroller_has_let_go(clust
     assert (
         "still waiting until a new Event on Service team-a/shop reports [not-made] for Ingress team-a/shop" in ended.err
     )
-    assert "`ingress-manager release --without-event` pauses instead" in ended.err
+    assert "`ingress-manager release --without-event`, which waits a fixed time instead" in ended.err
     _, _, back = ended.err.partition("To undo the steps, run:\n")
     assert "  ingress-manager adopt team-a/shop --apply\n" in back
     cluster.answers["ingress"] = MADE | {"spec": {}}

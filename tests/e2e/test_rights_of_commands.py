@@ -197,7 +197,7 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     until(wait, 0, "https://shop.example.com/")
     by_team(publish.replace(" shop ", " other "))
     give_address(Stage(cluster.api, TEAM), "other")
-    until(once.replace(" shop ", " other "), 1, "Ingress team-a/shop, which is older, claims shop.example.com/")
+    until(once.replace(" shop ", " other "), 1, "Ingress team-a/shop, which is older, also claims shop.example.com/")
     # The Role beside the hook.
     sh(plane, bind)
     until(everything, 0, f"Using the settings in ConfigMap {HOOK}/")

@@ -1,4 +1,4 @@
-"""Claims: a host and path, at an Ingress class or a listener. Two objects with the same claim compete for requests.
+"""Claims: hosts and paths at an Ingress class or a listener. Two objects with the same claim compete for requests.
 
 Sources: ingress-nginx, internal/ingress/controller/store (the order of Ingresses); the Gateway API reference,
 HTTPRouteRule (which of two equal matches wins) and ParentReference (sectionName).
@@ -28,18 +28,18 @@ CONDITIONS = re.compile(
     r".*/(canary|conditions\..*|headers(\..*)?|http-header-match.*|((exact|prefix|regex)-)?match-.*|methods"
     r"|router\.(cookie|entrypoints|header)|skipper-predicate)"
 )
-"""Annotations that limit an Ingress to some of the requests for its paths: canaries, and conditions of AWS, Kong,
-haproxy-ingress, Higress, BFE, Traefik and Skipper. Source: each controller's page on annotations."""
+"""Annotations that restrict an Ingress to some requests for its paths: canary annotations, and match conditions for
+AWS, Kong, haproxy-ingress, Higress, BFE, Traefik and Skipper. Source: each controller's page on annotations."""
 
 
 class Claim(NamedTuple):
     """A host and path that an object claims; for a ListenerSet, a host and port. Objects with equal claims compete."""
 
     server: tuple[str, ...]
-    """What receives the requests, as (kind, name): an Ingress class, a Gateway or a ListenerSet."""
+    """What serves the claim: ("Ingress", class name), or (kind, namespace/name) for a Gateway or ListenerSet."""
 
     listener: tuple[str, str]
-    """The name and port of the server's listener; "" stands for any name or port."""
+    """The name and port of the listener at `server`; "" matches any name or port."""
 
     conflict: str
     """For a ListenerSet, the message of the listener's Conflicted condition; empty if no conflict is reported."""
@@ -48,7 +48,7 @@ class Claim(NamedTuple):
     path: str
     is_exact: bool
     conditions: frozenset[tuple[str, str]] = frozenset()
-    """What limits the claim to some requests: annotations of an Ingress, or fields of an HTTPRoute's match."""
+    """(key, value) pairs that restrict the claim to some requests: an Ingress's annotations or an HTTPRoute's match."""
 
     def __str__(self) -> str:
         if not self.path:
@@ -87,25 +87,25 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
 
 @finding(
     blocks=Blocks.TRAFFIC,
-    remedy="Give one of them another host or path. A host can have only one ListenerSet, whatever its paths.",
+    remedy="Give one object another host or path. ListenerSets can't share a host and port, whatever their paths.",
     severity=Severity.WARNING,
 )
 def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
-    """Two objects claim the same host and path, or two ListenerSets the same host and port. One gets no requests."""
+    """Two objects claim the same host and path, or two ListenerSets the same host and port. Only one gets requests."""
     return _conflicts(evidence, conditional=False)
 
 
-@finding(blocks=None, remedy="Check that both are intended.", severity=Severity.HINT)
+@finding(blocks=None, remedy="Check that both objects are intended.", severity=Severity.HINT)
 def shared_claim(evidence: Evidence) -> Iterator[Finding]:
-    """Two objects claim the same host and path, but conditions, such as a header or a canary, divide the requests."""
+    """Two objects claim the same host and path, but match conditions or a canary divide the requests between them."""
     return _conflicts(evidence, conditional=True)
 
 
 def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
     """Yield a finding for each object that competes with an older one; the finding names the oldest.
 
-    For a ListenerSet whose status reports a conflict, ages don't matter. `conditional` selects claims that differ only
-    in their conditions, instead of equal claims. If only some objects were read, there are fewer findings, not others.
+    If a ListenerSet's status reports a conflict, its age doesn't matter. With `conditional`, the claims' conditions
+    must differ; otherwise, they must be equal. Objects that weren't read can hide a finding, but not cause one.
     """
     conflicts: dict[tuple[Key, str], tuple[ObjectSnapshot, str, list[str]]] = {}
     for claimants in _competitors(evidence):
@@ -124,29 +124,29 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
 
 
 def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> str:
-    """Return the start of a message, such as "Ingress team-a/shop, which is older, claims"; "" if no rival is known."""
+    """Return how a message begins: "Ingress team-a/shop, which is older, also claims"; "" without a conflict."""
     loser, claim = claimant
     is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
     for entry in mappings(at(around.items[GATEWAY].get(gateway), "spec", "listeners")) if is_reported else ():
         if (entry.get("hostname") or "", str(entry.get("port"))) == (claim.host, claim.listener[1]):
-            return f"the listener {entry.get('name')} of Gateway {gateway} has"
+            return f"the listener {entry.get('name')} of Gateway {gateway} also has"
     if not rival:
         return f"a listener of Gateway {gateway} conflicts with" if is_reported else ""
     born, since = rival[0].item.born[0], loser.item.born[0]
     age = "older" if born < since else "younger" if born > since else "as old"
-    return f"{rival[0].item}, which is {age}, {'has' if claim.conflict and not rival[1].conflict else 'claims'}"
+    return f"{rival[0].item}, which is {age}, also {'has' if claim.conflict and not rival[1].conflict else 'claims'}"
 
 
-@lru_cache(maxsize=1)  # both kinds of findings come from it
+@lru_cache(maxsize=1)  # both kinds of findings use it
 def _competitors(evidence: Evidence) -> list[list[Claimant]]:
-    """Return the objects with one host and path at a server, if any looks managed: served ones first, by age."""
+    """Group claims by server, host and path, served ones first, then by age. Omit groups with no managed object."""
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_place: dict[tuple[object, ...], list[Claimant]] = {}
     for obj in sorted(evidence.snapshot.objects.values(), key=lambda obj: obj.item.born):
         for claim in dict.fromkeys(claims_of(obj)):
             place, controller = (claim.host, claim.path, claim.is_exact), controllers.get(claim.server[1])
-            # Classes with the same controller share a server. A Gateway's name has a slash, so it is no class's.
+            # Classes with the same controller share a server. A Gateway's name has a slash, so it can't match a class.
             for server in (claim.server, *([("controller", controller)] if controller else ())):
                 by_place.setdefault((server, *place), []).append((obj, claim))
     places = (claimants for claimants in by_place.values() if any(obj.looks_managed for obj, _ in claimants))
@@ -154,7 +154,7 @@ def _competitors(evidence: Evidence) -> list[list[Claimant]]:
 
 
 def _compete(one: Claimant, other: Claimant) -> bool:
-    """Return whether two objects with the same host and path at a server compete, so that only one gets requests."""
+    """Return whether two objects with the same host, path and server compete. At least one must look managed."""
     (first, claim), (second, rival) = one, other
     listeners = zip(claim.listener, rival.listener, strict=True)
     if first is second or not (first.looks_managed or second.looks_managed):

@@ -8,7 +8,7 @@ from ingress_manager.core.settings import Settings
 
 
 class Evidence:
-    """A snapshot decided as if nothing were paused, and the `settings` with pauses. Lists omit what wasn't read."""
+    """Lists of a snapshot's objects; kinds that weren't read are omitted. Decisions ignore the pauses in `settings`."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around
@@ -30,20 +30,20 @@ class Evidence:
         pairs = [(service, obj) for service in self.exposed for obj in service.observed.values()]
         pairs = [(service, obj) for service, obj in pairs if not obj.item.is_being_deleted]
         self.observed = [(service, obj, service.forbidden.get(obj.key)) for service, obj in pairs]
-        """(Service, observed object, the problem if the settings forbid the object, or else None)."""
+        """(Service, observed object, why the settings forbid it or None) pairs, without objects being deleted."""
 
         kept = [(service, obj) for service, obj in pairs if not service.item.is_being_deleted]
         self.allowed = [(service, obj) for service, obj in kept if obj.key not in service.forbidden]
-        """Observed objects that are not forbidden, of Services that are not being deleted."""
+        """(Service, observed object) pairs where the object isn't forbidden and neither is being deleted."""
 
         ours = [(obj, snapshot.owner_of(obj)) for obj in snapshot.objects.values() if obj.looks_managed]
         ours = [(obj, owner) for obj, owner in ours if not obj.item.is_being_deleted]
         self.managed = [(obj, owner) for obj, owner in ours if owner and obj.is_decorated]
         self.unmanaged = [(obj, owner) for obj, owner in ours if snapshot.settings and not (owner and obj.is_decorated)]
-        """Objects with our label or annotation that Metacontroller doesn't manage, each with its Service or None."""
+        """(object, its Service or None) for objects with our label or annotation that Metacontroller doesn't manage."""
 
     def service_requesting(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
-        """Return the Service that requests `obj`, or the refused Service that may do so once corrected; else None."""
+        """Return the Service that requests `obj`, or that might request it once its refusal is fixed; else None."""
         # A Service's name has no dot, so the Service's part of the object's name ends at the first dot.
         service = self.snapshot.services.get(obj.item.full_name.partition(".")[0])
         if not service or entrance_of(service.item.name, obj.key[1]) not in service.entrances:

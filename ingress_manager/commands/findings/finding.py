@@ -1,4 +1,4 @@
-"""Findings: problems that need a person. Each kind of finding is one decorated function.
+"""Findings: problems that a person has to fix. Each kind of finding is one decorated function.
 
     @finding(blocks=Blocks.TRAFFIC, remedy="Name another class.")
     def no_class(evidence: Evidence) -> Iterator[Finding]:
@@ -42,14 +42,14 @@ class Whose(StrEnum):
 
 _TEXT = Path(__file__).with_name("reasons.yaml").read_bytes()
 REMEDIES = msgspec.yaml.decode(_TEXT, type=dict[Whose, dict[Reason, str]])
-"""What to do about each reason for a refusal, by the person who has to do it."""
+"""The remedy for each refusal reason, grouped by who has to act."""
 
 
 class Blocks(Enum):
     """What a finding prevents. `status` derives the object's state from this."""
 
     SYNC = auto()
-    """The object isn't as its Service requests, so its state is `waiting`."""
+    """The object is missing or not as its Service requests, so its state is `waiting`."""
 
     TRAFFIC = auto()
     """The object is as its Service requests, but some traffic isn't served."""
@@ -66,7 +66,7 @@ class Kind(NamedTuple):
     find: "Find" = lambda _: iter(())
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
-        """Return the findings of this kind, those for the administrator first, sorted by namespace and name."""
+        """Return the findings of this kind, the administrator's first, sorted by their objects' namespace and name."""
         findings = [replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence)]
         findings.sort(key=lambda one: (one.whose != Whose.ADMINISTRATOR, one.item.full_name, str(one.item)))
         return findings
@@ -77,11 +77,11 @@ class Finding(Message):
     command: Command = ()
     service: Item | None = None
     reasons: Sequence[Reason] = ()
-    """Why the Service is refused or the object forbidden, as in Events, logs and metrics."""
+    """Why the Service is refused or the object forbidden, as named in Events, logs and metrics."""
 
     about: Key | None = None  # the object concerned, if it isn't `item`
     awaits_sync: bool = False
-    """Whether Metacontroller hasn't acted yet although nothing known prevents it: only an Event can explain why."""
+    """Whether Metacontroller hasn't acted yet for an unknown reason, which only an Event can explain."""
 
     kind: Kind = field(default=Kind("", Severity.HINT))
 
@@ -91,7 +91,7 @@ class Finding(Message):
 
     @property
     def whose(self) -> Whose | None:
-        """Return who has to act: the administrator if a reason requires that, else the owner; None without reasons."""
+        """Return who has to act: the administrator if any reason requires it, else the owner. None without reasons."""
         if not REMEDIES[Whose.ADMINISTRATOR].keys().isdisjoint(self.reasons):
             return Whose.ADMINISTRATOR
         return Whose.OWNER if self.reasons else None

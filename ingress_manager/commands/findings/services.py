@@ -1,8 +1,8 @@
 """Findings about Services and their objects: people's mistakes, and work that Metacontroller hasn't done.
 
-Each Service is either being deleted, refused or accepted. Each observed object is either being deleted, forbidden,
-unwanted, drifted or as desired. So no two findings report the same problem. Words in capitals in a command, such as
-VALUE, are placeholders that a person has to replace.
+Each Service is exactly one of: being deleted, refused, accepted. Each observed object is exactly one of: being deleted,
+forbidden, unwanted, drifted, as desired. So no two findings report the same problem. Words in capitals in a command,
+such as VALUE, are placeholders that a person has to replace.
 """
 
 from collections.abc import Iterator
@@ -30,10 +30,10 @@ SYNC_ALL = ("kubectl", "rollout", "restart", "--namespace=metacontroller", "--",
 """Restarts Metacontroller, which syncs every Service when it starts."""
 
 REMOVABLE = {Reason.ANNOTATION_NOT_ALLOWED, Reason.CLASS_NOT_ALLOWED, Reason.CONTRADICTION, Reason.UNKNOWN_ANNOTATION}
-"""Reasons fixed by removing the annotation, unless it restricts access, or is ingress/profile or ingress/http."""
+"""Reasons fixed by removing the annotation. Exceptions: ingress/profile, ingress/http, and access restrictions."""
 
 NEEDS_THOUGHT = {Reason.DUPLICATE_ROUTE, Reason.NOT_IN_HTTPROUTE, Reason.PROTECTION_LOST, Reason.TOO_LARGE} | REMOVABLE
-"""Reasons that another value of the annotation can't fix: a person has to look at the whole Service."""
+"""Reasons that a new value for the annotation may not fix, so a person has to review the whole Service."""
 
 DISOWNED = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}}
 """The merge patch that removes our label and Metacontroller's annotation from an object."""
@@ -51,7 +51,7 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=Blocks.SYNC,
-    remedy="Adopt that object if it leads to this Service. Otherwise use another entrance, such as web.ingress/http.",
+    remedy="Adopt that object if it routes to this Service. Otherwise use another entrance, such as web.ingress/http.",
 )
 def name_taken(evidence: Evidence) -> Iterator[Finding]:
     """Another object, not created for the Service, already has the name that the Service's object needs."""
@@ -61,7 +61,7 @@ def name_taken(evidence: Evidence) -> Iterator[Finding]:
         # A managed object without a Service is `detached`.
         if not namesake.looks_managed or (namesake.is_decorated and evidence.snapshot.owner_of(namesake)):
             backends = backends_of(namesake)
-            leads = f"; it leads to {listed(backends, ' '.join)}" if backends else ""
+            leads = f"; it routes to {listed(backends, ' '.join)}" if backends else ""
             sentence = f"{namesake.item} already exists but wasn't created for this Service{leads}"
             command = kubectl("edit", service.item)
             if (SERVICE, service.item.name) in backends and namesake.kind == INGRESS and not namesake.is_decorated:
@@ -69,7 +69,7 @@ def name_taken(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(service.item, sentence, command, service.item, about=key)
 
 
-@finding(blocks=Blocks.SYNC, remedy="Delete it. It is recreated only if the settings allow it.")
+@finding(blocks=Blocks.SYNC, remedy="Delete the object. It is recreated only if the settings allow it.")
 def forbidden(evidence: Evidence) -> Iterator[Finding]:
     """The settings no longer allow the object."""
     for service, obj, problem in evidence.observed:
@@ -90,7 +90,7 @@ def missing(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(service.item, deletion, kubectl("describe", namesake.item), service.item, about=key)
 
 
-@finding(blocks=Blocks.SYNC, remedy="Remove any obstacle that the message names. New settings take up to six minutes.")
+@finding(blocks=Blocks.SYNC, remedy="Remove any obstacle that the message names. New settings apply within 6 minutes.")
 def drifted(evidence: Evidence) -> Iterator[Finding]:
     """The object differs from what the Service and the settings request."""
     for service, obj in evidence.allowed:
@@ -127,7 +127,7 @@ def unwanted(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=Blocks.SYNC,
-    remedy="Attach it if a Service requests it. Otherwise remove the label, or delete it if its Service is gone.",
+    remedy="If a Service requests it, attach it. Otherwise remove its label, or delete it if its Service is gone.",
 )
 def detached(evidence: Evidence) -> Iterator[Finding]:
     """The object looks managed, but lacks Metacontroller's annotation, or no existing Service owns it."""
@@ -146,11 +146,11 @@ def detached(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=None,
-    remedy="Remove them, or ask the administrator to allow them in limits.copyAnnotations.",
+    remedy="Remove the annotations, or ask the administrator to allow them in limits.copyAnnotations.",
     severity=Severity.WARNING,
 )
 def not_copied(evidence: Evidence) -> Iterator[Finding]:
-    """Annotations that look meant for an ingress controller aren't copied. None of them protects the Service."""
+    """Annotations apparently meant for an ingress controller aren't copied. None of them protects the Service."""
     for service in evidence.accepted:
         keys = keys_not_copied(service.item.annotations, evidence.snapshot.desired_once_allowed(service).values())
         # The settings accept the loss of the others, which protect: otherwise the Service would be refused.
@@ -167,7 +167,7 @@ def not_copied(evidence: Evidence) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def not_requested(evidence: Evidence) -> Iterator[Finding]:
-    """The object has a controller's annotation that nothing requests, so a recreated object would lack it."""
+    """The object has an ingress controller's annotation that nothing requests, so a recreated object would lack it."""
     for service, obj, only_here in _not_requested(evidence):
         read = [key for key in only_here if is_for_controllers(key) and is_read_from(obj.item.kind, key)]
         others = [key for key in read if not (protects(key) or key.startswith(managed.BOOKKEEPING))]
@@ -196,14 +196,14 @@ def _not_requested(evidence: Evidence) -> Iterator[tuple[ServiceSnapshot, Object
     for service, obj in evidence.allowed:
         if _is_wanted(service, obj):
             desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
-            # An annotation in Metacontroller's record, which is JSON, is `drifted`.
+            # `drifted` reports the annotations in Metacontroller's record, which is JSON.
             record, known = obj.item.annotations.get(LAST_APPLIED, ""), desired | service.item.annotations
             lost = {k: v for k, v in obj.item.annotations.items() if k not in known and f'"{k}":' not in record}
             yield service, obj, {k: v for k, v in lost.items() if not managed.is_read_from_services_alone(k)}
 
 
 def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot, lost: dict[str, str]) -> Command:
-    """Return the command that puts the `lost` annotations of an object on its Service.
+    """Return the command that sets an object's `lost` annotations on its Service.
 
     The command is empty if the annotations would also affect other entrances or Ingresses, or if a tool that deploys
     the Service would remove them.
@@ -221,14 +221,14 @@ def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapsho
 def _awaiting_sync(
     evidence: Evidence, service: ServiceSnapshot, item: Item, sentence: str, about: Key | None = None
 ) -> Finding:
-    """Return a finding that Metacontroller hasn't synced `item` yet; its command makes it retry, unless paused."""
+    """Return a finding about an `item` that awaits a sync. Its command triggers one unless the namespace is paused."""
     if evidence.settings and evidence.settings.entry_of(item.namespace).paused:
         return Finding(item, f"{sentence}, because the settings pause the namespace", service=service.item, about=about)
     return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
 
 
 def _is_wanted(service: ServiceSnapshot, obj: ObjectSnapshot) -> bool:
-    """Return whether a Service requests an object. A refused one is taken to request all objects of its entrances."""
+    """Return whether a Service requests an object. If refused, it counts as requesting all objects of its entrances."""
     is_on = entrance_of(service.item.name, obj.key[1]) in service.entrances
     return is_on if service.refused else obj.key in service.desired
 
@@ -259,7 +259,7 @@ def _correct(service: Item, refusal: Problems) -> Command:
 
 
 def _correction(service: Item, problem: Problem) -> dict[str, str]:
-    """Return arguments for `kubectl annotate` that fix a problem, by annotation; {} if a person has to decide."""
+    """Return the `kubectl annotate` arguments that fix a problem, by annotation; {} if a person has to decide."""
     key, value = problem.annotation, service.annotations.get(problem.annotation, "")
     begin, _, end = key.rpartition(PREFIX)
     near = nearest(end, WORDS) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""

@@ -1,4 +1,4 @@
-"""Findings about traffic: an object is as its Service requests, but requests don't reach a ready Pod.
+"""Findings about traffic: an object is as its Service requests, but clients can't use it as intended.
 
 Sources: the Kubernetes API reference (Ingress v1, IngressClass v1, EndpointSlice v1) and the Gateway API reference
 (HTTPRoute v1, ListenerSet v1, Gateway v1: RouteParentStatus).
@@ -28,20 +28,20 @@ GRACE_PERIOD = timedelta(minutes=5)
 TLS_TYPE = "kubernetes.io/tls"
 
 FAULTS = {"ResolvedRefs": "can't resolve a reference in", "Accepted": "rejects", "Programmed": "doesn't serve"}
-"""What each condition in surroundings.BY_CAUSE means if it is False, as the verb of a message."""
+"""For each condition in surroundings.BY_CAUSE, the verb of the message if the condition is False."""
 
 ACCEPTED_PATHS = (
     ("ingress-nginx", {"nginx", "k8s.io/ingress-nginx"}, {"Exact", "Prefix"}, "/[A-Za-z0-9./_-]*"),
     ("AWS", {"alb", "ingress.k8s.aws/alb"}, {"Exact", "ImplementationSpecific", "Prefix"}, ".{1,128}"),
     ("GKE", {"gce", "gce-internal"}, {"ImplementationSpecific"}, r"/([^*?#]*/)?\*?|[^*?#]+"),
 )
-"""Controllers that accept only some paths: name, classes (by name or controller), path types, and the accepted paths.
+"""(controller, its classes by name or spec.controller, path types, the pattern that paths of these types must match).
 Sources: ingress-nginx, internal/ingress/inspector/rules.go (strict-validate-path-type, by default since 1.12; pull
 request 13798); the API references of Elastic Load Balancing (PathPatternConfig) and of Compute Engine (PathRule)."""
 
 
 def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]) -> Find:
-    """Turn a function that yields messages about one managed object into one that yields findings about all of them."""
+    """Turn a function yielding messages about one managed object into one yielding findings about all such objects."""
 
     @wraps(sentences)
     def find(evidence: Evidence) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def _is_minutes_old(obj: ObjectSnapshot, around: Surroundings) -> bool:
 @finding(blocks=Blocks.TRAFFIC, remedy="Set ingress/class or defaults.class to the class of a running controller.")
 @per_object
 def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
-    """The IngressClass that the Ingress names doesn't exist, or it names none and there is no default one."""
+    """The Ingress names an IngressClass that doesn't exist, or names none although the cluster has no default."""
     # An Ingress with an address is served, whatever its class.
     if obj.kind != INGRESS or CLASS_KIND not in around.read or surroundings.addresses_of(obj.item):
         return
@@ -75,11 +75,11 @@ def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surrounding
 
 @finding(
     blocks=None,
-    remedy="Choose another path. ingress-nginx accepts it with strict-validate-path-type: false.",
+    remedy="Choose another path. With strict-validate-path-type: false, ingress-nginx accepts the current one.",
     severity=Severity.WARNING,
 )
 def path_denied(evidence: Evidence) -> Iterator[Finding]:
-    """The class's controller rejects a path, at least by default."""
+    """The controller of the Ingress's class rejects a path, at least by default."""
     for service in evidence.accepted:
         for key, obj in service.desired.items():
             for sentence in denied_paths(obj, evidence.around.items[CLASS_KIND]):
@@ -87,7 +87,7 @@ def path_denied(evidence: Evidence) -> Iterator[Finding]:
 
 
 def denied_paths(obj: Object, classes: Mapping[str, items.Item]) -> Iterator[str]:
-    """Yield a message for each path that its class's controller rejects. `classes` may lack the class."""
+    """Yield a message for each path that the controller rejects. A class not in `classes` is recognized by name."""
     name = at(obj, "spec", "ingressClassName") or at(obj, "metadata", "annotations", OLD_CLASS)
     known = at(classes.get(name), "spec", "controller") or name
     for controller, _, types, right in (row for row in ACCEPTED_PATHS if known in row[1]):
@@ -99,7 +99,7 @@ def denied_paths(obj: Object, classes: Mapping[str, items.Item]) -> Iterator[str
 
 @finding(
     blocks=Blocks.TRAFFIC,
-    remedy="Follow the controller's message. If the Gateway doesn't exist, the administrator names another one.",
+    remedy="Follow the controller's message. If the Gateway doesn't exist, the administrator has to name another one.",
 )
 @per_object
 def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
@@ -116,7 +116,7 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
         for condition in false[:1] if obj.kind == LISTENERSET else false:
             yield f"{condition.controller} {FAULTS[condition.type]} this {obj.kind} for {parent}: {condition.message}"
         if ref.kind == LISTENERSET:
-            continue  # it has findings of its own: `missing`, or this one
+            continue  # the ListenerSet has its own findings: `missing`, or this one
         if label not in around.items[GATEWAY]:
             if GATEWAY in around.read:
                 yield f"Gateway {label} doesn't exist"
@@ -158,7 +158,7 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
 
 @finding(
     blocks=Blocks.TRAFFIC,
-    remedy="Create a Secret of type kubernetes.io/tls, renew the certificate, or name another in ingress/tls-secret.",
+    remedy="Create a kubernetes.io/tls Secret, renew the certificate, or name another Secret in ingress/tls-secret.",
 )
 @per_object
 def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
@@ -170,7 +170,7 @@ def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surround
         secret = around.items[SECRET].get(f"{namespace}/{name}")
         data = at(secret, "data") or {}
         if secret is None:
-            if _is_minutes_old(obj, around):  # until then, cert-manager may be making it
+            if _is_minutes_old(obj, around):  # until then, cert-manager may be creating it
                 yield f"{label}, named in {field}, doesn't exist"
         elif (type_ := secret.object["type"]) != TLS_TYPE or not {"tls.crt", "tls.key"} <= data.keys():
             lacks = [f"lacks {key}" for key in ("tls.crt", "tls.key") if key not in data]
@@ -182,12 +182,12 @@ def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surround
 
 @finding(
     blocks=None,
-    remedy="Renew it. If cert-manager issues it, the status of the Certificate and CertificateRequest says what fails.",
+    remedy="Renew it. If cert-manager issues it, see the status of the Certificate and the CertificateRequest.",
     severity=Severity.WARNING,
 )
 @per_object
 def certificate_ends(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
-    """The certificate expires within 14 days (or `--certificate-days`) and in less than a third of its lifetime."""
+    """The certificate expires within 14 days (or `--certificate-days`), with less than a third of its lifetime left."""
     for name, hosts in secrets_of(obj) if can_be_read() else ():
         label = f"{obj.item.namespace}/{name}"
         crt = at(around.items[SECRET].get(label), "data", "tls.crt")

@@ -1,7 +1,7 @@
 """Deployers: tools that keep an object in the state that a chart, a repository or a manifest describes.
 
 Such a tool has to release an object before `adopt` changes it; otherwise the tool reverts the change, deletes the
-object, or fails. Labels, annotations and (if they were read) field managers reveal tools; owners reveal operators.
+object, or fails. Labels, annotations and (if read) field managers identify tools; owner references identify operators.
 
 Sources: tests with Helm 4.3, Helm 3.22 and kubectl; the documentation of Helm (hooks have no release), Argo CD
 (resource tracking, sync options, hooks) and Flux (prune, fields of kubectl); the source of Terraform's provider.
@@ -22,13 +22,13 @@ class Deployer(NamedTuple):
     name: str
     source: str
     keep: str
-    """The annotation (key=value) that makes the tool keep an object removed from `source`; empty if there is none."""
+    """The annotation (key=value) that makes the tool keep an object removed from `source`; empty if it has none."""
 
     marks: tuple[str, ...]
-    """Keys of labels or annotations, or names of field managers. One of them is enough."""
+    """Keys of labels or annotations, or names of field managers. Any of them identifies the tool."""
 
     takes_off: str = ""
-    """Whether the tool "removes" or "may remove" annotations that kubectl has added; empty if it keeps them."""
+    """Whether the tool "removes" or "may remove" annotations added with kubectl; empty if it keeps them."""
 
 
 HELM = ("meta.helm.sh/release-name", "helm.toolkit.fluxcd.io/name", "helm.sh/hook")
@@ -44,12 +44,12 @@ DEPLOYERS = (
 
 
 def deployers_of(item: Item) -> list[Deployer]:
-    """Return the tools that deploy an object. kubectl is one only if no other is found: some tools run kubectl."""
+    """Return an object's deployers. Helm, Argo CD and Flux may run kubectl, so they exclude kubectl and Terraform."""
     entries = mappings(item.metadata.get("managedFields"))
     marks = {*item.labels, *item.annotations, *(str(entry.get("manager")) for entry in entries)}
     deployers = [deployer for deployer in DEPLOYERS if marks & {*deployer.marks}]
     names = [f"{owner.get('kind')} {owner.get('name')}" for owner in owners(item)]
-    # Some operators only add fields to the Services of others.
+    # Some operators only add fields to others' Services.
     writers = {str(entry.get("manager")) for entry in entries if at(entry, "fieldsV1", "f:spec")}
     writers.add(item.labels.get(MANAGED_BY_LABEL, ""))
     names = names or sorted(name for name in writers if "operator" in name.lower())
@@ -74,8 +74,8 @@ def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iter
 
 
 def about_service(item: Item, *, released: bool = False) -> Iterator[str]:
-    """Yield what to do in the source of each deployer if a Service gets annotations or, if `released`, loses them."""
+    """Yield what to change in each deployer's source when a Service gains annotations or, if `released`, loses them."""
     for deployer in deployers_of(item):
         added = f"add its annotations to {deployer.source}, too"
-        removed = f"remove its annotations from {deployer.source} only after this, or the Ingress would be deleted"
+        removed = f"remove its annotations from {deployer.source} only after these steps, or the Ingress is deleted"
         yield f"{deployer.name} deploys Service {item.name}: {removed if released else added}"

@@ -1,4 +1,4 @@
-"""Plans and their steps: printing them, and carrying them out with `--apply`.
+"""Plans and their steps: how they are printed or, with `--apply`, carried out.
 
 Some steps wait until Metacontroller has seen their change. Metacontroller watches Services and Ingresses separately,
 and either watch can lag. If it sees a managed Ingress of a Service that requests none, it deletes the Ingress. An Event
@@ -38,7 +38,7 @@ class Condition:
     """The `kubectl get` command that reads one or more objects, without an output format."""
 
     holds: Callable[[Item], bool]
-    """Whether an object meets the condition. One such object is enough."""
+    """Whether an object meets the condition. The step waits until any object does."""
 
     otherwise: str
     """The likely cause or the next step, printed if the condition isn't met in time."""
@@ -53,8 +53,8 @@ class Step:
 
     command: Command = ()
     undo: Command | None = ()
-    """The command that undoes the step; empty if nothing has to be undone. None if it can't be undone: then the steps
-    before it must not be undone, either."""
+    """The command that undoes the step; empty if there is nothing to undo. None if the step can't be undone; then the
+    steps before it must not be undone, either."""
 
     until: Sequence[Condition] = ()
     pause: int = 0  # seconds to wait before `until` is checked
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(slots=True)
 class Plan:
-    """The steps for one object, and the message to print when they are `done`. Without steps, `messages` say why."""
+    """The steps for one object. `done` is printed after them. Without steps, `messages` or `notes` say why."""
 
     item: Item
     title: str
@@ -73,19 +73,19 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     done: str = ""
     services: Sequence[str] = ()
-    """The Services that the steps change; empty for `item` alone. Plans for the same Service run one after another."""
+    """The Services that the steps change; empty means only `item`. Plans that share a Service run one after another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Reads objects for plans that wait. Plans share lists, because each kubectl process takes 0.15 s of CPU time."""
+    """Reads objects for waiting plans, which share lists because each kubectl process takes 0.15 s of CPU time."""
 
     kubectl: Kubectl
     _locks: dict[Command, Lock] = field(default_factory=dict)
     _latest: dict[Command, tuple[float, list[Item]]] = field(default_factory=dict)  # with the time of each list
 
     def get(self, condition: Condition, before: Collection[object] = ()) -> list[Item]:
-        """Return the objects that a condition selects; if it `is_new`, only those whose version isn't in `before`."""
+        """Return the objects a condition reads. If it `is_new`, omit those whose resourceVersion is in `before`."""
         end, called = condition.command.index("--"), monotonic()
         kind, *names = condition.command[end + 1 :]
         command = (kind, *condition.command[2:end])
@@ -100,7 +100,7 @@ class Looks:
 
 Echo = Callable[[str], None]
 Run = tuple[Future[str | None], list[str]]
-"""The future result of a plan that runs beside others, and the lines to print for the plan."""
+"""The future result of a plan that runs concurrently, and the lines to print for it."""
 
 
 def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
@@ -117,7 +117,7 @@ def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
 
 
 def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
-    """Print plans or, with `apply`, carry them out. Return the number of errors, which are the plans' messages."""
+    """Print plans or, with `apply`, carry them out. Return the number of the plans' messages, which are errors."""
     errors, with_steps = 0, [plan for plan in plans if plan.steps]
     for plan in plans:
         errors += show(plan.messages)
@@ -136,9 +136,9 @@ def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
 
 
 def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
-    """Carry out up to AT_ONCE plans at a time, and print each one's output in the order in which the plans begin.
+    """Carry out up to AT_ONCE plans at a time, and print each plan's output in the order in which the plans start.
 
-    After a failure, no other plan begins, but running plans finish; on Ctrl-C, they stop, too. In both cases,
+    After a failure, no more plans start, but running plans finish. On Ctrl-C, running plans stop, too. In both cases,
     raises KubectlFailed.
     """
     # Namespaces take turns: the hook limits failures per namespace, and plans wait for its reports of missing objects.
@@ -164,7 +164,7 @@ def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for plan in plans:
-            # A plan waits only for earlier ones, which the pool starts first: so there is no deadlock.
+            # A plan waits only for earlier ones, which the pool starts first, so there is no deadlock.
             services, lines = plan.services or [plan.item.full_name], list[str]()
             earlier = [last_of[name] for name in services if name in last_of]
             runs.append((pool.submit(run, plan, earlier, lines), lines))
@@ -193,10 +193,10 @@ def _print_in_order(runs: Sequence[Run]) -> None:
 def carry_out(
     looks: Looks, about: str, steps: Iterable[Step], echo: Echo = click.echo, interrupted: Event | None = None
 ) -> None:
-    """Print and run the steps of a plan for the object `about`.
+    """Print and run the steps of the plan with the title `about`.
 
     Raises KubectlFailed if a step fails, on Ctrl-C, or once `interrupted` is set. The message lists the commands that
-    were run. The last one may or may not have taken effect, because a response can be lost: undoing it is harmless.
+    were run. Even if the last one failed, it may have taken effect, as a response can be lost; undoing it is harmless.
     """
     begun, kubectl = list[Step](), looks.kubectl
     try:
@@ -231,7 +231,7 @@ def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
 
 
 def _wait(looks: Looks, condition: Condition, before: Collection[object], interrupted: Event | None) -> None:
-    """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, and KeyboardInterrupt once `interrupted` is set."""
+    """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, or KeyboardInterrupt once `interrupted` is set."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
     if condition.is_new:
         sleep(RECHECK_SECONDS.start)  # the hook reports no sooner

@@ -1,4 +1,4 @@
-"""Steps that several commands need, and the kubectl commands that the steps run."""
+"""Steps that the plans of several commands share, and the kubectl commands that they run."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,14 +15,14 @@ from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.text import quoted
 
 MOVING = "ingress-manager/moving"
-"""An annotation without meaning, set to make Metacontroller sync a Service. The last step of a plan removes it."""
+"""An annotation that only serves to make Metacontroller sync a Service. The last step of a plan removes it."""
 
 MOST_NAMES = 10
-"""The most objects named on one command line: for more, kubectl sends five requests a second. If it reads the names
-from standard input, it has a client for each object, so that two hundred take two seconds instead of forty."""
+"""The most objects named on one command line. For these, kubectl sends at most five requests a second. For standard
+input, kubectl uses a client for each object, so 200 objects take 2 s instead of 40 s."""
 
 Annotations = Mapping[str, str | None]
-"""New values of annotations; None removes one."""
+"""New values for annotations, by key; None removes the annotation."""
 
 
 def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Iterable[str] = ()) -> Command:
@@ -32,7 +32,7 @@ def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Itera
 
 
 def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
-    """Return a step that runs kubectl once for all items. Many or different items are passed on standard input."""
+    """Return a step that runs kubectl once for all items, listed on standard input if the command can't name them."""
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
@@ -91,15 +91,15 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
         f"a new Event on Service {service.full_name} reports [{Reason.NOT_MADE}] for {', '.join(map(str, items))}",
         ("kubectl", "get", f"--namespace={service.namespace}", f"--field-selector=reason={SYNC_ERROR}", "--", "events"),
         lambda event: at(event, "involvedObject", "uid") == uid and missing_by(report_of(event).sentence) >= {*keys},
-        "the Event would prove that Metacontroller doesn't manage these objects now. A Service that is refused or "
-        "paused gets no such Event: `ingress-manager release --without-event` pauses instead",
+        "the Event would prove that Metacontroller doesn't manage these objects now. A refused or paused Service "
+        "gets no such Event; use `ingress-manager release --without-event`, which waits a fixed time instead",
         is_new=True,
     )
     return Step(command, undo, [reported])
 
 
 def remains(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
-    """Return the condition that `item` still exists, with `spec` and, if `recorded`, the last-applied annotation."""
+    """Return the condition that `item` exists with `spec` and, if `recorded`, with the last-applied annotation."""
     return Condition(
         f"{item} is as planned{' and recorded by Metacontroller' if recorded else ''}",
         kubectl("get", item),
@@ -108,12 +108,12 @@ def remains(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
             and now.object.get("spec") == spec
             and (LAST_APPLIED in now.annotations or not recorded)
         ),
-        "somebody has changed the object, or the cluster has other settings",
+        "either the object was changed, or the cluster has other settings",
     )
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
-    """Yield a message for each annotation whose new or old value (which undoing needs) can't be shown in a command."""
+    """Yield a message for each annotation value that a printed command can't show: new, or old (for undoing)."""
     for key, value in (*annotations.items(), *((key, item.annotations.get(key)) for key in annotations)):
         if value is not None and not is_seen(value):
             sentence = f"{key}: {quoted(value)} contains invisible characters, which a printed command would hide"

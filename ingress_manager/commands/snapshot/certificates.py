@@ -23,7 +23,7 @@ def can_be_read() -> bool:
 
 
 def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
-    """Return what is wrong with a certificate for `hosts`; "" if nothing is. `crt` is a Secret's base64 tls.crt."""
+    """Return why a certificate isn't valid for `hosts`; "" if it is. `crt` is a Secret's tls.crt, in base64."""
     try:
         certificate = first_in(crt)
     except ValueError:
@@ -42,13 +42,13 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
 
 
 def end_of(crt: str, now: datetime, soon: timedelta) -> datetime | None:
-    """Return when a certificate expires; None if more time than `soon`, or than a third of its lifetime, is left."""
+    """Return a certificate's expiry if less than `soon` and less than a third of its lifetime remains; else None."""
     certificate = first_in(crt)
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    # cert-manager renews at a third: a six-day certificate isn't always about to expire.
+    # cert-manager renews at a third. With `soon` alone, a six-day certificate would always be reported.
     return end if end - now < min(soon, (end - begin) / 3) else None
 
 
 def first_in(crt: str) -> "x509.Certificate":
-    """Return the first certificate in `crt`, the one that a server presents. Raises ValueError if there is none."""
+    """Return the server's certificate, which is the first in `crt`. Raises ValueError if there is none."""
     return x509.load_pem_x509_certificates(b64decode(crt, validate=True))[0]

@@ -6,7 +6,7 @@ annotation is ignored, because it doesn't affect what the object does.
 The three-way merge follows Metacontroller's rules (pkg/dynamic/apply):
 
 - a field that was last applied and is no longer desired is removed; a desired one is set; any other is kept;
-- lists are replaced, unless each item of each version is an object with one of MERGE_KEYS: those merge item by item.
+- a list is replaced, or merged item by item if all items in all versions are objects that share one of MERGE_KEYS.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
 
 
 def differences(item: Item, desired: Object) -> list[str]:
-    """Return a message for each field that Metacontroller would change to match `desired`. Raises ValueError."""
+    """Describe each field that Metacontroller would change. Raises ValueError if its last-applied record is invalid."""
     return list(field_differences(managed_parts(item.object), merged(item, desired), ""))
 
 
@@ -55,7 +55,7 @@ def managed_parts(obj: Object) -> Object:
 
 
 def merged(item: Item, desired: Object) -> Object:
-    """Return the labels, annotations and spec of `item` after a merge with `desired`. Raises ValueError."""
+    """Merge `desired` into the managed parts of `item`. Raises ValueError if the last-applied record is invalid."""
     signed = managed_parts(desired)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
     return _merge_objects(managed_parts(item.object), managed_parts(last_applied(item.object)), signed)

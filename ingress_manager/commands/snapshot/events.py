@@ -12,13 +12,13 @@ EVENT = "Event"
 SYNC_ERROR = "SyncError"  # the reason in Metacontroller's Events
 
 OF_SERVICES = f"--field-selector=reason={SYNC_ERROR},involvedObject.kind=Service"
-"""The option of kubectl that selects the Events that `reports` uses."""
+"""The kubectl option that selects the Events that `reports` needs."""
 
 _ENDED = "context canceled"
-"""The end of Metacontroller's Event about a request that it abandoned when it was stopped (Go, `context`)."""
+"""The end of Metacontroller's Event about a request that it abandoned on shutdown (Go's `context`)."""
 
 _DENIED = "can't reconcile children"
-"""A part of Metacontroller's Event about a rejected write."""
+"""Words in each of Metacontroller's Events about a rejected write."""
 
 _KEY = re.compile(rf"\b({'|'.join(API_VERSIONS)}) ([a-z0-9-]+/[a-z0-9.-]*[a-z0-9])")
 """An object as the hook writes it: Ingress team-a/shop."""
@@ -36,10 +36,10 @@ class Report(NamedTuple):
     sentence: str
     uid: str  # of the Service
     versions: tuple[str, str]
-    """The resourceVersions of the Service when this was first reported, and of the Event; "" if unknown."""
+    """The resourceVersions of the Service at the first report, and of the Event; "" if unknown."""
 
     def precedes(self, current: str) -> bool:
-        """Return whether the Service, now at version `current`, changed later; False if Events have their own etcd."""
+        """Return whether the Service, now at version `current`, changed later. False if Events are in another etcd."""
         first, last, now = ((len(version), version) for version in (*self.versions, current))
         return (0, "") < first < last < now
 
@@ -51,13 +51,13 @@ class Report(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Return the message without the words that Metacontroller puts before the error or the hook's message."""
+        """Return the error or the hook's message, without the prefix that Metacontroller adds."""
         sentence = self.sentence.removeprefix("Sync error: ")
         return sentence.partition(_REFUSAL)[2] or sentence
 
 
 def reports(items: Iterable[Item]) -> dict[str, Report]:
-    """Return Metacontroller's newest report on each Service that explains something, by the Service's uid."""
+    """Return Metacontroller's newest informative report on each Service, by the Service's uid."""
     newest: dict[str, Report] = {}
     of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
     for report in sorted(map(report_of, of_ours)):

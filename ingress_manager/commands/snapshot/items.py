@@ -13,7 +13,7 @@ SERVICE, INGRESS, HTTPROUTE, LISTENERSET = "Service", "Ingress", "HTTPRoute", "L
 CLASS_KIND, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
 VERSIONS = {SERVICE: "v1", **API_VERSIONS}
-"""The kinds that commands read and let kubectl change, each with the only version that is read."""
+"""The only supported apiVersion of each kind that commands read, and change with kubectl."""
 
 
 class Document(NamedTuple):
@@ -31,7 +31,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """An object, and where it was read. Fields aren't validated; an object that can't be read has no fields."""
+    """An object, and where it was read. Fields aren't validated; `object` is empty if it can't be read."""
 
     object: Object
     file: str = ""  # "" for an object from a cluster
@@ -74,7 +74,7 @@ class Item:
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Return the annotations whose values are strings; Kubernetes has no others."""
+        """Return the annotations whose values are strings; Kubernetes accepts no others."""
         return _texts(self.metadata.get("annotations"))
 
     @property
@@ -83,7 +83,7 @@ class Item:
 
     @property
     def born(self) -> tuple[str, str]:
-        """Return a sort key that puts older objects first, and sorts objects of the same second by name."""
+        """Return a sort key: older objects first, and by namespace/name if created in the same second."""
         return str(self.metadata.get("creationTimestamp") or ""), self.full_name
 
     @property
@@ -118,7 +118,7 @@ class Message:
 
 
 def about_line(file: str, line: int, sentence: str) -> Message:
-    """Return the message that `sentence` is wrong with a file, at a line counted from 1."""
+    """Return a message about a line of a file. Lines are counted from 1."""
     return Message(Item({}, file, document=Document({}, line, line, {})), sentence)
 
 
@@ -141,7 +141,7 @@ def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
 
 
 def at(value: Any, *path: str) -> Any:
-    """Return the field of `value` at `path`; None if there is none."""
+    """Return the field of `value` at `path`; None if it doesn't exist."""
     value = value.object if isinstance(value, Item) else value
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

@@ -27,9 +27,9 @@ BOOKKEEPING = (
     *(f"ingress.kubernetes.io/{name}" for name in ("target-proxy", "https-target-proxy", "url-map", "static-ip")),
     *(PREFIX, "ingress-manager/", "metacontroller.k8s.io/", OLD_CLASS),
 )
-"""Prefixes of annotations and labels that a recreated object can do without: tools mark their objects with them,
-controllers record what they created, and spec.ingressClassName has the class. Sources: the documentation of Helm, Argo
-CD, Flux, Rancher and ingress-gce."""
+"""Prefixes of annotations and labels that a recreated object doesn't need: the marks of tools, controllers' records of
+objects that they created, and the class, which is in spec.ingressClassName. Sources: the documentation of Helm,
+Argo CD, Flux, Rancher and ingress-gce."""
 
 
 def owners(item: Item) -> list[Object]:
@@ -37,7 +37,7 @@ def owners(item: Item) -> list[Object]:
 
 
 def controller_of(item: Item) -> Object:
-    """Return the owner reference of an object's controller; empty if there is none."""
+    """Return the owner reference of an object's controlling owner; empty if there is none."""
     return next((owner for owner in owners(item) if owner.get("controller") is True), {})
 
 
@@ -59,13 +59,13 @@ def is_made_for(item: Item, service: Item) -> bool:
 
 
 def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
-    """Return the keys of annotations copied from a Service to `objects`, except those that controllers read from it."""
+    """Return the sorted keys of annotations copied to `objects`, except those that controllers read from Services."""
     same = {pair for item in objects for pair in item.annotations.items()} & service.annotations.items()
     return [key for key, _ in sorted(same) if is_for_controllers(key) and not is_read_from_services(key)]
 
 
 def is_read_from_services_alone(key: str) -> bool:
-    """Return whether controllers read an annotation from Services but not from Ingresses."""
+    """Return whether controllers read an annotation only from Services, not from Ingresses."""
     return bool((match := READ_FROM_SERVICES.fullmatch(key)) and match["alone"])
 
 
@@ -85,8 +85,8 @@ def operations_to_disown(item: Item) -> list[dict[str, Any]]:
     """Return a JSON patch (RFC 6902) that releases a managed object.
 
     The patch has no resourceVersion, so that many objects can share it; its `test` operations make the API server
-    reject it unless the object is still managed. An admission policy rejects removing the owner but not the
-    annotation, so everything is in one patch.
+    reject it if the object is no longer managed. One patch removes everything, because an admission policy rejects
+    a patch that removes the owner and leaves the annotation.
     """
     marks = [("annotations", key) for key in RECORDS if key in item.annotations]
     marks += [("labels", MANAGED_BY_LABEL)] if is_labelled(item) else []

@@ -1,4 +1,4 @@
-"""Ingresses, HTTPRoutes and ListenerSets, whoever created them, and what each leads to."""
+"""Ingresses, HTTPRoutes and ListenerSets, whoever created them, and their backends, Secrets, hosts and paths."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-# The core's types, extended by the fields of an Ingress that no decision depends on.
+# The core's types, extended by Ingress fields on which no decision depends.
 
 
 class BackendPort(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ class Ingress(Attachment, frozen=True):
 
 
 def as_spec(item: Item) -> IngressSpec:
-    """Return the typed spec of an Ingress. Raises Unreadable if the API server wouldn't accept it."""
+    """Convert the spec of an Ingress to its type. Raises Unreadable if the API server wouldn't accept it."""
     return as_type(item, Ingress).spec
 
 
@@ -93,7 +93,7 @@ def as_type(item: Item, type_: type[T]) -> T:
 
 
 def without_nulls(value: Any) -> Any:
-    """Return a value without null fields, which the API server treats as missing."""
+    """Return a value without fields that are null, which the API server treats as missing."""
     if isinstance(value, list):
         return [without_nulls(entry) for entry in value]
     if isinstance(value, dict):
@@ -126,7 +126,7 @@ class ObjectSnapshot:
 
     @property
     def service(self) -> str:
-        """Return the Service that controls the object, as namespace/name; empty if none does."""
+        """Return the namespace/name of the Service that controls the object; empty if none does."""
         is_service = (self.owner.get("apiVersion"), self.owner.get("kind")) == ("v1", "Service")
         return f"{self.item.namespace}/{self.owner.get('name')}" if is_service else ""
 
@@ -139,7 +139,7 @@ def as_object(item: Item) -> ObjectSnapshot:
 
 
 def deletion_of(item: Item) -> str:
-    """Return a message with the time since when an object is being deleted, and its finalizers; "" if it isn't."""
+    """Return a message naming the deletion time and finalizers of an object that is being deleted; otherwise ""."""
     if not item.is_being_deleted:
         return ""
     finalizers = item.metadata.get("finalizers")
@@ -193,7 +193,7 @@ def class_of(item: Item, spec: kubernetes.Spec) -> str:
 
 
 def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
-    """Return the tls entry that applies to a host of the rules, without its list of hosts; None if no entry does."""
+    """Return the tls entry that applies to a rule's host, without the entry's hosts; None if no entry does."""
     entries = spec.tls or ()
     exact = [entry for entry in entries if host in (entry.hosts or ())]
     wildcards = [entry for entry in entries if host and any(covers(name, (host,)) for name in entry.hosts or ())]
@@ -203,7 +203,7 @@ def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
 
 
 def certificates_of(spec: IngressSpec) -> list[IngressTls]:
-    """Return the distinct tls entries that apply to the hosts of the rules, without their lists of hosts."""
+    """Return the distinct tls entries that apply to any rule's host, without the entries' hosts."""
     return list(dict.fromkeys(filter(None, (certificate_of(rule.host, spec) for rule in spec.rules or ()))))
 
 
@@ -213,7 +213,7 @@ def covers(host: str, hosts: Collection[str]) -> bool:
 
 
 def spec_for(spec: IngressSpec, service: str) -> IngressSpec:
-    """Return a spec with only the rules that lead to one Service, and the tls entries for the hosts of these rules."""
+    """Return a spec with only the paths that route to one Service, without the tls hosts that only other rules use."""
     rules = []
     for rule in spec.rules or ():
         paths = rule.http.paths if rule.http else ()

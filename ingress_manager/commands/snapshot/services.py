@@ -17,16 +17,16 @@ UNREAD_SETTINGS = "settings"  # the key of the settings in `Known.unread`
 
 @dataclass(slots=True)
 class Known:
-    """What could not be read. A kind that has no objects in files counts as unread, because the files may lack it."""
+    """What could not be read. A kind without objects in the files counts as unread, because they may be incomplete."""
 
     unread: dict[str, str] = field(default_factory=dict)
-    """Why something could not be read: messages by kind, or by UNREAD_SETTINGS."""
+    """Messages, by what could not be read: a kind, UNREAD_SETTINGS, "namespace" or "namespaces"."""
 
     lacking: set[str] = field(default_factory=set)
-    """The kinds that the cluster doesn't have, so that Metacontroller can't manage them."""
+    """The kinds that the cluster lacks and that Metacontroller therefore can't manage."""
 
     optional: set[str] = field(default_factory=set)
-    """The kinds that, if unread, matter only if a Service requests one of their objects."""
+    """The kinds that may stay unread if no Service requests an object of the kind."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ServiceSnapshot:
 
     @property
     def is_exposed(self) -> bool:
-        """Return whether the Service requests an object, even if the Service is refused."""
+        """Return whether the Service requests an object. A refused Service counts as requesting one."""
         if isinstance(self.decision, Desired):
             return bool(self.decision.objects)
         return bool(self.decision or self.entrances)
@@ -65,7 +65,7 @@ class ServiceSnapshot:
 
 @dataclass(slots=True)
 class Snapshot:
-    """All Services and their objects. If an object was read twice, the last one counts."""
+    """All Services and their objects. If an object was read twice, the last version counts."""
 
     settings: Settings | None  # None if the settings could not be read
     known: Known

@@ -50,12 +50,12 @@ class Surroundings:
 
 
 def is_ready(slice_: Item) -> bool:
-    """Return whether an EndpointSlice has a ready endpoint. An endpoint without the condition counts as ready."""
+    """Return whether an EndpointSlice has a ready endpoint. An endpoint without a ready condition counts as ready."""
     return any(at(entry, "conditions", "ready") is not False for entry in mappings(slice_.object.get("endpoints")))
 
 
 def time_of(text: object) -> datetime:
-    """Return the time of a Kubernetes timestamp; LONG_AGO for any other text."""
+    """Parse a Kubernetes timestamp. Return LONG_AGO for any other text."""
     try:
         time = datetime.fromisoformat(str(text))
     except ValueError:
@@ -71,7 +71,7 @@ def changed_at(item: Item) -> datetime:
 
 SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}  # by the protocol of a Gateway's listener
 BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
-"""The conditions that matter, causes first: a listener without a certificate may be neither accepted nor served."""
+"""The conditions that are checked, causes first: a missing certificate may keep a listener from being accepted."""
 
 
 class StatusCondition(NamedTuple):
@@ -94,7 +94,7 @@ def gateway_of(item: Item, parent: ParentRef) -> str:
 
 
 def listeners_of(item: Item, parent: ParentRef, around: Surroundings) -> list[Object]:
-    """Return the listeners of a parent Gateway: the one named in `parent`, or all if it names none."""
+    """Return the listeners of a parent Gateway: only the one that `parent` names, or all if `parent` names none."""
     listeners = mappings(at(around.items[GATEWAY].get(gateway_of(item, parent)), "spec", "listeners"))
     return [listener for listener in listeners if parent.section_name in {None, "", listener["name"]}]
 
@@ -108,12 +108,12 @@ def hosts_without_listener(obj: ObjectSnapshot, parent: ParentRef, around: Surro
 
 
 def attached_to(obj: ObjectSnapshot, kind: str) -> list[str]:
-    """Return the parents of `kind`, Gateway or ListenerSet, to which an object attaches, as namespace/name."""
+    """Return the namespace/name of each parent of `kind` (Gateway or ListenerSet) to which an object attaches."""
     return [gateway_of(obj.item, parent) for parent in obj.typed.parents if (parent.kind or GATEWAY) == kind]
 
 
 def is_taken(obj: ObjectSnapshot) -> bool:
-    """Return whether all parents have accepted an object and, for a ListenerSet, programmed it."""
+    """Return whether all parents report an object as Accepted, ResolvedRefs and, if a ListenerSet, Programmed."""
     types = {*BY_CAUSE} if obj.kind == LISTENERSET else {*BY_CAUSE} - {"Programmed"}
     at_parents = (conditions_of(obj.item, parent) for parent in obj.typed.parents)
     true = {(type_, "True") for type_ in types}
@@ -142,7 +142,7 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
 
 
 def urls_of(obj: ObjectSnapshot, addresses: Sequence[str], around: Surroundings) -> list[str]:
-    """Return the URLs that an object serves. Instead of "every host", they name the first of `addresses`, or `*`.
+    """Return the URLs that an object serves. If it serves every host, they contain the first of `addresses`, or `*`.
 
     An HTTPRoute's URLs begin with // if the scheme is unknown; a ListenerSet's have no path.
     """
