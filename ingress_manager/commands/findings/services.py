@@ -6,6 +6,7 @@ such as VALUE, are placeholders that a person has to replace.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import REMEDIES, Blocks, Finding, Severity, Whose, finding
@@ -191,15 +192,18 @@ def no_http(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(service.item, problem.sentence, kubectl("edit", service.item), service.item)
 
 
-def _not_requested(evidence: Evidence) -> Iterator[tuple[ServiceSnapshot, ObjectSnapshot, dict[str, str]]]:
-    """Yield (Service, object, the object's annotations that a recreated object would lack)."""
-    for service, obj in evidence.allowed:
-        if _is_wanted(service, obj):
-            desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
-            # `drifted` reports the annotations in Metacontroller's record, which is JSON.
-            record, known = obj.item.annotations.get(LAST_APPLIED, ""), desired | service.item.annotations
-            lost = {k: v for k, v in obj.item.annotations.items() if k not in known and f'"{k}":' not in record}
-            yield service, obj, {k: v for k, v in lost.items() if not managed.is_read_from_services_alone(k)}
+@lru_cache(maxsize=1)  # both kinds of findings use it
+def _not_requested(evidence: Evidence) -> list[tuple[ServiceSnapshot, ObjectSnapshot, dict[str, str]]]:
+    """Return (Service, object, the object's annotations that a recreated object would lack), if it would lack any."""
+    triples = []
+    for service, obj in [pair for pair in evidence.allowed if _is_wanted(*pair)]:
+        desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
+        # `drifted` reports the annotations in Metacontroller's record, which is JSON.
+        record, known = obj.item.annotations.get(LAST_APPLIED, ""), desired | service.item.annotations
+        lost = {k: v for k, v in obj.item.annotations.items() if k not in known and f'"{k}":' not in record}
+        if lost := {k: v for k, v in lost.items() if not managed.is_read_from_services_alone(k)}:
+            triples.append((service, obj, lost))
+    return triples
 
 
 def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot, lost: dict[str, str]) -> Command:

@@ -25,7 +25,8 @@ MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
 
 def differences(item: Item, desired: Object) -> list[str]:
     """Describe each field that Metacontroller would change. Raises ValueError if its last-applied record is invalid."""
-    return list(field_differences(managed_parts(item.object), merged(item, desired), ""))
+    observed, expected = managed_parts(item.object), merged(item, desired)
+    return [] if same(observed, expected) else [*field_differences(observed, expected, "")]  # mostly the former
 
 
 def field_differences(observed: Any, desired: Any, path: str) -> Iterator[str]:

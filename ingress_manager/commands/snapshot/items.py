@@ -72,7 +72,7 @@ class Item:
         """Return the object's kind, namespace and name, as in Service team-a/shop."""
         return f"{self.kind} {self.full_name}"
 
-    @property
+    @cached_property
     def annotations(self) -> dict[str, str]:
         """Return the annotations whose values are strings; Kubernetes accepts no others."""
         return _texts(self.metadata.get("annotations"))
