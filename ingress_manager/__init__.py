@@ -1,3 +1,3 @@
-"""ingress-manager: annotate a Service; get an Ingress that stays right. The library, and the program for people."""
+"""ingress-manager keeps an Ingress for each annotated Service. This package is the library and the command line."""
 
 __version__ = "0.1.0"

@@ -26,12 +26,12 @@ COMPARED = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Secu
 STATUS = "status"
 
 ANY_NAME = "any-name"
-"""The DNS label to request instead of the * in a wildcard host. A rule without a host gets any-name.example.com."""
+"""The DNS label that replaces the * of a wildcard host. Rules without a host are tested as any-name.example.com."""
 
 _ADDRESS = re.compile(r"\[?(?P<name>[^\s,\[\]]+?)\]?(?::(?P<http>\d{1,5}),(?P<https>\d{1,5}))?")
 
 _PLAIN = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\.|\.(?![*+?{]))*(?![?*{])")
-"""Matches the literal prefix of a regular expression, but not a last character that is optional or repeated."""
+"""Matches the literal prefix of a regular expression, without a last character that may be absent, such as b in ab*."""
 
 
 class Address(NamedTuple):
@@ -47,7 +47,7 @@ class Request(NamedTuple):
 
 
 Answer = dict[str, str]
-"""A response's status, compared headers ("" if missing) and certificate; or only an error, under STATUS."""
+"""A response's status, compared headers ("" if missing) and certificate. For an error, STATUS is the only key."""
 
 
 def address_in(_context: click.Context, _option: click.Parameter, value: str) -> Address:
@@ -55,13 +55,13 @@ def address_in(_context: click.Context, _option: click.Parameter, value: str) ->
     # A name with a single colon is neither a host nor IPv6: the second port is missing.
     if not match or match["name"].count(":") == 1:
         example = "203.0.113.10 or, with the ports for HTTP and HTTPS, 203.0.113.10:8080,8443"
-        raise click.BadParameter(f"{quoted(value)} is not an address, such as {example}")
+        raise click.BadParameter(f"{quoted(value)} is not an address such as {example}")
     return Address(match["name"], int(match["http"] or 80), int(match["https"] or 443))
 
 
 @click.command(short_help="Request every URL from an old and a new controller, and print the differences.")
-@click.option("--old", metavar="ADDRESS", required=True, callback=address_in, help="Where the old controller listens.")
-@click.option("--new", metavar="ADDRESS", required=True, callback=address_in, help="Where the new one listens.")
+@click.option("--old", metavar="ADDRESS", required=True, callback=address_in, help="The old controller's address.")
+@click.option("--new", metavar="ADDRESS", required=True, callback=address_in, help="The new controller's address.")
 @click.option(
     "--class", "ingress_class", metavar="NAME", default="nginx", show_default=True, help="The class of the Ingresses."
 )
@@ -70,13 +70,13 @@ def address_in(_context: click.Context, _option: click.Parameter, value: str) ->
 def compare(context: click.Context, source: Source, old: Address, new: Address, ingress_class: str) -> None:
     """Request each host and path of a class's Ingresses from two controllers, and print the differences.
 
-    `compare` sends GET requests over HTTP and HTTPS. It compares the status, Location, the names of cookies, the
-    headers WWW-Authenticate and Strict-Transport-Security, and whether a browser would trust the certificate. It
-    follows no redirects, and requests no host that only an annotation names, such as server-alias. An address can end
-    with the ports for HTTP and HTTPS.
+    `compare` sends GET requests over HTTP and HTTPS. It compares the status, the cookie names, the headers Location,
+    WWW-Authenticate and Strict-Transport-Security, and whether a browser would trust the certificate. It doesn't
+    follow redirects, or request hosts from annotations such as server-alias. An ADDRESS can include the ports for HTTP
+    and HTTPS, as in 127.0.0.1:8080,8443.
 
-    Exit status: 0 if all responses are alike, 1 if some differ, or if what is in a file can't be read, 2 for a usage
-    error, if a file can't be opened, if kubectl failed, or if there was nothing to request.
+    Exit status: 0 if all responses match; 1 if any differ, or if a file is invalid; 2 for a usage error, if a file
+    can't be opened, if kubectl fails, or if there is nothing to request.
 
     \b
     Examples:
@@ -115,13 +115,13 @@ def requests_of(spec: IngressSpec) -> Iterator[Request]:
 
 
 def plain_part(path: str) -> str:
-    """Return the literal prefix of a path that may be a regular expression: all of it if it contains no operators."""
+    """Return the literal text at the start of a path, up to its first regular expression operator if there is any."""
     match = _PLAIN.match(path)
     return re.sub(r"\\(.)", r"\1", match[0]) if match else ""
 
 
 def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
-    """Return the response from `address`, or the error. An untrusted certificate is reported, not an error."""
+    """Return the response from `address`, or the error. If the certificate is untrusted, retry without verifying it."""
     try:
         with closing(HTTPConnection(address.name, getattr(address, request.scheme), timeout=TIMEOUT)) as connection:
             connection.connect()
@@ -129,7 +129,7 @@ def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
                 connection.sock = tls(verified=verified).wrap_socket(connection.sock, server_hostname=request.host)
             connection.request("GET", request.path, headers={"Host": request.host, "User-Agent": "ingress-manager"})
             answer = connection.getresponse()
-    except ssl.SSLCertVerificationError:  # the old controller's certificate may be untrusted, too
+    except ssl.SSLCertVerificationError:  # not an error: the old controller's may be untrusted
         return ask(address, request, verified=False)
     except TimeoutError:
         return {STATUS: f"no answer in {TIMEOUT:.0f} seconds"}
@@ -145,7 +145,7 @@ def tls(*, verified: bool) -> ssl.SSLContext:
 
 
 def comparable(name: str, values: Sequence[str]) -> str:
-    """Return a header's values without the parts that vary between requests, such as the values of cookies."""
+    """Return a header's values without the parts that vary between requests, such as cookie values."""
     if name == "Set-Cookie":
         values = sorted(value.partition("=")[0].strip() for value in values)
     elif name == "WWW-Authenticate":
@@ -156,7 +156,7 @@ def comparable(name: str, values: Sequence[str]) -> str:
 
 
 def answer_differences(old: Answer, new: Answer) -> list[str]:
-    """Return a message for each difference. A controller that sent no response always counts as a difference."""
+    """Return a message for each difference. A missing response is one, even if both controllers sent none."""
     if len(old) == 1 or len(new) == 1 or old[STATUS] != new[STATUS]:
         return [f"{old[STATUS]} → {new[STATUS]}"]
     pairs = {name: (value, new[name]) for name, value in old.items() if value != new[name]}

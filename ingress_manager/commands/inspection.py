@@ -1,11 +1,11 @@
-"""The inspection that `audit` and `status` share: read a cluster or files, decide on each Service once, find problems.
+"""Inspects a cluster or files for `audit` and `status`: reads objects, decides on each Service, and finds problems.
 
-The hook's code makes the decisions, and observed objects are compared as Metacontroller would compare them. So each
-finding is something that the hook and Metacontroller would change, or can't change. Kinds are read one after the other:
-of a change made in the meantime, only a part may be seen.
+The decisions are made by the hook's code, and objects are compared as in Metacontroller. So the findings show what the
+hook and Metacontroller would change, or fail to change. Kinds are read one after another, so a change that is made
+meanwhile may be seen only in part.
 
-Events explain why Metacontroller hasn't done something. After each failed sync, it writes an Event on the Service,
-which quotes the API server or the hook, and retries within 1,000 s.
+After each failed sync, Metacontroller writes an Event on the Service, which quotes the API server or the hook, and
+retries within 1,000 s. These Events explain why Metacontroller hasn't made a change.
 """
 
 from collections.abc import Callable, Collection, Sequence, Set
@@ -30,11 +30,11 @@ class Inspection(NamedTuple):
     around: Surroundings
     findings: list[Finding]
     events: Sequence[Item]
-    """Metacontroller's Events on Services; empty unless the caller or a finding needs them."""
+    """Metacontroller's Events on Services. Empty if they could not be read, or if nothing needed them."""
 
     unseen: list[str]  # a message for each thing that could not be read
     lacking: Set[str]
-    """What could not be read although a reliable result needs it: kinds of objects, EVENT or UNREAD_SETTINGS."""
+    """The kinds of data that a reliable result needs but that could not be read: EVENT, or keys of `Known.unread`."""
 
 
 def inspect(
@@ -45,11 +45,11 @@ def inspect(
     surroundings: Collection[str] = SURROUNDING_RESOURCES,
     events: bool = False,
 ) -> Inspection:
-    """Inspect a source as if nothing were paused. `settings` may be a message saying why the settings can't be read.
+    """Inspect a source as if nothing were paused. `settings` may be a message that says why they can't be read.
 
     `surroundings` are the kinds to read besides Services and their objects. With `events`, Events and the times of
-    changes are read, too; otherwise, Events are read only if a finding needs them. From files, no surroundings and no
-    Events are read. Raises click.UsageError, Unreadable, and KubectlFailed if Services can't be read.
+    changes are always read. Without it, Events are read only if a finding needs them. From files, no surroundings or
+    Events are read. Raises click.UsageError and Unreadable, and KubectlFailed if Services can't be read.
     """
     known_settings = settings if isinstance(settings, Settings) else None
     with waiting("evaluating"):

@@ -25,7 +25,7 @@ from ingress_manager.commands.uninstall import uninstall
 
 
 class Program(click.Group):
-    """The group of all commands. When one raises Unreadable, the group prints the messages and exits with status 1."""
+    """The group of all commands. It handles Unreadable by printing the messages and exiting with status 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -39,11 +39,11 @@ class Program(click.Group):
 @click.version_option(package_name="ingress-manager", message="%(package)s %(version)s")
 @click.pass_context
 def commands(context: click.Context) -> None:
-    """See what ingress-manager does before it does it. Only --apply changes the cluster.
+    """Preview and inspect what ingress-manager does. The cluster changes only with --apply.
 
     \b
     Examples:
-      ingress-manager render -f service.yaml      print the Ingress that a Service gets
+      ingress-manager render -f service.yaml      print the Ingress for a Service
       ingress-manager status --all-namespaces     list the URLs, and whether they are served
       ingress-manager adopt team-a/shop           bring a hand-written Ingress under management
       ingress-manager uninstall --keep            remove ingress-manager, and keep every Ingress
@@ -63,7 +63,7 @@ for command in (adopt, audit, check, compare, release, render, settings, status,
 
 
 def main() -> None:
-    # Garbage collection would take a third of the time of a command that soon ends, more with each object.
+    # Garbage collection would take a third of a command's short run time, or more if there are many objects.
     gc.disable()
     codecs.register_error("plain", plain)
     for stream in (sys.stdout, sys.stderr):

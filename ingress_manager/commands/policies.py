@@ -1,4 +1,4 @@
-"""Admission policies that enforce the settings' limits on hosts and Ingress classes for hand-written routes, too."""
+"""Admission policies that enforce the settings' limits on hosts and classes for all routes, even hand-written ones."""
 
 import json
 from pathlib import Path
@@ -14,14 +14,14 @@ LABELS = {"app.kubernetes.io/name": "ingress-manager", "app.kubernetes.io/compon
 ACTIONS = {"deny": ["Deny"], "warn": ["Warn", "Audit"]}
 
 LONGEST, LONGEST_ENTRY = 100_000, 25_000
-"""The most characters in all limits (1,000 entries with two hosts each) and in one entry's limits (800 hosts). cel-go
-can't parse longer expressions, and comparing an Ingress's 100 hosts with more would exceed CEL's cost limit."""
+"""The most characters in all limits together (1,000 entries with two hosts each) and in one entry (800 hosts).
+cel-go can't parse longer expressions, and checking 100 hosts against a longer entry would exceed CEL's cost limit."""
 
 
 def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
-    """Return admission policies for the limits in the settings, with bindings that deny or warn; [] without limits.
+    """Return admission policies for the settings' limits, each with its binding; [] if there are no limits.
 
-    Raises click.UsageError if the limits are too long for the policies.
+    `action` is "deny" or "warn". Raises click.UsageError if the limits are too long for policies.
     """
     limits = {key: limits_of(entry) for key, entry in {"": settings, **settings.namespaces}.items()}
     if all(limit == {"exact": [ANY], "endings": [], "classes": [ANY]} for limit in limits.values()):
@@ -32,7 +32,7 @@ def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
     if len(literals["limits"]) > LONGEST or len(json.dumps(limits[key])) > LONGEST_ENTRY:
         where = f"namespaces.{key}.limits" if key else "limits"
         most = f"{LONGEST:,} characters of limits, and {LONGEST_ENTRY:,} in one entry"
-        raise click.UsageError(f"{where}: too long for the policies, which can contain {most}")
+        raise click.UsageError(f"{where}: the limits are too long for admission policies, which can contain {most}")
     parts = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     objects: list[Object] = []
     for part in parts["policies"]:
@@ -52,7 +52,7 @@ def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
 
 
 def limits_of(entry: NamespaceSettings) -> dict[str, list[str]]:
-    """Return the exact hosts, endings of wildcard hosts, and classes that an entry allows; [ANY] means no limit."""
+    """Return the `exact` hosts, wildcard host `endings` and `classes` that an entry allows. [ANY] means no limit."""
     both = entry.limits.hosts, entry.limits.classes
     hosts, classes = ([str(limit)] if isinstance(limit, str) else [*limit] for limit in both)
     wildcards = [host for host in hosts if host.startswith("*.")]

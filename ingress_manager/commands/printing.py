@@ -1,4 +1,4 @@
-"""Printing: objects and messages as text that can't control a terminal."""
+"""Prints objects and messages, and escapes characters that could control the terminal."""
 
 import json
 import re
@@ -15,11 +15,11 @@ from ingress_manager.commands.text import is_seen
 from ingress_manager.core.text import one_line
 
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z/][A-Za-z0-9._/-]*", re.IGNORECASE)
-"""Strings that are safe without quotes. PyYAML wouldn't quote y and 1e3, which kubectl would read as true and 1000."""
+"""Matches strings that need no quotes. PyYAML wouldn't quote y and 1e3, which kubectl reads as true and 1000."""
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Repeats equal values, instead of using aliases. Strings that don't match _PLAIN are quoted or block scalars."""
+    """Writes no aliases. Strings that don't match _PLAIN are quoted or, if multi-line, written as block scalars."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML calls it with every value
         return True
@@ -33,16 +33,16 @@ _Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def as_json(value: Any) -> str:
-    """Return a value as indented JSON, with unprintable characters escaped."""
+    """Return a value as indented JSON with unprintable characters escaped."""
     text = msgspec.json.format(msgspec.json.encode(value)).decode()
-    # Only strings contain unprintable characters, and may contain escapes.
+    # Only strings contain unprintable characters, and JSON allows escapes there.
     return (text if is_seen(text) else "".join(c if is_seen(c) else json.dumps(c)[1:-1] for c in text)) + "\n"
 
 
 def as_yaml(*values: Any) -> str:
     """Return values as YAML documents in block style, keeping the order of keys and escaping unprintable characters."""
     text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
-    # Only double-quoted strings contain unprintable characters, and may contain escapes.
+    # Only double-quoted strings contain unprintable characters, and YAML allows escapes there.
     return text if is_seen(text) else "".join(c if is_seen(c) else f"\\U{ord(c):08x}" for c in text)
 
 

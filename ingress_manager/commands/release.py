@@ -1,7 +1,7 @@
-"""`ingress-manager release`: stop managing the objects of a Service, and leave them as they are.
+"""`ingress-manager release`: stop managing a Service's objects, and leave them unchanged.
 
-The objects are released before the annotations are removed from the Service. In the other order, Metacontroller would
-delete the objects. At the end, the plan checks that they still exist.
+The objects are released before the annotations are removed from the Service. In the reverse order, Metacontroller would
+delete the objects. The last step checks that they still exist.
 """
 
 from collections.abc import Iterable
@@ -30,14 +30,14 @@ LOOK_AFTER = 5  # seconds before the plan checks that the objects exist: Metacon
 def release(
     context: click.Context, source: Source, names: tuple[str, ...], *, apply: bool, without_event: bool
 ) -> None:
-    """Show the steps that stop managing the Ingresses of Services, or carry them out.
+    """Show or carry out the steps that stop managing the Ingresses of Services.
 
-    The Ingresses, HTTPRoutes and ListenerSets stay as they are, and are served throughout. The ingress/… annotations
-    are removed from the Service and, with the last entrance, also the copied annotations. SERVICE means all its
-    entrances, SERVICE.ENTRANCE only one. Before the annotations are removed, an Event on the Service has to show that
+    The Ingresses, HTTPRoutes and ListenerSets stay unchanged, and are served throughout. The ingress/… annotations are
+    removed from the Service and, with its last entrance, also the annotations copied to the objects. SERVICE selects
+    all its entrances, SERVICE.ENTRANCE only one. Before annotations are removed, an Event on the Service must show that
     Metacontroller no longer manages the objects. A refused or paused Service gets no such Event: add --without-event.
 
-    Exit status: 0 if all Services can be released, 1 if one can't, 2 for a usage error or if kubectl failed.
+    Exit status: 0 if all Services can be released, 1 if any can't, 2 for a usage error or if kubectl fails.
 
     \b
     Examples:
@@ -49,7 +49,7 @@ def release(
     wanted = [name.partition(".")[::2] for name in names]
     items, services = read_named(source, SERVICE, [service for service, _ in wanted])
     for namespace in sorted({item.namespace for item in services}):
-        # An error ends the command: if a Service is released without its HTTPRoutes, they are deleted.
+        # An error ends the command: Metacontroller would delete HTTPRoutes that aren't released with their Service.
         for resource in OF_GATEWAY_API:
             items += source.kubectl.get_if_known(resource, f"--namespace={namespace}")
     plans = {
@@ -73,7 +73,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
             # An interrupted run may have released this object, and Metacontroller may not have noticed yet.
             waited_for.append(item)
     off = taken_off(service, entrances, kept)
-    held = "is being deleted, and can't be kept: it only exists until its finalizers are removed"
+    held = "is being deleted and can't be kept, because it exists only until its finalizers are removed"
     plan = Plan(service, service.full_name if entrance is None else f"{service.full_name}.{entrance}")
     plan.messages = [*unseen(service, off), *(Message(item, held) for item in kept if item.is_being_deleted)]
     if plan.messages:
@@ -96,7 +96,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
 
 
 def taken_off(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:
-    """Return the annotations to remove for `entrances`. If no entrance is left, they include those copied to `kept`."""
+    """Return the annotations to remove: those of `entrances` and, with the last entrance, those copied to `kept`."""
     described = by_entrance(service.annotations)
     off: dict[str, str | None] = {begin_of(name) + key: None for name in entrances for key in described.get(name, ())}
     if off and described.keys() <= {*entrances}:

@@ -1,4 +1,4 @@
-"""`ingress-manager render`: the objects that Services would get, before anything is applied."""
+"""`ingress-manager render`: print the objects that would be created for Services, without creating them."""
 
 from collections.abc import Iterable
 
@@ -16,19 +16,19 @@ from ingress_manager.core.kubernetes import NOTHING_OBSERVED, Object, Service
 from ingress_manager.core.settings import Settings
 
 
-@click.command(short_help="Print the Ingresses that Services get.")
+@click.command(short_help="Print the Ingresses that would be created for Services.")
 @with_source(PATHS, *ALL_OBJECTS, SETTINGS_OR_DEFAULTS)
 @click.option("--check", is_flag=True, help="Print only problems, for pre-commit and CI.")
 @click.option("--allow-empty", is_flag=True, help="Exit with 0, not 2, if there is no Service.")
 @click.pass_context
 def render(context: click.Context, source: Source, *, check: bool, allow_empty: bool) -> None:
-    """Print the Ingresses and HTTPRoutes that Services get.
+    """Print the Ingresses, HTTPRoutes and ListenerSets that would be created for Services.
 
-    `render` skips objects of other kinds. On standard error, it reports each refusal, and each annotation that has no
-    effect because `ingress/http` is missing, as `file:line: namespace/name: message`.
+    `render` ignores other kinds of objects. On standard error, it reports each refusal, and each annotation that has
+    no effect because `ingress/http` is missing, as `file:line: namespace/name: message`.
 
-    Exit status: 0 if there are no problems, 1 if a Service is refused or an annotation has no effect, or if what is in
-    a file can't be read, 2 for a usage error, if a file can't be opened, if kubectl failed, or if there is no Service.
+    Exit status: 0 if there are no problems; 1 if a Service is refused, an annotation has no effect, or a file is
+    invalid; 2 for a usage error, if a file can't be opened, if kubectl fails, or if there is no Service.
 
     \b
     Examples:
@@ -40,7 +40,7 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
     items = source.read("services")
     for item in of_kind(items, SERVICE, "JSON patch") if check else ():
         if not {"ports", "selector", "externalName"} & {*(at(item, "spec") or ())}:
-            note(f"{item.file}:{item.line()}: not a complete object, perhaps a Kustomize patch: not checked")
+            note(f"{item.file}:{item.line()}: not checked: an incomplete object, perhaps a Kustomize patch")
             items.remove(item)
     settings = source.read_settings()
     if settings.pauses:
@@ -61,9 +61,9 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
 
 
 def rendered(items: Iterable[Item], settings: Settings) -> tuple[list[Object], list[Message]]:
-    """Return the objects generated for Services, and messages about refused Services and annotations without effect.
+    """Return the objects for Services, and messages about refused or invalid Services and annotations without effect.
 
-    `settings` must not pause anything: a pause would refuse every Service that it applies to.
+    `settings` must not pause anything, because every paused Service would be refused.
     """
     objects, messages = list[Object](), list[Message]()
     for item in of_kind(items, SERVICE):

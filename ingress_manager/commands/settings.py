@@ -1,4 +1,4 @@
-"""`ingress-manager settings`: check settings as the hook does; print admission policies that enforce their limits."""
+"""`ingress-manager settings`: check settings as the hook does, or print admission policies for their limits."""
 
 import click
 
@@ -18,12 +18,12 @@ PRINT = "Print admission policies that enforce the limits in one FILE for all ro
 @click.option("--policies", is_flag=False, flag_value="deny", metavar="[=warn]", help=PRINT)
 @click.pass_context
 def settings(context: click.Context, files: tuple[str, ...], policies: str | None) -> None:
-    """Check settings files as the hook reads them, for CI and before a commit.
+    """Check settings files as the hook does, in CI or before a commit.
 
-    A FILE contains the settings, or a ConfigMap with them; - is standard input. `settings` reports the first error in
-    each file on standard error, as `file:line: message`.
+    A FILE contains settings or a ConfigMap with settings, and can be - for standard input. The first error in each
+    file is reported on standard error, as `file:line: message`.
 
-    Exit status: 0 if the hook would start with each file, 1 if it would not, 2 if a file can't be opened.
+    Exit status: 0 if all files are valid, 1 if any is invalid, 2 for a usage error or if a file can't be opened.
 
     \b
     Examples:
@@ -39,7 +39,7 @@ def settings(context: click.Context, files: tuple[str, ...], policies: str | Non
         text = settings_of_file(files[0])
         objects = policies_of(usable_settings(text), policies)
         if not objects:
-            note(f"{text.file}: the settings have no limits, so there are no policies.")
+            note(f"{text.file}: the settings have no limits, so no policies are needed.")
         click.echo(as_yaml(*objects) if objects else "", nl=False)
         return
     wrong = 0
@@ -48,7 +48,7 @@ def settings(context: click.Context, files: tuple[str, ...], policies: str | Non
         if isinstance(settings, Message):
             wrong += show([settings])
             continue
-        parts = f"{counted(len(settings.profiles), 'profile')}, {len(settings.namespaces):,} under namespaces"
+        parts = f"{counted(len(settings.profiles), 'profile')}, {len(settings.namespaces):,} under `namespaces`"
         click.echo(f"{text.file}: the hook would start with these settings: {parts}")
         if settings.limits.hosts == ANY:
             note(f"{text.file}: limits.hosts is {ANY}: a namespace without limits of its own may claim every host.")

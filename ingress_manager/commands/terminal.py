@@ -1,6 +1,6 @@
-"""The terminal: text wrapped to its width, and notes and progress on standard error.
+"""Wraps text to the terminal's width, and prints notes and progress on standard error.
 
-Prose is wrapped between words, and commands never are. A width of 0 means that the output isn't a terminal, so that
+Prose is wrapped between words, but commands are never wrapped. If the output isn't a terminal, the width is 0, and
 nothing is wrapped.
 """
 
@@ -24,13 +24,13 @@ SILENCE = 2.0  # seconds after which `waiting` prints what the command is waitin
 
 
 def plain(error: Any) -> tuple[str, int]:
-    """Return a replacement (PLAIN, or a JSON escape) for a character that can't be encoded, and the next position."""
+    """Return PLAIN's replacement or a JSON escape for a character that can't be encoded, and the position after it."""
     character = error.object[error.start]
     return PLAIN.get(character) or json.dumps(character)[1:-1], error.start + 1
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
-    """Return a text as lines, with `hanging` before all but the first. Words aren't split, so names can be copied."""
+    """Return a text as lines. `hanging` indents all but the first. Words aren't split, so that names can be copied."""
     if not width:
         return [f"{indent}{text}"]
     options = {"break_long_words": False, "break_on_hyphens": False}
@@ -38,7 +38,7 @@ def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[
 
 
 def width(stream: TextIO | None = None) -> int:
-    """Return the number of columns of a stream, by default standard output; 0 if it isn't a terminal."""
+    """Return the width of a stream (by default, standard output) in columns; 0 if it isn't a terminal."""
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
 
 
@@ -51,7 +51,7 @@ def note(sentence: str) -> None:
 
 
 def progress(text: str = "") -> None:
-    """Replace the progress line or, without text, remove it. Does nothing if standard error isn't a terminal."""
+    """Replace the progress line, or remove it if `text` is empty. Does nothing if standard error isn't a terminal."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{text}", nl=False, err=True)
 

@@ -1,4 +1,4 @@
-"""Shell commands and counts as text. In kubectl commands, `--` precedes names, so no name is taken for an option."""
+"""Formats shell commands and counts. In kubectl commands, names follow `--`, so that none is taken for an option."""
 
 from collections.abc import Iterable, Sequence
 from shlex import quote
@@ -28,8 +28,8 @@ def is_seen(text: str) -> bool:
 def word(text: str) -> str:
     """Return the text as one word for any POSIX shell, quoted if necessary.
 
-    Raises ValueError for invisible characters (see `is_seen`): no shell can pass NUL or an unpaired surrogate, and the
-    others would need a form of quoting ($'…') that not every shell supports.
+    Raises ValueError for invisible characters (see `is_seen`): no shell can pass NUL or an unpaired surrogate, and
+    other characters would need a form of quoting, $'…', that not every shell supports.
     """
     if not is_seen(text):
         raise ValueError(f"{quoted(text)} can't be a word in a command")
@@ -46,5 +46,5 @@ def plural(thing: str) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a count with its noun, such as 1,000 Ingresses."""
+    """Return a count with its noun, as in 1,000 Ingresses."""
     return f"{count:,} {thing if count == 1 else plural(thing)}"

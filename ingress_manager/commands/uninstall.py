@@ -1,6 +1,6 @@
 """`ingress-manager uninstall`: remove ingress-manager in a safe order.
 
-The DecoratorController and the hook go first: without the hook's responses, Metacontroller creates and deletes nothing.
+The DecoratorController and the hook are deleted first, because Metacontroller changes nothing without the hook.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,25 +24,25 @@ CLUSTER_WIDE = (
     "clusterrolebinding,clusterrole"
 )
 OURS = "--selector=app.kubernetes.io/name in (ingress-manager, ingress-manager-admission)"
-"""The kubectl option that selects everything that manifests/, metacontroller/ and the chart install."""
+"""The kubectl option that selects ingress-manager's own objects, but not Metacontroller's."""
 
 GOING = ("--ignore-not-found", "--wait=false")
-"""Options for deleting many objects: kubectl would otherwise wait until each one is gone, which no step needs."""
+"""Options for deleting many objects without waiting until each one is gone, because no later step requires that."""
 
 
 @click.command(short_help="Remove ingress-manager, and keep or remove its objects.")
-@click.option("--keep", is_flag=True, help="Keep the Ingresses and HTTPRoutes. Either --keep or --remove is required.")
-@click.option("--remove", is_flag=True, help="Remove the Ingresses and HTTPRoutes.")
+@click.option("--keep", is_flag=True, help="Keep the managed Ingresses and HTTPRoutes. Choose --keep or --remove.")
+@click.option("--remove", is_flag=True, help="Delete the managed Ingresses and HTTPRoutes.")
 @click.option("--keep-metacontroller", is_flag=True, help="Keep Metacontroller, even if nothing else uses it.")
 @apply_option
 @with_source(*CLUSTER)
 def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: bool, apply: bool) -> None:
-    """Show the steps that remove ingress-manager from a cluster, or carry them out.
+    """Show or carry out the steps that remove ingress-manager from a cluster.
 
-    With --keep, every Ingress, HTTPRoute and ListenerSet stays as it is, and is served throughout. With --remove, all
-    of them are deleted. Only an administrator of the cluster can carry out the steps.
+    With --keep, the managed Ingresses, HTTPRoutes and ListenerSets stay unchanged, and are served throughout. With
+    --remove, they are deleted. Only an administrator of the cluster can carry out the steps.
 
-    Exit status: 0, or 2 for a usage error or if kubectl failed.
+    Exit status: 0 for success, 2 for a usage error or if kubectl fails.
 
     \b
     Examples:
@@ -65,7 +65,7 @@ def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: 
 def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: bool = False) -> Iterator[Step]:
     """Yield the steps that remove ingress-manager and, if nothing else uses it, Metacontroller.
 
-    With `keep`, the Ingresses, HTTPRoutes and ListenerSets stay; otherwise, they are deleted.
+    With `keep`, the managed objects stay. Without it, they are deleted.
     """
     managed = [item for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET) if is_managed(item)]
     controllers = of_kind(items, "DecoratorController", "CompositeController")
@@ -77,10 +77,10 @@ def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: b
     stop.append(delete("deployment", hook, options=(f"--namespace={namespace}", "--cascade=foreground")))
     yield from titled("Stop ingress-manager. Its objects are still served.", stop)
     if keep:
-        head = f"Release its objects, {len(managed)} in all: they stay, even if their Service is deleted."
+        head = f"Release its objects, {len(managed)} in all, so that they stay even if their Service is deleted."
         yield from titled(head, disowning(managed))
     else:
-        head = f"Delete its objects, {len(managed)} in all: from then on, the Services are no longer served."
+        head = f"Delete its objects, {len(managed)} in all. From then on, the Services are no longer served."
         yield from titled(head, [each_of("delete", managed, GOING)] if managed else [])
     head = "Remove the annotations from the Services. If the Services are in Git, remove the annotations there, too."
     yield from titled(head, taking_off(of_kind(items, SERVICE), managed if keep else ()))
@@ -107,7 +107,7 @@ def titled(head: str, steps: Iterable[Step]) -> list[Step]:
 
 
 def taking_off(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]:
-    """Yield the steps that remove from Services the ingress/… annotations and those copied to the `kept` objects."""
+    """Yield the steps that remove from Services the ingress/… annotations and those copied to `kept` objects."""
     owned: dict[object, list[Item]] = {}
     for item in kept:
         owned.setdefault(controller_of(item).get("uid"), []).append(item)

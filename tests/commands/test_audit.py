@@ -194,7 +194,7 @@ def test_new_settings_are_compared_with_the_current_ones_if_these_are_known(sett
 
 
 def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of() -> None:
-    where = "could not be read: the files contain none; `kubectl get {}` prints them"
+    where = "could not be read: the files contain none; add the output of `kubectl get {} -o yaml`"
     ended = audit_files(MADE)
     assert (ended.status, f"Services {where.format('services')}" in ended.err) == (2, True)
     ended = audit_files(GOOD)
@@ -208,7 +208,7 @@ def test_of_a_namespace_of_which_files_hold_no_service_nothing_is_said_but_that_
     for owner in ({"kind": "Service", "apiVersion": "v1", "name": "shop", "uid": "2"}, {}):
         ended = audit_files(GOOD, MADE, put(alone, ("metadata", "ownerReferences"), [owner | {"controller": True}]))
         assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings in 1 Service, 1 to be exposed.")
-        assert "No Service in team-b was read: nothing there was checked.\n" in ended.out
+        assert "No Service in team-b was read, so nothing there was checked.\n" in ended.out
 
 
 def test_what_is_of_an_old_version_ends_the_audit() -> None:

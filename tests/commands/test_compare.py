@@ -151,5 +151,5 @@ def test_only_ingresses_of_the_class_are_asked_for(controllers: list[Controller]
 def test_an_address_that_is_none_is_wrong_use() -> None:
     for wrong in ("a b", "127.0.0.1:80"):
         ended = run("compare", "--old", wrong, "--new", "127.0.0.1", "-f", "-", stdin="")
-        message = f'"{wrong}" is not an address, such as 203.0.113.10 or, with the ports for HTTP and HTTPS'
+        message = f'"{wrong}" is not an address such as 203.0.113.10 or, with the ports for HTTP and HTTPS'
         assert (ended.status, message in " ".join(ended.err.split())) == (2, True)

@@ -120,7 +120,7 @@ def test_a_file_of_windows_is_read_and_a_patch_of_kustomizes_is_not_checked(tmp_
     )
     (tmp_path / "c.yaml").write_text("- op: remove\n  path: /spec\n")
     ended = run("render", "--check", "--settings", "/dev/null", tmp_path)
-    patch = "not a complete object, perhaps a Kustomize patch: not checked"
+    patch = "not checked: an incomplete object, perhaps a Kustomize patch"
     assert ended == (0, "", f"{tmp_path}/b.yaml:1: {patch}\n{tmp_path}/c.yaml:1: {patch}\n")
     assert run("render", tmp_path).status == 1
 
@@ -131,7 +131,7 @@ SERVICES = {"services": listing(service({"ingress/http": "true"}))}
 CLUSTER = {**SERVICES, **settings_on_a_cluster("defaults: {class: internal}\n")}
 WHERE = "ConfigMap ingress-manager/ingress-manager-settings-abc"
 WEBHOOK = ("items", 0, "spec", "hooks", "sync", "webhook")
-NO_HOOK = "there is no DecoratorController ingress-manager with the Service of a hook; name a file with --settings FILE"
+NO_HOOK = "no DecoratorController ingress-manager names the hook's Service; name a file with --settings FILE"
 
 
 def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) -> None:
@@ -152,7 +152,7 @@ def test_the_cluster_is_asked_by_kubectl_with_its_own_options(cluster: Cluster) 
     [
         (
             {"deployment/ingress-manager": {"kind": "Deployment", "spec": {"template": {"spec": {}}}}},
-            "Deployment ingress-manager/ingress-manager mounts no ConfigMap with settings",
+            "Deployment ingress-manager/ingress-manager mounts no ConfigMap with the settings",
         ),
         (
             {"configmap/ingress-manager-settings-abc": {"kind": "ConfigMap", "metadata": {"name": "a"}}},

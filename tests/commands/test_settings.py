@@ -18,7 +18,7 @@ def test_the_first_mistake_is_told_with_its_line_and_the_other_files_are_checked
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
     good.write_text("")
     bad.write_text(BAD)
-    out = f"{good}: the hook would start with these settings: 0 profiles, 0 under namespaces\n"
+    out = f"{good}: the hook would start with these settings: 0 profiles, 0 under `namespaces`\n"
     assert run("settings", bad, good) == (1, out, f"{MISTAKE.format(bad, 3)}{good}: {EVERY_HOST}\n")
 
 
@@ -49,7 +49,7 @@ def test_the_policies_of_the_limits_deny_or_warn_and_there_are_none_without_limi
     assert run("settings", "--policies", "-") == (
         0,
         "",
-        "stdin: the settings have no limits, so there are no policies.\n",
+        "stdin: the settings have no limits, so no policies are needed.\n",
     )
     assert "name exactly one FILE" in run("settings", "--policies").err
 
@@ -60,4 +60,4 @@ def test_limits_that_no_policy_could_hold_are_named() -> None:
         text = as_yaml({"namespaces": {f"team-{number}": {"limits": limits} for number in range(namespaces)}})
         ended = run("settings", "--policies", "-", stdin=text)
         assert (ended.status, ended.out) == (2, "")
-        assert ": namespaces.team-0.limits: too long for the policies" in ended.err
+        assert ": namespaces.team-0.limits: the limits are too long for admission policies" in ended.err

@@ -1,1 +1,1 @@
-"""Reading objects, with the file and line of each field, and settings: from files, or from the cluster by kubectl."""
+"""Reads objects and settings from files or, with kubectl, from a cluster. Objects know each field's file and line."""

@@ -1,4 +1,4 @@
-"""Reads the objects and settings of a snapshot from a cluster or from files, as far as the user's rights allow."""
+"""Reads the objects and settings for a snapshot from a cluster or from files, as far as the user's rights allow."""
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
@@ -19,22 +19,22 @@ from ingress_manager.core.text import listed
 
 
 def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
-    """Return the objects in a cluster or in files, and what could not be read.
+    """Return the objects in a cluster or in files, and a record of the kinds that could not be read.
 
-    Raises click.UsageError or KubectlFailed if Services could not be read.
+    Passes `options` to kubectl. Raises click.UsageError and Unreadable, and KubectlFailed if Services can't be read.
     """
     known, items = Known(), list[Item]()
     if source.files:
         items = source.read("")
         for kind in (kind for kind in VERSIONS if kind not in {item.kind for item in items}):
-            prints = f"`kubectl get {plural(kind).lower()}` prints them"
+            prints = f"add the output of `kubectl get {plural(kind).lower()} -o yaml`"
             known.unread[kind] = f"{plural(kind)} could not be read: the files contain none; {prints}"
         if SERVICE in known.unread:
             raise click.UsageError(known.unread[SERVICE])
         known.optional = {*known.unread} - {INGRESS}
         managed = {item.namespace for item in items if is_decorated(item) or is_labelled(item)}
         if blind := managed - {item.namespace for item in items if item.kind == SERVICE}:
-            known.unread["namespaces"] = f"No Service in {listed(sorted(blind))} was read: nothing there was checked"
+            known.unread["namespaces"] = f"No Service in {listed(sorted(blind))} was read, so nothing there was checked"
             items = [item for item in items if item.namespace not in blind]
         return items, known
     for kind, resource in MANAGED_RESOURCES.items():
@@ -45,7 +45,7 @@ def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
                 known.lacking.add(kind)
             else:
                 known.unread[kind] = f"{plural(kind)} could not be read: {failed.message}"
-    # Last: the Ingress of a Service that is created meanwhile must not look like one whose Service is gone.
+    # Services are last, so that the Ingress of a Service that is created meanwhile doesn't seem to lack its Service.
     items += source.read("services", *options)
     if not items:
         known.unread["namespace"] = f"There is nothing to check in {scope_of(source)}, if it exists at all"
@@ -59,9 +59,9 @@ def scope_of(source: Source) -> str:
 
 
 def read_settings(source: Source, option: str) -> Settings | str:
-    """Return the settings in the option's file or the cluster, or why they can't be read. Raises click.UsageError."""
+    """Return the settings, or a message that says why they can't be read. Raises click.UsageError, Unreadable."""
     if source.files and source.settings is None:
-        return f"The settings could not be read: files don't include the cluster's; name a file with {option} FILE"
+        return f"The settings could not be read, because only files are used: name a file with {option} FILE"
     try:
         return source.read_settings(option)
     except KubectlFailed as failed:
@@ -72,14 +72,14 @@ _SECRETS = (
     '{{range .items}}{{.metadata.namespace}} {{.metadata.name}} {{with .data}}{{with index . "tls.crt"}}{{.}}{{end}}'
     "{{end}} {{range $key, $_ := .data}}{{$key}},{{end}} {{.type}}{{println}}{{end}}"
 )
-"""The output template with which kubectl prints only the keys, the type and the certificate of each Secret."""
+"""The template for kubectl's output: each Secret's namespace, name, certificate, keys and type, but no private key."""
 
 _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
-"""Omits Helm's Secrets, which contain whole charts but never a certificate."""
+"""Excludes Helm's Secrets, which contain whole charts but never a certificate."""
 
 
 def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]) -> Surroundings:
-    """Return the objects of `kinds` that a snapshot's managed objects depend on, as far as the user may read them."""
+    """Return objects of `kinds` that managed objects may depend on, with a message for each kind that can't be read."""
     around = Surroundings(datetime.now(UTC), soon=timedelta(days=source.certificate_days))
     managed = [obj for obj in snapshot.objects.values() if obj.is_decorated and obj.service]
     gateways = {label.partition("/")[0] for obj in managed for label in attached_to(obj, GATEWAY)}
@@ -107,7 +107,7 @@ def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]
 
 
 def _secrets(source: Source) -> Iterator[Item]:
-    """Yield the Secrets without any values except tls.crt, because kubectl must not print private keys."""
+    """Yield the Secrets with tls.crt as their only value, because kubectl must not print private keys."""
     options = (f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope)
     for line in source.kubectl.run("get", *options, "--", "secrets").splitlines():
         namespace, name, crt, keys, type_ = line.split(" ", 4)

@@ -1,8 +1,8 @@
-"""The documents in a YAML or JSON text: for each, the value and the lines of its fields, or why it can't be read.
+"""Parses YAML or JSON text into documents, with the line of each field, or messages about documents that are invalid.
 
-As in kubectl, a text that begins with a brace and parses as JSON is JSON, with one or more values. Only the first
-line of a JSON value is recorded, because programs write JSON. `---` lines separate YAML documents, which are read even
-if others are invalid. Aliases and merge keys are expanded as in kubectl (go.yaml.in/yaml/v2).
+As in kubectl, text that begins with a brace is JSON, with one or more values, if it can be parsed as JSON. Only the
+first line of a JSON value is recorded, because programs write JSON. YAML documents are separated by `---` lines, and
+read even if others are invalid. Aliases and merge keys are expanded as in kubectl (go.yaml.in/yaml/v2).
 """
 
 import json
@@ -31,7 +31,7 @@ def documents(text: str, file: str) -> Iterator[Document | Message]:
 
 
 def _of_json(text: str, file: str) -> list[Document | Message]:
-    """Return the JSON values in a text, or why one can't be read; [] if the text isn't JSON (YAML has braces, too)."""
+    """Return the JSON values in a text, or a message for each that is nested too deeply; [] if the text isn't JSON."""
     found, end, line = list[Document | Message](), 0, 1
     try:
         while begin := _INK.search(text, end):
@@ -68,14 +68,14 @@ def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
 
 
 def _expanded(text: str) -> Events:
-    """Yield the events of a YAML text, replacing each alias by its anchor's events. The caller limits their number."""
+    """Yield the parser's events for a YAML text, with aliases expanded. The caller must limit the number of events."""
     seen, opened = list[Any](), list[tuple[str, int]]()
     anchors: dict[str, slice] = {}
     event: Any
     for event in yaml.parse(text, yaml.CBaseLoader):
         anchor, start = getattr(event, "anchor", None) or "", len(seen)
         if (is_alias := isinstance(event, yaml.AliasEvent)) and anchor not in anchors:
-            raise YamlError("uses an alias (*) before the value of its anchor (&) ends", event.start_mark)
+            raise YamlError("uses an alias (*) before its anchor (&) is complete", event.start_mark)
         seen += seen[anchors[anchor]] if is_alias else [event]
         event.anchor = None
         if getattr(event, "value", "") == "<<":
@@ -90,7 +90,7 @@ def _expanded(text: str) -> Events:
 
 
 def _merged(value: Any, path: FieldPath, places: Places) -> Any:
-    """Return a value with merge keys (<<) expanded, and add their fields to `places`. The last of equal keys counts."""
+    """Return a value with merge keys (<<) expanded, as in kubectl, and add the lines of merged fields to `places`."""
     if isinstance(value, list):
         return [_merged(item, (*path, number), places) for number, item in enumerate(value)]
     fields: dict[str, Any] = {}
@@ -99,7 +99,7 @@ def _merged(value: Any, path: FieldPath, places: Places) -> Any:
         parts = [{key: inner}] if key != "<<" else inner[::-1] if isinstance(inner, list) else [inner]
         for part in parts:
             if not isinstance(part, dict):
-                raise YamlError("must not merge (<<) anything but mappings", yaml.Mark("", 0, line - 1, 0, None, 0))
+                raise YamlError("must merge (<<) only mappings", yaml.Mark("", 0, line - 1, 0, None, 0))
             fields |= part
             places |= dict.fromkeys(((*path, field) for field in part), line)
     return fields if isinstance(value, dict) else value

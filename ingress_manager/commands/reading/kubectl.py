@@ -1,4 +1,4 @@
-"""Runs kubectl, which has the user's credentials. The commands have none of their own."""
+"""Runs kubectl, which has the user's credentials. The commands themselves have none."""
 
 import re
 import shutil
@@ -18,7 +18,7 @@ from ingress_manager.core.text import one_line, quoted
 MANAGED_RESOURCES = {
     kind: f"{plural(kind).lower()}.{version.rpartition('/')[0]}" for kind, version in API_VERSIONS.items()
 }
-"""The managed kinds, in the order of the fields of `Observed`, with their unambiguous resource names for kubectl."""
+"""kubectl's unambiguous resource name for each managed kind, in the order of the fields of `Observed`."""
 
 OF_GATEWAY_API = (MANAGED_RESOURCES[HTTPROUTE], MANAGED_RESOURCES[LISTENERSET])
 LISTS = {
@@ -26,7 +26,7 @@ LISTS = {
     MANAGED_RESOURCES[INGRESS]: "/apis/networking.k8s.io/v1/ingresses",
     "endpointslices.discovery.k8s.io": "/apis/discovery.k8s.io/v1/endpointslices",
 }
-"""Kinds with perhaps ten thousand objects, and the API server's paths that list them in all namespaces."""
+"""The API server's paths that list all objects of a kind, for the kinds that may have ten thousand objects."""
 
 _LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
 _FORBIDDEN = re.compile(
@@ -38,7 +38,7 @@ IGNORE_NOT_FOUND = "--ignore-not-found"
 
 
 class KubectlFailed(click.ClickException):
-    """kubectl failed, couldn't be run, or printed something invalid; the message says which, in one line."""
+    """kubectl failed, couldn't be run, or printed invalid output. The message is one line."""
 
     exit_code = 2
 
@@ -58,7 +58,7 @@ class Kubectl:
     options: Sequence[str] = ()
 
     def run(self, *arguments: str, stdin: str = "") -> str:
-        """Return kubectl's standard output. Raises KubectlFailed with kubectl's error message if it fails."""
+        """Return kubectl's standard output. Raises KubectlFailed, with kubectl's error message if there is one."""
         program = shutil.which("kubectl")
         if program is None:
             raise KubectlFailed("kubectl is not on PATH; most commands can read files instead, with -f FILE")
@@ -72,9 +72,9 @@ class Kubectl:
         return ended.stdout
 
     def get(self, resources: str, *arguments: str) -> list[Item]:
-        """Return the objects of kinds ("services,ingresses") or with names ("crd/a crd/b"). Raises KubectlFailed."""
+        """Return objects by kind, as in "services,ingresses", or by name, as in "crd/a crd/b". Raises KubectlFailed."""
         kinds = resources.split(",")
-        # kubectl takes six seconds to format ten thousand objects; with --raw, it passes the API server's answer on.
+        # kubectl takes six seconds to format ten thousand objects; with --raw, it prints the API server's response.
         raw = [kind for kind in kinds if kind in LISTS] if arguments == ("--all-namespaces",) else []
         items = [item for kind in raw for item in self._read(kind, f"--raw={LISTS[kind]}")]
         rest = ",".join(kind for kind in kinds if kind not in raw)
@@ -91,7 +91,7 @@ class Kubectl:
         return items
 
     def get_if_known(self, resource: str, *arguments: str) -> list[Item]:
-        """Return the objects of a kind; [] if the cluster doesn't have this kind. Raises KubectlFailed."""
+        """Return a kind's objects; [] if the cluster doesn't have the kind. Raises KubectlFailed."""
         try:
             return self.get(resource, *arguments)
         except KubectlFailed as failed:
@@ -101,7 +101,7 @@ class Kubectl:
 
 
 def error_message(stderr: str) -> str:
-    """Return kubectl's error as one line, without log lines. Missing rights are named as in docs/security.md."""
+    """Return kubectl's error as one line, without log lines. For a Forbidden error, list the missing rights."""
     if rights := dict.fromkeys(map(_right_in, _FORBIDDEN.finditer(stderr))):
         return one_line(f"{_LACKING}{' and to '.join(rights)}")
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _LOG_LINE.match(line)]

@@ -1,7 +1,7 @@
-"""Manifests: the objects in a YAML or JSON text from files, standard input or kubectl.
+"""Reads manifests: the objects in YAML or JSON text from files, standard input or kubectl.
 
-Metadata that is used in commands is checked here. No API server accepts names such as --all, which kubectl would take
-for an option. Sources: the Kubernetes documentation, "Object Names and IDs", and the reference of ObjectMeta.
+Metadata that becomes part of commands is validated, because kubectl would take a name such as --all for an option. API
+servers accept no such names. Sources: the Kubernetes documentation, "Object Names and IDs", and ObjectMeta's reference.
 """
 
 import re
@@ -24,7 +24,7 @@ _ID = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*")
 class Read(NamedTuple):
     items: list[Item]
     unreadable: list[Message]
-    """The reasons why documents or objects can't be read. A command prints them and exits."""
+    """Messages that say why documents or objects can't be read."""
 
 
 def read(text: str, file: str = "", namespace: str = "default") -> Read:
@@ -35,7 +35,7 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
             continue
         for value, path in _opened(document.value):
             if not isinstance(value, dict):
-                unreadable.append(about_line(file, document.line(path), "must be an object, which is a mapping"))
+                unreadable.append(about_line(file, document.line(path), "must be a Kubernetes object (a mapping)"))
                 continue
             item = Item(value, file, namespace, document, path)
             version = str(value.get("apiVersion", ""))
@@ -48,7 +48,7 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
 
 
 def _problems(item: Item, version: str) -> Iterator[Message]:
-    """Yield why an object of a kind in VERSIONS is invalid: its version, or metadata that is used in commands."""
+    """Yield messages about an unsupported apiVersion, and about invalid metadata that would become part of commands."""
     metadata, begin = item.metadata, f"is not a valid {item.kind}: metadata"
     if version != VERSIONS[item.kind]:
         yield Message(item, f"apiVersion: {quoted(version)} isn't supported; use {VERSIONS[item.kind]}")
@@ -72,7 +72,7 @@ def _wrong_id(text: str) -> str:
 
 
 def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Any, FieldPath]]:
-    """Yield a document's object or, for a List, the List's members, each with its path; nothing if it is empty."""
+    """Yield a document's object, or the members of a List, each with its path. An empty document yields nothing."""
     if value is None:
         return
     if value and isinstance(value, list) and all(at(entry, "op") for entry in value):
@@ -91,9 +91,9 @@ SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
-    """Return the objects in files, folders and standard input (-). Objects that name no namespace get `namespace`.
+    """Return the objects in files, folders and standard input (-). `namespace` applies to objects that name none.
 
-    Raises click.UsageError if a file can't be opened, or one Unreadable with all problems in the files.
+    Raises click.UsageError if a file can't be opened, or Unreadable with all problems in the files.
     """
     items, unreadable = Read([], [])
     for file in (file for path in paths for file in _files(path)):
@@ -109,7 +109,7 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
 
 
 def text_of_file(path: str, *, utf_16: bool = False) -> tuple[str, str]:
-    """Return the text in a file or standard input (-), and its name to print. Raises click.UsageError, Unreadable."""
+    """Return the text of a file or standard input (-), and a name for messages. Raises click.UsageError, Unreadable."""
     # A file's name may contain control characters, or bytes that aren't text.
     name = "stdin" if path == "-" else one_line(path)
     try:

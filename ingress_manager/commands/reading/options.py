@@ -1,4 +1,4 @@
-"""The options that several commands share: where objects and settings come from."""
+"""The options that several commands share, such as those that select the source of objects and settings."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
@@ -20,7 +20,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where objects and settings come from: files, or the cluster that kubectl talks to."""
+    """The source of objects and settings: files, or the cluster that kubectl connects to."""
 
     files: tuple[str, ...] = ()  # files, folders, or - for standard input; empty for the cluster
     namespace: str | None = None
@@ -28,14 +28,14 @@ class Source:
     context: str | None = None
     kubeconfig: str | None = None
     settings: str | None = None
-    """The settings file; None for the cluster's settings or, with files, the defaults."""
+    """The path of the settings file. None means the cluster's settings or, if objects come from files, the defaults."""
 
     certificate_days: int = 14
 
     def read(self, resources: str, *options: str) -> list[Item]:
         """Return all objects in the files, or the cluster's objects of `resources`, such as "services,ingresses".
 
-        Raises KubectlFailed, Unreadable, and click.UsageError, also for an option that would have no effect.
+        Raises KubectlFailed, Unreadable, or click.UsageError (also for conflicting options).
         """
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig can't be used with files")
@@ -46,7 +46,7 @@ class Source:
         return self.kubectl.get(resources, *options, *self.scope)
 
     def read_with_managers(self) -> list[Item]:
-        """Return the Services and Ingresses with their field managers, which show the tools that deploy them."""
+        """Return the Services and Ingresses with their field managers, which show which tools deploy them."""
         return self.read("services,ingresses", "--show-managed-fields")
 
     @property
@@ -61,10 +61,10 @@ class Source:
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]
 
     def read_settings(self, option: str = "--settings") -> Settings:
-        """Return the settings in the file given with `option`; without it, the defaults (for files) or the cluster's.
+        """Return the settings in the given file. If none is given, return the cluster's or, with files, the defaults.
 
-        If no file is given, a note on standard error says which settings are used. Raises KubectlFailed if the
-        cluster's can't be read, and click.UsageError if the settings are invalid.
+        In that case, a note says which settings are used. Messages suggest `option` to name a file. Raises
+        KubectlFailed if the cluster's can't be read, and click.UsageError or Unreadable if they are invalid.
         """
         if self.settings is not None:
             return usable_settings(settings_of_file(self.settings))
@@ -81,7 +81,7 @@ class Source:
 
 
 def complete(resource: str, context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of a resource's objects that begin with `incomplete`; [] if kubectl fails or takes too long."""
+    """Return resource names for the shell to complete `incomplete`; [] if kubectl fails or a request takes over 1 s."""
     given = context.params
     prefix = incomplete[: incomplete.rfind("/") + 1]
     namespace = prefix.removesuffix("/") or given.get("namespace")
@@ -99,12 +99,12 @@ SERVICES, NAMESPACES = (partial(complete, resource) for resource in ("services",
 
 
 def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
-    """Return the option that names the settings file. `without` says in the help which settings apply without it."""
-    text = f"The settings file, or a ConfigMap with the settings. Without this option: {without}."
+    """Return the option for a settings file. In the option's help, `without` says which settings apply by default."""
+    text = f"A file with settings, or with a ConfigMap that contains settings. Without this option: {without}."
     return click.option(name, "settings", metavar="FILE", help=text)
 
 
-_NAMESPACE_HELP = "The namespace. With files: the namespace of objects without one."
+_NAMESPACE_HELP = "The namespace to use or, with files, the namespace of objects that name none."
 ONE_NAMESPACE = click.option("-n", "--namespace", metavar="NAME", shell_complete=NAMESPACES, help=_NAMESPACE_HELP)
 CLUSTER: Options = (
     click.option("--context", metavar="NAME", help="The kubeconfig context, as for kubectl."),
@@ -120,11 +120,11 @@ FORMATS = click.Choice(["table", "json"])
 OUTPUT = click.option("-o", "--output", type=FORMATS, default="table", show_default=True, help="The output format.")
 SETTINGS_OR_DEFAULTS = settings_option("the cluster's; with files, the defaults")
 _DAYS: dict[str, Any] = {"metavar": "DAYS", "type": click.IntRange(min=0), "default": 14, "show_default": True}
-CERTIFICATE_DAYS = click.option("--certificate-days", **_DAYS, help="Report certificates that end within these days.")
+CERTIFICATE_DAYS = click.option("--certificate-days", **_DAYS, help="Report certificates that expire within this time.")
 
 
 def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds options of a Source to a command, and passes them on as the argument `source`."""
+    """Return a decorator that adds options to a command. Values for a Source are passed as one argument, `source`."""
 
     def decorate(command: Decorated) -> Decorated:
         @wraps(command)
@@ -141,20 +141,20 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
 
 
 def timeout_option(default: int, of: str) -> Callable[[Decorated], Decorated]:
-    """Return the option --timeout, which the command gets as `seconds`. `of` is the help text."""
+    """Return the option --timeout, whose value the command receives as `seconds`. `of` is the help text."""
     shown: dict[str, Any] = {"metavar": "SECONDS", "default": default, "show_default": True, "help": of}
     return click.option("--timeout", "seconds", type=click.IntRange(min=1), **shown)
 
 
 def read_named(source: Source, kind: str, names: Iterable[str]) -> tuple[list[Item], list[Item]]:
-    """Return all Services and Ingresses in the namespaces of `names`, and the objects of `kind` with these names.
+    """Return all Services and Ingresses in the namespaces of `names`, and the object of `kind` for each name.
 
-    Names may begin with a namespace, as in team-a/shop. Raises click.UsageError if an object doesn't exist.
+    A name may include a namespace, as in team-a/shop. Raises click.UsageError if a name matches no object, or several.
     """
     namespaces = sorted({name.rpartition("/")[0] or source.namespace for name in names}, key=str)
     sources = [source] if source.files else [replace(source, namespace=namespace) for namespace in namespaces]
     items = [item for source in sources for item in source.read_with_managers()]
-    # A name may also mention kubectl's current namespace.
+    # If a name includes kubectl's current namespace, objects may be read twice.
     items = [*{str(item): item for item in items}.values()]
     return items, [named(items, kind, name, source.namespace) for name in names]
 

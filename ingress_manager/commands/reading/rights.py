@@ -1,4 +1,4 @@
-"""The rights that each command needs on a cluster. rights.yaml lists them, for the help, the docs and tests.
+"""The rights that each command needs on a cluster. rights.yaml lists them for the help, the docs and the tests.
 
 Sources: the kubectl calls of each command, and Kubernetes' RBAC, which names rights by verb and resource.
 """
@@ -16,7 +16,7 @@ class Right(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 RIGHTS = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes(), type=dict[str, list[Right]])
-"""The rights, by where a command needs them, such as "each namespace". With `-f`, a command needs none."""
+"""The rights that commands need, by scope, such as "each namespace". With `-f`, no rights are needed."""
 
 
 def rights_of(command: str, *places: str) -> list[Right]:

@@ -23,24 +23,24 @@ KEY = "settings.yaml"
 
 
 def is_name(text: object) -> bool:
-    """Return whether a value is a valid name of an object, and so can't be taken for an option of kubectl."""
+    """Return whether a value is a valid object name, which kubectl can't take for an option."""
     return isinstance(text, str) and not wrong_name(text)
 
 
 def configmap_of(deployment: Item) -> str | None:
-    """Return the name of the ConfigMap with the settings that the hook's Deployment mounts; None if it mounts none."""
+    """Return the name of the ConfigMap that the hook's Deployment mounts as settings; None if it mounts none."""
     volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
     names = (at(volume, "configMap", "name") for volume in volumes if volume.get("name") == VOLUME)
     return next((str(name) for name in names if is_name(name)), None)
 
 
 class SettingsText(NamedTuple):
-    """The settings as text, and the name of the file or object that contains the text."""
+    """The text of the settings, with the name of the file or object that contains it."""
 
     text: str
     file: str
     line: int = 0
-    """The line of the file on which the text begins, if the file is the manifest of a ConfigMap; otherwise 0."""
+    """The line of the settings in a ConfigMap's manifest; 0 if the text isn't from a manifest."""
 
     def parse(self) -> Settings | Message:
         try:
@@ -63,9 +63,9 @@ def usable_settings(text: SettingsText) -> Settings:
 
 
 def settings_of_file(path: str) -> SettingsText:
-    """Return the text of a settings file, or of a manifest's last ConfigMap. Raises click.UsageError, Unreadable."""
+    """Return the settings in a settings file or a manifest's last ConfigMap. Raises click.UsageError, Unreadable."""
     text, name = text_of_file(path)
-    # For speed: parsing the text as manifests, too, would take longer than the rest.
+    # For speed: parsing all text as manifests would take longer than the rest of the command.
     configmaps = of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else []
     return [SettingsText(text, name), *filter(None, map(text_of, configmaps))][-1]
 
@@ -82,11 +82,11 @@ class Installation(NamedTuple):
 
 
 DEFAULT_INSTALLATION = Installation("ingress-manager", "ingress-manager")
-"""The names in manifests/, and in a Helm release named ingress-manager."""
+"""The hook's namespace and name if it was installed from manifests/, or with Helm under these names."""
 
 
 def named_by(controllers: Iterable[Item]) -> Installation | None:
-    """Return the hook's Deployment, named like the Service that our DecoratorController calls; None without one."""
+    """Return the namespace and name of the hook that the DecoratorController calls; None if there is none."""
     for controller in controllers:
         if controller.name == CONTROLLER:
             service = at(controller, "spec", "hooks", "sync", "webhook", "service")
@@ -105,9 +105,9 @@ def settings_of_cluster(kubectl: Kubectl) -> SettingsText:
         # Teams may lack the right to list DecoratorControllers: assume the default names.
         installation = DEFAULT_INSTALLATION
     if installation is None:
-        raise KubectlFailed(f"there is no DecoratorController {CONTROLLER} with the Service of a hook")
+        raise KubectlFailed(f"no DecoratorController {CONTROLLER} names the hook's Service")
     namespace = f"--namespace={installation.namespace}"
     for name in filter(None, map(configmap_of, kubectl.get(f"deployment/{installation.name}", namespace))):
         for configmap in kubectl.get(f"configmap/{name}", namespace):
             return text_of(configmap) or SettingsText("", str(configmap))
-    raise KubectlFailed(f"Deployment {installation} mounts no ConfigMap with settings")
+    raise KubectlFailed(f"Deployment {installation} mounts no ConfigMap with the settings")

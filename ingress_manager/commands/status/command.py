@@ -43,16 +43,15 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
 ) -> None:
     """List the URLs that Services expose, with the Ingress or HTTPRoute, the address and the state of each.
 
-    `status` lists what it isn't allowed to read. No state claims more than is known.
+    `status` also lists what it isn't allowed to read, and never shows a better state than is certain. Without the right
+    to read the settings, it uses Metacontroller's Events to find refused Services.
 
-    With a SERVICE, it shows what the Service requests, the Service's objects, Metacontroller's Events, and what to do.
-    As JSON, it lists only the URLs. With --wait, it exits when all URLs are served, or accepted by a controller, or as
-    soon as a Service is refused.
+    With a SERVICE, it shows the Service's annotations and objects, Metacontroller's Events, and how to fix problems.
+    As JSON, it lists only the URLs. With --wait, it exits as soon as all URLs have the given state or a better one, or
+    a Service is refused.
 
-    Without the right to read the settings, it learns from Metacontroller's Events what is refused.
-
-    Exit status: 0, whatever the states are; with --wait, 1 if the state wasn't reached in time or a Service is
-    refused; 2 for a usage error, or if a state depends on something that could not be read.
+    Exit status: 0 in any state. With --wait, it is 1 if the state isn't reached in time, or if a Service is refused. It
+    is 2 for a usage error, or if a state depends on data that can't be read.
 
     \b
     Examples:
@@ -80,9 +79,10 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
 def wait_for(
     source: Source, name: str | None, wanted: str | None, seconds: int
 ) -> tuple[Inspection, list[ServiceSnapshot], list[Row], list[Row]]:
-    """Inspect the cluster until all rows have the wanted state, waiting is pointless, or the time is up.
+    """Inspect the cluster until all rows have the `wanted` state, waiting is pointless, or `seconds` have passed.
 
-    Return the last inspection, the Services (all, or the named one), their rows, and the rows without the wanted state.
+    Without `wanted`, inspect once. Waiting is pointless if a Service is refused, or if data can't be read. Return the
+    last inspection, the Services (all, or the named one), their rows, and the rows without the wanted state.
     """
     settings, end = read_settings(source, "--settings"), monotonic() + seconds
     # The details of a Service show all its findings, and its Events.
@@ -96,7 +96,7 @@ def wait_for(
             services = [inspection.snapshot.services[item.full_name]]
         rows = list(Judge(inspection).rows(services))
         if wanted and not rows:
-            raise click.UsageError('nothing to wait for: no annotation ingress/http: "true" is set')
+            raise click.UsageError('there is nothing to wait for: no annotation ingress/http: "true" is set')
         late = [row for row in rows if wanted and row.state not in {State.SERVING, wanted}]
         if not late or any(row.state is State.REFUSED or row.unsure for row in late) or monotonic() >= end:
             return inspection, services, rows, late
@@ -104,7 +104,7 @@ def wait_for(
 
 
 def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 0) -> Iterator[str]:
-    """Yield the output piece by piece, as JSON or as a table. A table wider than `width` loses columns on the right."""
+    """Yield the output in pieces, as JSON or a table. Columns on the right are left out if they exceed `width`."""
     if form == "json":
         yield as_json({"exposed": rows, "unseen": unseen})
         return
@@ -139,7 +139,7 @@ def line_of(row: Row) -> str:
 def details(
     service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection, options: Sequence[str] = (), width: int = 0
 ) -> str:
-    """Return everything known about a Service, as text. Commands to run in it include kubectl's `options`."""
+    """Return everything known about a Service as text. kubectl's `options` are added to the suggested commands."""
     rows = list(rows)
     findings = [finding for finding in inspection.findings if finding.service is service.item]
     remedies = [line for finding in findings for line in _remedy(finding, options, width)]
@@ -171,7 +171,7 @@ def _requests(service: ServiceSnapshot) -> Iterator[str]:
 def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection) -> Iterator[str]:
     lines = list(map(line_of, rows))
     others = (obj for obj in inspection.snapshot.leading_to(service.item) if obj.key not in service.observed)
-    lines += (f"{obj.item}: leads to this Service, but wasn't created for it" for obj in others)
+    lines += (f"{obj.item}: routes to this Service, but wasn't created for it" for obj in others)
     yield from lines or (() if inspection.snapshot.unseen() else ("nothing",))
 
 

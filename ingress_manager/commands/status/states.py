@@ -1,10 +1,10 @@
 """The states that `status` shows: how close each exposed object is to serving, as Kubernetes reports it. Pure.
 
-Each object of a Service has a row, and so has a refused or undecided Service without objects. A state claims no more
-than is known: if something could not be read, it is UNKNOWN, or the last state that is certain.
+Each object of a Service has a row. A Service without objects has one if it is refused, or if no decision is possible. A
+state never claims more than is known: if data could not be read, it is UNKNOWN, or the best state that is certain.
 
-Without the settings, a Service has no decision. Then Metacontroller's last Event says whether the Service is refused;
-without an Event, its objects are assumed to be as requested.
+If the settings could not be read, there is no decision on a Service. Metacontroller's last Event then shows whether the
+Service is refused. Without an Event, its objects are assumed to be as requested.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ from ingress_manager.core.kubernetes import Key
 from ingress_manager.core.text import listed
 
 SYNC_TIME = timedelta(seconds=10)
-"""How long Metacontroller may take to act on a changed Service; usually, it takes a tenth of a second."""
+"""How long Metacontroller may take to act on a changed Service. It usually takes a tenth of a second."""
 
 
 class State(StrEnum):
@@ -47,13 +47,13 @@ class Verdict(NamedTuple):
     state: State
     sentence: str | None = None
     unsure: bool = False
-    """Whether the real state may be better, which depends on something that could not be read."""
+    """Whether the real state may be better, because data that it depends on could not be read."""
 
     reasons: Sequence[Reason] = ()
 
 
 class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
-    """A row of the output: an exposed object, or a Service that has none. Its fields are also those in the JSON."""
+    """A row of the output: an exposed object, or a Service that has none. The JSON output has the same fields."""
 
     namespace: str
     service: str
@@ -75,7 +75,7 @@ class Row(msgspec.Struct, frozen=True, rename={"ingress_class": "class"}):
 
 
 class Judge:
-    """Derives states from the findings of an inspection, and from what controllers report."""
+    """Derives states from an inspection's findings and from the status that controllers report."""
 
     def __init__(self, inspection: Inspection) -> None:
         self._snapshot, self._around = inspection.snapshot, inspection.around
@@ -85,7 +85,7 @@ class Judge:
             self._findings.setdefault(finding.key, []).append(finding)
 
     def rows(self, services: Iterable[ServiceSnapshot]) -> Iterator[Row]:
-        """Yield the rows of Services that are exposed, or still have objects, sorted by namespace and name."""
+        """Yield the rows of all Services that are exposed or have objects, sorted by Service namespace and name."""
         for service in sorted(services, key=lambda service: service.item.full_name):
             if service.is_exposed or service.observed:
                 yield from self._rows_of(service)
@@ -118,7 +118,7 @@ class Judge:
                 yield Row(item.namespace, item.name, *self._nothing_made(), entrance=entrance or None)
 
     def _gateways(self, obj: ObjectSnapshot) -> dict[str, Item | None]:
-        """Return the Gateways of an object and of its ListenerSets, by namespace/name. One that wasn't read is None."""
+        """Return the Gateways of an object and its ListenerSets, by namespace/name; None for one that wasn't read."""
         gateways = {label: self._around.items[GATEWAY].get(label) for label in attached_to(obj, GATEWAY)}
         for label in attached_to(obj, LISTENERSET):
             if listener_set := self._snapshot.objects.get((LISTENERSET, label)):
@@ -126,7 +126,7 @@ class Judge:
         return gateways
 
     def _shared_verdict(self, service: ServiceSnapshot) -> Verdict | None:
-        """Return the verdict on all objects of a Service; None if each object needs a verdict of its own."""
+        """Return the verdict that applies to all objects of a Service; None if each object needs a separate verdict."""
         if deletion := objects.deletion_of(service.item):
             return Verdict(State.WAITING, deletion)
         if service.refused:
@@ -135,7 +135,7 @@ class Judge:
         return self._reported(service) if service.decision is None else None
 
     def _reported(self, service: ServiceSnapshot) -> Verdict | None:
-        """Return the verdict from Metacontroller's last Event; None without an Event, or if an object changed later."""
+        """Return the verdict from the last Event on a Service; None if nothing was reported after the last change."""
         if self._reports is None:
             return Verdict(State.UNKNOWN, "neither the settings nor Events could be read", unsure=True)
         report, changed = self._reports.get(service.service.metadata.uid), changed_at(service.item)
@@ -181,7 +181,7 @@ class Judge:
         return next(self._obstacles(service, obj), Verdict(State.SERVING))
 
     def _obstacles(self, service: ServiceSnapshot, obj: ObjectSnapshot) -> Iterator[Verdict]:
-        """Yield a verdict for each reason why an accepted object without findings may not be serving."""
+        """Yield a verdict for each reason why an accepted object may not be serving yet."""
         for label, gateway in self._gateways(obj).items():
             if gateway is None:
                 yield Verdict(State.ACCEPTED, f"Gateway {label} could not be read", unsure=True)
