@@ -1,4 +1,4 @@
-"""The exposure: how an entrance of a Service is served, decided from its annotations, its ports and the settings."""
+"""Decides an entrance's exposure: how it is served, given the Service's annotations and ports, and the settings."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
@@ -16,11 +16,11 @@ from ingress_manager.core.rules import Path, check_shared, choose_rules, locatio
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS
 
-EXTERNAL_NAME = "a Service of type ExternalName isn't served: it could reach outside its namespace (CVE-2021-25740)"
+EXTERNAL_NAME = "a Service of type ExternalName isn't served: it can point outside its namespace (CVE-2021-25740)"
 CLASSES_WITHOUT_DOTS = {"gce": "GKE", "gce-internal": "GKE", "cilium": "Cilium", "tailscale": "Tailscale"}
-"""Classes whose controllers can't serve an Ingress with a dot in its name: they name a Service, or a load balancer,
-after it. Sources: kubernetes/ingress-gce, issue 614; Cilium, operator/pkg/ingress (cilium-ingress-NAME); Tailscale,
-cmd/k8s-operator (ts-NAME-…)."""
+"""Classes whose controllers can't serve an Ingress with a dot in its name, because they name a Service or a load
+balancer after the Ingress. Sources: kubernetes/ingress-gce, issue 614; Cilium, operator/pkg/ingress
+(cilium-ingress-NAME); Tailscale, cmd/k8s-operator (ts-NAME-…)."""
 
 
 class Exposure(msgspec.Struct, frozen=True):
@@ -29,13 +29,13 @@ class Exposure(msgspec.Struct, frozen=True):
     ingress_class: str | None
     rules: Mapping[str, Sequence[Path]]
     routing: Routing | None
-    """None if no HTTPRoutes are made."""
+    """None if the entrance has no HTTPRoutes."""
 
 
 def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
-    """Return how an entrance is served; None if there are problems.
+    """Return how an entrance is served, or None if there are problems.
 
-    `for_controllers` are the Service's annotations for controllers, collected once for all entrances.
+    `for_controllers` contains the Service's annotations for controllers, collected once for all entrances.
     """
     service, requested, effective, problems = basis.service, basis.requested, basis.effective, basis.problems
     if service.spec.type == "ExternalName":
@@ -56,7 +56,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 
 
 def check_ignored(basis: Basis) -> None:
-    """Add a problem for each valid annotation (ingress/…) of the Service that would have no effect."""
+    """Add a problem for each valid ingress/… annotation of the Service that would have no effect."""
     requested, effective, gateway = basis.requested, basis.effective, basis.effective.gateway_of_httproutes
     if requested.tls_secret and requested.tls is False:
         basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
@@ -94,7 +94,7 @@ def profile_is_usable(basis: Basis) -> bool:
 
 
 def choose_class(basis: Basis) -> str | None:
-    """Return the IngressClass to set; None to set none. Adds a problem if the class isn't allowed or can't be used."""
+    """Return the IngressClass to set, if any. Adds a problem if the class isn't allowed or can't be used."""
     requested, effective = basis.requested.ingress_class, basis.effective
     old = effective.annotations.get(OLD_CLASS)
     chosen = effective.ingress_class if requested is None else requested
@@ -124,7 +124,7 @@ def choose_class(basis: Basis) -> str | None:
 
 
 class IngressPlace(msgspec.Struct, frozen=True):
-    """Where an Ingress claims hosts and paths. In the same place, Ingresses differ only in their names and rules."""
+    """The scope of an Ingress's claims. Within a scope, each host and path can be claimed only once."""
 
     ingress_class: str | None
     tls: bool
@@ -133,7 +133,7 @@ class IngressPlace(msgspec.Struct, frozen=True):
 
 
 def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
-    """Add the hosts and paths that an entrance claims to `claims`, and a problem if one is already claimed."""
+    """Record an entrance's hosts and paths in `claims`. Adds a problem if one of them is already claimed."""
     basis, routing = exposure.basis, exposure.routing
     places: list[Hashable] = [*filter(None, routing or ())]
     if basis.effective.makes_ingresses:

@@ -1,4 +1,4 @@
-"""Whether today's settings forbid an object that was made earlier.
+"""Decides whether the current settings forbid an existing object.
 
 An admission webhook can reject an update, and a refused Service keeps its objects. Without this check, a Service with a
 mistake would keep an object that the administrator has forbidden.
@@ -24,7 +24,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 def why_forbidden(
     observed: Attachment, service: Service, settings: Settings, desired: Object | None, *, is_refused: bool
 ) -> Iterator[Problem]:
-    """Yield the reasons why the `observed` object of a Service is forbidden.
+    """Yield each reason why a Service's `observed` object is forbidden.
 
     A refused Service's objects aren't updated, so they are also compared with the current Gateway and profile.
     """
@@ -45,10 +45,10 @@ def why_forbidden(
 
 
 def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
-    """Return whether an object's annotations record that the hook's last answer was `desired`.
+    """Return whether an object's annotations record `desired` as the hook's last answer.
 
-    If so, Metacontroller already reverts changes to the object, and it must stay: if a mutating webhook rewrites each
-    new object, this one would be removed and recreated forever.
+    If so, Metacontroller already reverts changes to the object, and removing it wouldn't help: if a mutating webhook
+    rewrites each new object, the object would be removed and recreated forever.
     """
     metadata = desired["metadata"]
     expected = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
@@ -85,10 +85,10 @@ def _beyond_limits(
 
 
 def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings) -> Iterator[Problem]:
-    """Yield how an object differs from today's profile and Gateway.
+    """Yield each difference between an object and the current profile and Gateway.
 
-    A profile that no longer exists may have been renamed. The object stays if some profile allowed in the namespace
-    has the object's Gateway.
+    If the object's profile no longer exists, it may have been renamed, so the Gateway of any profile allowed in the
+    namespace is accepted.
     """
     if PROFILE not in annotations and effective.default_profile is not None and effective.limits.profiles != ANY:
         usable = listed(effective.usable_profiles)

@@ -1,4 +1,4 @@
-"""Types with the fields of Kubernetes objects that a decision depends on. All other fields are ignored.
+"""Types for the fields of Kubernetes objects that decisions depend on. All other fields are ignored.
 
 These types must accept everything that the API server stores: one field that can't be decoded would leave the Service
 without a decision.
@@ -15,13 +15,13 @@ from typing import Any, Literal
 import msgspec
 
 Object = dict[str, Any]
-"""A whole Kubernetes object, as JSON."""
+"""A JSON object, such as a complete Kubernetes object."""
 
 LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
-"""Metacontroller's annotation with the object as the hook last returned it, in JSON."""
+"""The annotation in which Metacontroller records the object that the hook last returned, as JSON."""
 
 DECORATOR = "metacontroller.k8s.io/decorator-controller"
-"""Metacontroller's annotation with the name of the DecoratorController. LAST_APPLIED contains it, too."""
+"""The annotation that names the DecoratorController. The JSON in LAST_APPLIED also contains it."""
 
 
 class ManagedFieldsEntry(msgspec.Struct, frozen=True):
@@ -39,9 +39,9 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
 
     @property
     def changed(self) -> float:
-        """Return when the object was created or last changed, as a Unix time; 0 if unknown.
+        """Return when the object was last changed (or created), as a Unix time, or 0 if unknown.
 
-        Anyone who can edit the object can set any time in managedFields, even in the year 0, which Python lacks.
+        Times that Python can't represent are ignored, because any editor of the object can set managedFields.
         """
         latest = 0.0
         for text in (self.creation_timestamp, *[entry.time for entry in self.managed_fields or ()]):
@@ -97,7 +97,7 @@ class RouteMatch(msgspec.Struct, frozen=True):
 
 
 class ObservedRule(msgspec.Struct, frozen=True):
-    """An Ingress's rule has `host` and `http`; an HTTPRoute's has `matches` (None: it matches every path)."""
+    """A rule of an Ingress (`host` and `http`) or an HTTPRoute (`matches`; None matches every path)."""
 
     host: str = ""
     http: IngressPaths | None = None
@@ -120,7 +120,7 @@ class ParentRef(msgspec.Struct, rename="camel", frozen=True):
 
 
 class Spec(msgspec.Struct, rename="camel", frozen=True):
-    """An Ingress has the fields up to `rules`, an HTTPRoute `rules` to `parent_refs`, a ListenerSet the last two."""
+    """The fields of an Ingress (up to `rules`), an HTTPRoute (`rules` to `parent_refs`) or a ListenerSet (the rest)."""
 
     ingress_class_name: str | None = None
     default_backend: Any = None
@@ -139,7 +139,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
     @property
     def hosts(self) -> list[str]:
-        """Return the hosts in the spec; "" stands for every host."""
+        """Return the hosts in the spec; "" means every host."""
         if self.kind == "HTTPRoute":
             return [*(self.spec.hosts or ("",))]
         hosts = [rule.host for rule in self.spec.rules or ()] + ([] if self.spec.default_backend is None else [""])
@@ -148,7 +148,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
     @property
     def paths(self) -> list[tuple[str, str]]:
-        """Return each path, and its type as an Ingress names it: Prefix, not PathPrefix."""
+        """Return (path, path type) pairs. An HTTPRoute's PathPrefix becomes Prefix, as in an Ingress."""
         rules = self.spec.rules or (ObservedRule(),)
         if self.kind == "HTTPRoute":
             matched = [match.path for rule in rules for match in rule.matches or (RouteMatch(),)]
@@ -164,7 +164,7 @@ GATEWAY_API = "gateway.networking.k8s.io"
 API_VERSIONS = {"Ingress": "networking.k8s.io/v1", "HTTPRoute": f"{GATEWAY_API}/v1", "ListenerSet": f"{GATEWAY_API}/v1"}
 
 Key = tuple[str, str]
-"""An object's kind, and its NAMESPACE/NAME."""
+"""An object's kind and its NAMESPACE/NAME."""
 
 
 def key_of(desired: Object) -> Key:
@@ -172,7 +172,7 @@ def key_of(desired: Object) -> Key:
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """The objects that exist for a Service, by NAMESPACE/NAME; None if Metacontroller doesn't watch the kind."""
+    """A Service's existing objects, by NAMESPACE/NAME; None for a kind that Metacontroller doesn't watch."""
 
     ingresses: dict[str, Attachment] | None = msgspec.field(name="Ingress.networking.k8s.io/v1", default=None)
     httproutes: dict[str, Attachment] | None = msgspec.field(name=f"HTTPRoute.{GATEWAY_API}/v1", default=None)
@@ -184,4 +184,4 @@ class Observed(msgspec.Struct, frozen=True):
 
 
 NOTHING_OBSERVED = Observed(httproutes={}, listenersets={})
-"""No object exists, and every kind is watched."""
+"""No objects exist, and HTTPRoutes and ListenerSets are watched."""

@@ -1,10 +1,10 @@
-"""The outputs: an exposure written as an Ingress, as HTTPRoutes, and as ListenerSets.
+"""The outputs: the Ingress, HTTPRoutes and ListenerSets for an exposure.
 
 Every field that the API server would default inside a list is set: Metacontroller replaces lists whole, so it would
 take the default for drift and rewrite it forever. Hosts with the same paths share an HTTPRoute. Each host has its own
-ListenerSet: Metacontroller merges a list whose items all have a port by that port, so only the last of several
-listeners would remain. Sources: the Kubernetes API reference, Ingress v1; the Gateway API reference, HTTPRoute v1 and
-ListenerSet v1, and the schemas in the CRDs for the limits.
+ListenerSet, because Metacontroller identifies list items by their port: of several listeners on one port, only the last
+would remain. Sources: the Kubernetes API reference, Ingress v1; the Gateway API reference, HTTPRoute v1 and ListenerSet
+v1; the CRDs' schemas, for the limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,10 +27,10 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
 MOST_MATCHES = 8
-"""In one rule. CRDs since v1.2 allow 64, older ones only 8. All rules together may have 128; 100 routes need fewer."""
+"""The most per rule; CRDs before v1.2 allow 8, later ones 64. 100 routes need fewer than the 128 per HTTPRoute."""
 
 MATCH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
-"""The path types of an Ingress, and their names in an HTTPRoute."""
+"""The path types of an Ingress and their names in an HTTPRoute."""
 
 ISSUERS = frozenset(["cert-manager.io/issuer", "cert-manager.io/cluster-issuer"])
 REDIRECT_FILTER = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
@@ -62,7 +62,7 @@ def make_ingress(exposure: Exposure) -> Object:
         ingress_class = observed.spec.ingress_class_name if observed else None
     spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
     if basis.tls:
-        # One entry for the hosts of rules, and one without hosts if a rule is for every host.
+        # One entry for the hosts of rules, and one without hosts if a rule matches every host.
         hosts = [host for host in exposure.rules if host != EVERY_HOST]
         secret = {"secretName": basis.secret} if basis.secret else {}
         spec["tls"] = [{"hosts": hosts, **secret}] if hosts else []
@@ -127,7 +127,7 @@ def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | N
 
 
 def by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], Sequence[Path]]]:
-    """Yield groups of up to MOST_HOSTNAMES hosts that have the same paths, with these paths."""
+    """Yield (hosts, paths) for each group of at most MOST_HOSTNAMES hosts with the same paths."""
     groups: dict[tuple[bool, frozenset[Path]], list[str]] = {}
     for host, paths in rules.items():
         groups.setdefault((host == EVERY_HOST, frozenset(paths)), []).append(host)
@@ -142,7 +142,7 @@ def parent(of: Listener | ListenerSetPort) -> Object:
 
 
 def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
-    """Return the rules that send requests to the Service, grouped by port. Their order doesn't affect matching."""
+    """Return the rules that route to the Service, grouped by port. Their order doesn't affect matching."""
     by_port: dict[int, list[Path]] = {}
     for path in paths:
         by_port.setdefault(path.port, []).append(path)
@@ -170,7 +170,7 @@ def rules_of(paths: Sequence[Path], most: int = MOST_MATCHES, **fields: object) 
 
 
 def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Object:
-    """Return the ListenerSet for a host. It uses the Service's own certificate."""
+    """Return the ListenerSet that serves a host with the Service's own certificate."""
     basis, secret, annotations = exposure.basis, exposure.basis.secret, exposure.carried.by_kind["ListenerSet"]
     name = name_of(basis, [host])
     # cert-manager issues one certificate for a Secret, so only the main host's ListenerSet uses this Secret.
@@ -192,11 +192,11 @@ def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Obje
 
 
 def name_of(basis: Basis, hosts: Sequence[str]) -> str:
-    """Return the name of the HTTPRoute or ListenerSet for `hosts`: the Ingress's if they include the main host.
+    """Return the name of the HTTPRoute or ListenerSet for `hosts`: the Ingress's name if they include the main host.
 
-    The main host is the first in ingress/host, or the default host, even if no route uses it. Adding a host after the
-    others renames no object: a renamed object would be gone for a moment. Service names contain no dots, so no other
-    Service's object has this name.
+    The main host is the first in ingress/host, else the default host, even if no route uses it. Appending a host
+    renames no object, so none is briefly missing. For other hosts, a dot and a hash follow the Ingress's name: Service
+    names contain no dots, so no two Services' objects share a name.
     """
     host, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
     return basis.name if host in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

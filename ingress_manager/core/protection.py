@@ -1,6 +1,6 @@
-"""Protection: no annotation of the Service, or of the settings, loses its effect unnoticed.
+"""Protection: no annotation of the Service or the settings loses its effect unnoticed.
 
-An annotation that keeps requests out must reach every object: an object without it would let in more people than the
+An annotation that keeps requests out must be on every object: an object without it would let in more people than the
 owner allows. An annotation that changes an Ingress's responses must have the same effect on HTTPRoutes. Otherwise, the
 Service is refused, unless an administrator accepts the loss.
 """
@@ -26,13 +26,13 @@ from ingress_manager.core.vocabulary import (
 UNCOPIED = ("isn't copied", "to copy it (limits.copyAnnotations) or ")
 OVERRIDDEN = ("the settings configure it differently", "")
 NOT_EXPRESSED = ("can't be expressed in an HTTPRoute", "to turn off HTTPRoutes (outputs) or ")
-"""Reasons why an annotation is lost, each with a remedy for the administrator."""
+"""Why an annotation is lost, and the remedy for an administrator."""
 
 
 def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Container[str] = ()) -> None:
-    """Add the problem that an annotation is lost, unless the settings accept its loss.
+    """Add a problem for a lost annotation, unless the settings accept its loss.
 
-    `because` is the reason and the remedy; `configured` are the annotations that the settings add.
+    `because` is the reason and the remedy; `configured` contains the annotations that the settings add.
     """
     if key in basis.effective.accepted_losses:
         return
@@ -49,12 +49,12 @@ def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Conta
 
 
 def check_protection(basis: Basis, carried: Carried) -> None:
-    """Add a problem for each annotation of the Service that would lose its protection, or undo the settings'."""
+    """Add a problem for each of the Service's annotations that would stop protecting it or undo other protection."""
     by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT:
         sentence = (
-            f"this Service has {count} annotations meant for ingress controllers "
-            f"that would not reach its objects; the limit is {MOST_LEFT}"
+            f"this Service has {count} annotations for ingress controllers "
+            f"that its objects would not inherit; the limit is {MOST_LEFT}"
         )
         basis.problems.add(sentence, Reason.TOO_LARGE)
         return
@@ -78,7 +78,7 @@ def check_protection(basis: Basis, carried: Carried) -> None:
 
 
 def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
-    """Add a problem for each protective annotation that the class's controller, according to the settings, ignores."""
+    """Add a problem for each protective annotation that, per `ingressClasses`, the class's controller doesn't read."""
     known = basis.effective.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or known is None:
         return
@@ -93,7 +93,7 @@ def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> N
 def check_expressed(basis: Basis, carried: Carried) -> None:
     """Add a problem for each annotation that changes an Ingress's responses, but has no effect on HTTPRoutes.
 
-    Also for each protecting annotation that the settings add; `check_protection` checks the Service's own.
+    Checks protective annotations only from the settings; `check_protection` checks the Service's own.
     """
     at_root = all(path_of(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
     for key, value in carried.of_ingress.items():

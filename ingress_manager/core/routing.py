@@ -1,7 +1,7 @@
 """The routing: which listeners serve the HTTPRoutes of an entrance, and which listener redirects http to https.
 
-ingress/tls-redirect decides whether there is a redirect; without it, an ingress controller's annotations for redirects;
-without those, tls.redirect in the settings. For an Ingress, its controller does the redirecting.
+The first of these that is set turns the redirect on or off: ingress/tls-redirect, an ingress controller's annotation,
+tls.redirect in the settings. An Ingress's redirect is left to its controller.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Listener(msgspec.Struct, frozen=True):
 
 
 class ListenerSetPort(msgspec.Struct, frozen=True):
-    """A port of a Gateway on which each host has its own listener, in a ListenerSet."""
+    """A Gateway's port on which each host has a listener in its own ListenerSet."""
 
     namespace: str
     gateway: str
@@ -37,7 +37,7 @@ class Routing(NamedTuple):
 
 
 def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing | None:
-    """Return the listeners for HTTPRoutes. Adds a problem if none fits, and for each annotation lost on HTTPRoutes."""
+    """Return the listeners for HTTPRoutes. Adds a problem if none fits, or if HTTPRoutes would lose an annotation."""
     check_expressed(basis, carried)
     at, name = (gateway.namespace, gateway.name), gateway.https if basis.tls else gateway.http
     listener: Listener | ListenerSetPort | None = Listener(*at, name) if name else None
@@ -66,8 +66,8 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     """Return the name of the listener that redirects http to https, if any.
 
     Adds a problem if a redirect is requested, but the Gateway can't redirect. Also adds one for each annotation that
-    turns the redirect off, unless one listener serves both: without it, an Ingress serves plain HTTP, an HTTPRoute
-    on https doesn't.
+    turns the redirect off, unless one listener serves http and https. Without a redirect, an Ingress serves plain HTTP,
+    but an HTTPRoute on the https listener doesn't.
     """
     is_wanted, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
     if not basis.tls:

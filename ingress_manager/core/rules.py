@@ -57,7 +57,7 @@ def check_shared(basis: Basis) -> None:
 
 
 def choose_hosts(basis: Basis) -> Sequence[str]:
-    """Return the hosts for routes that name no host: those of ingress/host, or the settings' default."""
+    """Return the hosts for routes that set none: the hosts in ingress/host, or the settings' default host."""
     if basis.has_wrong(HOST):
         return ()
     if basis.requested.hosts is not None:
@@ -70,7 +70,7 @@ def choose_hosts(basis: Basis) -> Sequence[str]:
 
 
 def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: str) -> Sequence[str]:
-    """Return `hosts` if the limits allow all of them. Otherwise, add a problem with `annotation`."""
+    """Return `hosts` if the limits allow all of them. Otherwise, add a problem with `annotation` and return ()."""
     if end := basis.effective.hosts_not_allowed(hosts):
         basis.add(annotation, f"{begin} {end}", Reason.HOST_NOT_ALLOWED)
         return ()
@@ -108,7 +108,7 @@ def as_prefix(path: str) -> str:
 
 
 def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
-    """Return a key that is equal for two routes if controllers can't tell them apart.
+    """Return a key that two routes share if controllers can't tell them apart.
 
     ImplementationSpecific counts as Prefix.
     """
@@ -116,9 +116,10 @@ def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
 
 
 def choose_ports(basis: Basis) -> dict[str | None, int | None]:
-    """Return the Service's port numbers, by the name or number in the routes.
+    """Return the Service's port numbers, by the name or number that routes use.
 
-    Routes without a port have the key None: its value is from ingress/port, or inferred. Adds a problem if that fails.
+    The key None is for routes without a port, which use ingress/port, else an inferred port. Adds a problem if neither
+    is usable.
     """
     requested, requested_ports = basis.requested.port, {route.port for route in basis.requested.routes}
     # The API server defaults the protocol to TCP.
@@ -140,7 +141,7 @@ def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
 
 
 def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
-    """Return the port for HTTP: the only TCP port, or the one with the name http, appProtocol http or number 80.
+    """Return the port for HTTP: the only TCP port, else the only one with the name http, appProtocol http or number 80.
 
     Adds a problem if no port fits.
     """
@@ -169,9 +170,9 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
 
 
 def speaks_https(port: ServicePort) -> bool:
-    """Return whether a port seems to speak HTTPS: its appProtocol decides, else its name, number and targetPort.
+    """Return whether a port seems to speak HTTPS, by its appProtocol, else by its name, number and targetPort.
 
-    Source: the Kubernetes API reference, ServicePort: an appProtocol is a name that IANA or Kubernetes defines.
+    IANA and Kubernetes define the names for appProtocol. Source: the Kubernetes API reference, ServicePort.
     """
     if port.app_protocol:
         return port.app_protocol.lower() in {"https", "tls", "kubernetes.io/wss"}
@@ -185,6 +186,6 @@ _OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
 
 
 def shown_port(port: ServicePort) -> str:
-    """Describe a port for people: `web (80)`, `dns (53/UDP)`."""
+    """Format a port for messages: `web (80)`, `dns (53/UDP)`."""
     number = f"{port.port}" if port.protocol in {"TCP", ""} else f"{port.port}/{port.protocol}"
     return f"{port.name} ({number})" if port.name else number

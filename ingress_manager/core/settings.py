@@ -27,7 +27,7 @@ MOST_REMEMBERED = 1000
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 STAR_FIELD = "{*}"
-"""In the entry of a namespace pattern, this stands for the part of the name that the * matches."""
+"""In a namespace pattern's entry, replaced with the part of the name that the * matches."""
 
 INGRESS, HTTPROUTE = "ingress", "httproute"
 OUTPUT_NAMES = (INGRESS, HTTPROUTE)
@@ -38,9 +38,9 @@ def fill_in(template: str, service: str, namespace: str, star: str) -> str:
 
 
 def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
-    """Return what is wrong with a template: other `placeholders`, or what `check` finds with the names filled in."""
+    """Return the mistake in a template: an unknown placeholder, or what `check` rejects after filling in the names."""
     filled_in = fill_in(text, service, namespace, namespace)
-    right = f"may contain only {' and '.join(placeholders)} in braces"
+    right = f"may contain no placeholders other than {' and '.join(placeholders)}"
     return right if "{" in filled_in else check(filled_in)
 
 
@@ -58,9 +58,9 @@ _SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
 
 def wrong_filter(filter_: Object) -> str:
     if not isinstance(type_ := filter_.get("type"), str):
-        return "must set type, as text"
+        return "must set type to text"
     own = {key.lower(): value for key, value in filter_.items()}.get(type_.lower())
-    return "" if isinstance(own, dict) else "must have the field of its type, such as requestRedirect"
+    return "" if isinstance(own, dict) else "must set the field for its type, such as requestRedirect"
 
 
 def wrong_filters(filters: Sequence[Object]) -> str:
@@ -75,7 +75,7 @@ def seconds_of(duration: str | None) -> float:
 
 
 # The types of values, with their checks. A host template is checked with the shortest names (`choose_hosts` refuses a
-# host that is too long), a Secret's with the longest. In an allowed host, {service} stays, so it is rejected.
+# host that is too long), a Secret's with the longest names. In an allowed host, {service} isn't filled in, so it fails.
 
 Name = Annotated[str, wrong_name]
 ProfileName = Annotated[str, lambda name: name and wrong_name(name)]  # "" names none, as null does
@@ -94,7 +94,7 @@ LabelValue = Annotated[str, wrong_label_value]
 ConfiguredKey = Annotated[str, copying.wrong_configured_key]
 TlsKey = Annotated[
     ConfiguredKey,
-    must(lambda key: key != OLD_CLASS, "be set in annotations, with class: null: a class can't depend on TLS"),
+    must(lambda key: key != OLD_CLASS, "be set in annotations, with class: null, because a class can't depend on TLS"),
 ]
 CopiedKey = Annotated[str, copying.wrong_copied_key]
 LossKey = Annotated[str, copying.wrong_loss]
@@ -107,7 +107,7 @@ Timeouts = Annotated[
     dict[TimeoutName, Duration],
     must(
         lambda timeouts: not 0 < seconds_of(timeouts.get("request")) < seconds_of(timeouts.get("backendRequest")),
-        "not have a backendRequest that is longer than request",
+        "not set backendRequest to a longer time than request",
     ),
 ]
 StatusCode = Annotated[int, must(range(400, 600).__contains__, "be a status code, from 400 to 599")]
@@ -123,23 +123,24 @@ Output = Annotated[
 ]
 Outputs = Annotated[tuple[Output, ...], NOT_EMPTY, EACH_ONCE]
 AnyText = str
-"""The value of an annotation; `settings_parser` checks those that may be copied."""
+"""An annotation's value; `settings_parser` checks the values that may be copied."""
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = False
-    """Whether hosts have TLS."""
+    """Whether hosts are served with TLS."""
     secret: Secret | None = None
-    """The Secret with the certificate; {service} is the Ingress's name. null: the controller's certificate."""
+    """The Secret with the certificate; {service} is the Ingress's name. null selects the controller's certificate."""
     redirect: bool = False
-    """Whether http redirects to https for hosts with TLS; HTTPRoutes only."""
+    """Whether HTTPRoutes redirect http to https for hosts with TLS."""
     annotations: dict[TlsKey, AnyText] = {}
-    """Added to every Ingress with TLS, such as cert-manager's issuer, and to ListenerSets if read there."""
+    """Added to every Ingress with TLS, for example cert-manager's issuer. Also added to ListenerSets if controllers
+    read them there."""
 
 
 class ListenerSets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     port: Port
-    """The port of the listeners in ListenerSets, such as 443."""
+    """The port for listeners in ListenerSets, such as 443."""
 
 
 class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,11 +151,11 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespace: Namespace
     """The Gateway's namespace."""
     http: Name | None = "http"
-    """The Gateway's listener for hosts without TLS. null: a Service without TLS is refused."""
+    """The Gateway's listener for hosts without TLS. With null, a Service without TLS is refused."""
     https: Name | None = "https"
-    """The Gateway's listener for hosts with TLS. null: without `listenerSets`, a Service with TLS is refused."""
+    """The Gateway's listener for hosts with TLS. With null and no `listenerSets`, a Service with TLS is refused."""
     listener_sets: ListenerSets | None = msgspec.field(name="listenerSets", default=None)
-    """Gives each host with TLS a ListenerSet with the Service's own certificate. null: `https` serves such hosts."""
+    """Creates a ListenerSet with the Service's certificate for each TLS host. With null, `https` serves the host."""
 
     @property
     def has_one_listener(self) -> bool:
@@ -170,27 +171,27 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Retry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """When a request is sent to the Service again. Source: the Gateway API reference, HTTPRouteRetry."""
+    """When a failed request is retried. Source: the Gateway API reference, HTTPRouteRetry."""
 
     attempts: Annotated[int, must(lambda number: number >= 0, "be 0 or more")]
-    """How often a request is sent again; 0: never."""
+    """The maximum number of retries for a request; 0 disables them."""
     codes: Annotated[tuple[StatusCode, ...], EACH_ONCE] = ()
-    """The status codes after which a request is sent again. Without any, only if no connection was made."""
+    """The status codes that cause a retry. If empty, only connection errors cause one."""
     backoff: Duration | None = None
-    """The least time between two attempts; controllers may wait longer."""
+    """The minimum time between two attempts; controllers may wait longer."""
 
 
 PlainProfile = Annotated[Object, Meta(extra_json_schema={"$ref": "#/$defs/Profile"})]
-"""A profile as in YAML, not yet a `Profile`: fields that it omits have the namespace's values."""
+"""A profile as read from YAML. It isn't a `Profile` yet, because omitted fields inherit the namespace's values."""
 
 
 class _Common(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     host: Host = "example.com"
-    """The host; {service} and {namespace} are replaced."""
+    """The host; {service} and {namespace} are replaced with the names of the Service and its namespace."""
     ingress_class: Name | None = msgspec.field(name="class", default="nginx")
-    """The IngressClass. null: a new Ingress gets the cluster's default class, an existing Ingress keeps its class."""
+    """The IngressClass. With null, a new Ingress gets the cluster's default class; an existing one keeps its class."""
     tls: Tls = Tls()
-    """TLS for Services whose annotations don't set it. Each field has its own default."""
+    """TLS for Services whose annotations don't configure it. Omitted fields are inherited one by one."""
     annotations: dict[ConfiguredKey, AnyText] = {}
     """Added to every Ingress, and to HTTPRoutes if controllers read them there. A Service's annotation with the same
     key isn't copied."""
@@ -199,38 +200,38 @@ class _Common(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outputs: Outputs = (INGRESS,)
     """The objects that serve a Service: an Ingress, HTTPRoutes, or both."""
     gateway: Gateway | None = None
-    """The Gateway of HTTPRoutes; required if `outputs` include httproute."""
+    """The Gateway for HTTPRoutes; required if `outputs` includes httproute."""
 
 
 class Defaults(_Common, frozen=True, forbid_unknown_fields=True):
     profile: ProfileName | None = None
-    """The profile of a Service that requests none."""
+    """The profile for Services that request none."""
 
 
 class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
     """A named set of values that a Service can request."""
 
     filters: Filters = ()
-    """Gateway API filters, added to each rule of HTTPRoutes. With RequestRedirect, a rule has no backend."""
+    """Gateway API filters for each rule of HTTPRoutes. With RequestRedirect, the rules have no backend."""
     timeouts: Timeouts = {}
-    """Timeouts for each rule of HTTPRoutes. Gateway API CRDs before 1.2 drop them silently."""
+    """Timeouts for each rule of HTTPRoutes. Gateway API CRDs before 1.2 silently drop them."""
     retry: Retry | None = None
     """Retries for each rule of HTTPRoutes, as in {attempts: 2, codes: [502, 503], backoff: 100ms}. Gateway API CRDs
-    before 1.7 drop them silently, except the experimental channel since 1.2."""
+    before 1.7 silently drop them, except in the experimental channel since 1.2."""
     accepted_losses: tuple[LossKey, ...] = ()
     """Replaces `limits.acceptedLosses` for Services with this profile, for example because its filters protect them."""
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     hosts: Limit[AllowedHost] = ANY
-    """The hosts that a Service may claim; {namespace} is replaced. `*.suffix` allows every host below it, but not the
-    suffix itself. `*` allows only rules without a host. `any` allows all."""
+    """The hosts that a Service may claim; {namespace} is replaced with its namespace. `*.suffix` allows every host
+    below the suffix, but not the suffix itself. `*` allows only rules without a host. `any` allows all."""
     classes: Limit[Name] = ANY
     """The allowed IngressClasses, or `any`."""
     path_types: PathTypes = PATH_TYPES[:2]
-    """The allowed path types; Prefix must be one. With ImplementationSpecific, a path may be a regular expression."""
+    """The allowed path types, including Prefix. With ImplementationSpecific, a path may be a regular expression."""
     copy_annotations: dict[CopiedKey, Limit[AnyText]] = msgspec.field(default_factory=lambda: DEFAULT_COPIED)
-    """The annotations that are copied from a Service: full keys, each with a list of values or `any`."""
+    """The annotations to copy from Services: full keys, each with a list of allowed values or `any`."""
     profiles: Limit[Name] = ANY
     """The allowed profiles, or `any`."""
     accepted_losses: tuple[LossKey, ...] = ()
@@ -238,19 +239,19 @@ class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings of all namespaces that match a name or pattern. An omitted field has the general value."""
+    """The settings for namespaces that match a name or pattern. Omitted fields inherit the general settings."""
 
     defaults: Defaults = Defaults()
-    """The values that apply where neither the annotations nor the profile of a Service set one."""
+    """The values that apply where neither a Service's annotations nor its profile set one."""
     limits: Limits = Limits()
-    """The most that a Service may request."""
+    """Limits on what a Service may request."""
     paused: bool = False
-    """While true, nothing is created, changed or removed, except that deleting a Service still removes its objects."""
+    """While true, no object is created, changed or removed, but deleting a Service still removes its objects."""
 
 
 class Admission(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deny: bool = False
-    """Whether the webhook of manifests/admission/ denies a change that adds a mistake; otherwise, it warns."""
+    """Whether the webhook in manifests/admission/ denies a change that adds a mistake. If false, it only warns."""
 
 
 class IngressClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -262,21 +263,21 @@ BUILT_IN_CLASSES = {"ingress-manager": IngressClass(reads=("traefik.ingress.kube
 
 
 class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fields=True, dict=True):
-    """The settings of ingress-manager. An omitted field has the built-in default."""
+    """The settings of ingress-manager. Omitted fields have built-in defaults."""
 
     profiles: dict[Name, PlainProfile] = {}
     """The profiles that `ingress/profile` can name."""
     namespaces: dict[NamespacePattern, NamespaceSettings] = {}
-    """Defaults, limits and a pause for namespaces, by name or by a pattern with one *. In a pattern's entry, {*} in
-    `host`, `hosts` and `secret` is the part of the name that the * matches."""
+    """Settings for namespaces, by name or by a pattern with one *. In a pattern's entry, {*} in `host`, `hosts` and
+    `secret` is replaced with the part of the name that the * matches."""
     admission: Admission = Admission()
-    """How the webhook answers `kubectl apply` of a Service."""
+    """How the admission webhook responds to a changed Service."""
     ingress_classes: dict[Name, IngressClass] = msgspec.field(default_factory=lambda: BUILT_IN_CLASSES)
-    """The annotations that the controller of an IngressClass reads: `reads` lists their prefixes."""
+    """The annotations that each IngressClass's controller reads; `reads` lists their prefixes."""
 
     @cached_property
     def remember(self) -> Callable[..., Any]:
-        """Return `call(function, *arguments)`, which calls function(settings, *arguments) and caches the results."""
+        """A cached call: `remember(function, *arguments)` returns function(settings, *arguments)."""
         return lru_cache(MOST_REMEMBERED)(lambda make, *arguments: make(self, *arguments))
 
     @cached_property
@@ -284,19 +285,19 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
         return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
 
     def key_of(self, namespace: str) -> str | None:
-        """Return the key of a namespace's entry: the name, or the longest matching pattern; None if there is none."""
+        """Return the key of a namespace's entry, if any: its name, else the longest matching pattern."""
         if namespace in self.namespaces:
             return namespace
         return next((pattern for pattern in self.namespace_patterns if fnmatchcase(namespace, pattern)), None)
 
     def entry_of(self, namespace: str) -> NamespaceSettings:
-        """Return the entry of a namespace; without one, the general settings."""
+        """Return a namespace's entry, or the general settings if it has none."""
         key = self.key_of(namespace)
         return self if key is None else self.namespaces[key]
 
     @property
     def pauses(self) -> str:
-        """Describe which namespaces are paused, for messages; "" if none is."""
+        """Describe the paused namespaces for messages; "" if there are none."""
         if self.paused:
             running = [name for name, entry in self.namespaces.items() if not entry.paused]
             return f"every namespace{f' but {listed(running)}' if running else ''}"
@@ -308,7 +309,7 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
 
 
 def overlay(base: Object, overrides: Object, type_: Any) -> Object:
-    """Merge two sets of plain settings of a type, field by field, also in `tls`; `overrides` wins."""
+    """Merge plain settings field by field, including nested types such as `tls`; fields in `overrides` win."""
     fields = parts_of(type_)[dict].fields.items()
     structs = [(key, inner) for key, inner in fields if isinstance(inner, msgspec.StructMeta)]
     nested = {key: overlay(base.get(key, {}), overrides.get(key, {}), inner) for key, inner in structs}

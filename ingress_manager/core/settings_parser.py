@@ -1,7 +1,7 @@
 """Parses the settings file, and reports the first mistake.
 
-It looks first for wrong types, then for values and keys that a check in settings.py rejects, and last (here) for valid
-values that contradict each other.
+It first checks types, then applies the checks in settings.py to values and keys, and finally looks for valid values
+that contradict each other.
 """
 
 from typing import Any
@@ -29,10 +29,10 @@ from ingress_manager.core.text import listed, one_line, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 FILE_VARIABLE = "INGRESS_MANAGER_SETTINGS"
-"""The environment variable with the path of the settings file; without it, the defaults apply."""
+"""The environment variable with the settings file's path. If it is unset, the defaults apply."""
 
 MOST_VALUES = 200_000
-"""Keys, values, lists and mappings in total; 10,000 namespaces need fewer. Reading this many takes two seconds."""
+"""The most keys, values, lists and mappings in a file. 10,000 namespaces need fewer. Reading this many takes 2 s."""
 
 
 def parse(text: str) -> Settings:
@@ -51,7 +51,7 @@ def parse(text: str) -> Settings:
 
 
 def read(plain: Any) -> Settings:
-    """Convert plain settings (as YAML yields them), and check them. Raises FieldError."""
+    """Convert and check settings as read from YAML. Raises FieldError."""
     profiles = convert(plain, Settings).profiles
     for name, profile in profiles.items():
         convert(profile, Profile, ("profiles", name))
@@ -69,7 +69,7 @@ def read(plain: Any) -> Settings:
 
 
 def fill_in_namespaces(plain: Object) -> Object:
-    """Copy the general settings to the fields that the entries of namespaces leave out."""
+    """Fill in omitted fields of namespaces' entries from the general settings, and add the built-in classes."""
     general = {key: plain[key] for key in NamespaceSettings.__struct_encode_fields__ if key in plain}
     entries = plain.get("namespaces", {}).items()
     namespaces = {name: overlay(general, entry, NamespaceSettings) for name, entry in entries}
@@ -78,7 +78,7 @@ def fill_in_namespaces(plain: Object) -> Object:
 
 
 def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
-    """Raise FieldError for a mistake in the entry of a namespace, or in the general settings (namespace "")."""
+    """Raise FieldError for a mistake in a namespace's entry, or in the general settings if `namespace` is ""."""
     effective = resolve(settings, namespace, None)
     defaults, limits = settings.entry_of(namespace).defaults, effective.limits
     for number, host in enumerate(limits.hosts):
@@ -106,7 +106,6 @@ def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
 
 
 def _check_star(at: FieldPath, namespace: str, text: str | None) -> None:
-    """Raise FieldError if a template contains {*}, but the key of its entry, `namespace`, isn't a pattern."""
     if text and STAR_FIELD in text and "*" not in namespace:
         raise FieldError(at, f': {quoted(text)} may use {STAR_FIELD} only in a pattern\'s entry, such as "*-prod"')
 
@@ -117,18 +116,18 @@ def _check_given(at: FieldPath, given: Defaults | Profile, namespace: str = "") 
     if given.ingress_class is not None and OLD_CLASS in given.annotations:
         end = (
             f": {quoted(given.ingress_class)} can't be combined with the annotation {OLD_CLASS}: "
-            f"{quoted(given.annotations[OLD_CLASS])}; set class: null here, or annotations without that one"
+            f"{quoted(given.annotations[OLD_CLASS])}; set class: null here, or annotations without this key"
         )
         raise FieldError((*at, "class"), end)
     if HTTPROUTE not in given.outputs:
         if given.tls.redirect:
-            end = f": must be false unless outputs include {HTTPROUTE}; an Ingress can't express it"
+            end = f": must be false unless outputs include {HTTPROUTE}, because an Ingress can't express it"
             raise FieldError((*at, "tls", "redirect"), end)
     elif not given.gateway:
         end = f": must be set if outputs include {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
         raise FieldError((*at, "gateway"), end)
     elif given.tls.redirect and not given.gateway.redirects:
-        end = ": must name a separate listener if tls.redirect is true; it answers with the redirect"
+        end = ": must name a separate listener, which sends the redirect, if tls.redirect is true"
         raise FieldError((*at, "gateway", "http"), end)
 
 
@@ -138,7 +137,7 @@ def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
     fields: dict[FieldPath, Any] = {(name,): getattr(effective, name) for name in ("filters", "timeouts", "retry")}
     fields["tls", "redirect"] = has_redirect
     for field in filter(fields.get, fields):
-        # The outputs and annotations of namespaces differ, so the profile itself must set those that fit its fields.
+        # Namespaces differ in outputs and annotations, so the profile itself must set the ones that its fields need.
         if HTTPROUTE not in outputs:
             end = f": only HTTPRoutes support this; set outputs: [{HTTPROUTE}] in this profile"
             raise FieldError((*at, *field), end)

@@ -1,7 +1,7 @@
-"""Checks plain values (as YAML yields them) against types, and reports the first mistake for people.
+"""Checks plain values (as read from YAML) against types, and describes the first mistake.
 
-If a value in a mapping is wrong, msgspec doesn't report its key, so each value is converted by itself. msgspec also
-ignores checks in types such as `Annotated[str, wrong_name]`.
+msgspec doesn't report the key of a wrong value in a mapping, so on failure, each value is converted separately. msgspec
+also ignores checks in types such as `Annotated[str, wrong_name]`.
 """
 
 import re
@@ -16,7 +16,7 @@ from ingress_manager.core.strict_yaml import FieldPath
 from ingress_manager.core.text import LONGEST_KEY, cut, nearest, quoted
 
 LONGEST_MISTAKE = 2000
-"""Characters, after which a message is cut."""
+"""The most characters in a message; the rest is cut."""
 
 Check = Callable[[Any], str]
 LIMIT = "a list of allowed values, or the word any"
@@ -29,7 +29,7 @@ NAMES = {
     "array": "a list",
     "object": "a mapping",
 }
-"""msgspec's names of types, and the names in our messages."""
+"""msgspec's names for types, and the names in our messages."""
 
 
 def must(is_right: Callable[[Any], object], end: str) -> Check:
@@ -37,7 +37,7 @@ def must(is_right: Callable[[Any], object], end: str) -> Check:
 
 
 class FieldError(Exception):
-    """A mistake in a field. The message begins with the field's path."""
+    """A mistake in a field. `sentence` begins with the field's path."""
 
     def __init__(self, path: FieldPath, end: str) -> None:
         self.path = path
@@ -45,13 +45,13 @@ class FieldError(Exception):
 
 
 def format_path(path: FieldPath) -> str:
-    """Write a field's path for people: limits.hosts[0]."""
+    """Format a field's path for messages, as in limits.hosts[0]."""
     steps = [f"[{step}]" if isinstance(step, int) else f".{cut(step, LONGEST_KEY) or quoted(step)}" for step in path]
     return "".join(steps).removeprefix(".")
 
 
 class Part(NamedTuple):
-    """What a type accepts as a value of one Python type. A union has several such parts."""
+    """The part of a type that accepts values of one Python type. A union has several parts."""
 
     checks: Sequence[Check] = ()
     keys: Sequence[Check] = ()  # of a mapping
@@ -79,7 +79,7 @@ def parts_of(type_: Any) -> Mapping[Any, Part]:
 
 
 def convert(value: Any, type_: Any, path: FieldPath = ()) -> Any:
-    """Convert a plain value to a type. Raises FieldError for the first value inside it that doesn't fit."""
+    """Convert a plain value to a type. Raises FieldError for the first nested value that doesn't fit."""
     try:
         return msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
@@ -89,7 +89,7 @@ def convert(value: Any, type_: Any, path: FieldPath = ()) -> Any:
 
 
 def check_values(value: Any, type_: Any, path: FieldPath = ()) -> None:
-    """Raise FieldError for the first value or key in a plain value that a check in the type rejects."""
+    """Raise FieldError for the first nested value or key that a check in the type rejects."""
     part = parts_of(type_).get(type(value), Part())
     for end in filter(None, [check(value) for check in part.checks]):
         raise FieldError(path, f": {quoted(value)} {end}" if isinstance(value, str) else f": {end}")
@@ -108,7 +108,7 @@ def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def translate(message: str, type_: Any, path: FieldPath) -> FieldError:
-    """Rewrite msgspec's message about the value at `path` for people."""
+    """Return a readable error for msgspec's message about the value at `path`."""
     if match := re.match(r"Object contains unknown field `(.*)`", message, re.DOTALL):
         return FieldError((*path, match[1]), f" is not a setting{suggest_field(match[1], type_, path)}")
     if match := re.match(r"Object missing required field `(.*)`", message):
@@ -125,7 +125,7 @@ def translate(message: str, type_: Any, path: FieldPath) -> FieldError:
 
 
 def suggest_field(key: str, type_: Any, path: FieldPath) -> str:
-    """Suggest a field instead of the unknown `key`: one of this name a level deeper, or one with a similar name."""
+    """Suggest a field for the unknown `key`: a field of this name one level deeper, or one with a similar name."""
     fields = parts_of(type_)[dict].fields
     deeper = [(name, key) for name, inner in fields.items() if key in parts_of(inner).get(dict, Part()).fields]
     near = format_path((*path, *deeper[0])) if deeper else nearest(key, fields)

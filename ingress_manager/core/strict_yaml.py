@@ -8,30 +8,30 @@ import yaml
 from ingress_manager.core.text import LONGEST_KEY, cut
 
 DEEPEST = 8
-"""Levels of nesting. Settings have eight; thousands would exhaust the stack."""
+"""The most levels of nesting. Settings need eight; thousands would exhaust the stack."""
 
 TOO_DEEP = "is nested too deeply"
 TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
-"""libyaml's message, since PyYAML 6.0.4. libyaml reads ahead, so it can fail before `_Reader` reaches that level."""
+"""libyaml's message, since PyYAML 6.0.4. libyaml reads ahead, so it can fail before `_Reader` does."""
 
 Events = Iterator[yaml.Event]
 Scalar = Callable[[yaml.ScalarEvent], Any]
 FieldPath = tuple[str | int, ...]
-"""The keys and indexes that lead to a value; () for the whole document."""
+"""The keys and indexes that locate a value; () is the whole document."""
 
 Places = dict[FieldPath, int]
-"""The line (from 1) of each value. For a value in a mapping, it is the line of the key."""
+"""The line (from 1) of each value. A value in a mapping has its key's line."""
 
 
 class YamlError(ValueError):
-    """The text isn't acceptable YAML. `mark` is PyYAML's position of the mistake."""
+    """The text isn't acceptable YAML. `mark` is the mistake's position, from PyYAML."""
 
     def __init__(self, what: str, mark: Any = None) -> None:
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         super().__init__(f"{what}{where}")
         self.what = what
         self.line = mark.line + 1 if mark else 0
-        """From 1; 0: unknown."""
+        """The mistake's line, from 1; 0 if unknown."""
 
 
 _SCALARS = yaml.SafeLoader("")
@@ -39,10 +39,10 @@ _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float
 
 
 def typed(event: yaml.ScalarEvent) -> Any:
-    """Return a scalar as null, a boolean, a number or text, like PyYAML.
+    """Return a scalar as None, a boolean, a number or text, as PyYAML does.
 
-    Dates stay text, as do numbers in base 60, which only PyYAML knows. A number that Python can't read becomes NaN,
-    which no setting accepts.
+    But dates stay text, as do base-60 numbers, which YAML 1.2 dropped. A number that Python can't parse becomes
+    NaN, which no setting accepts.
     """
     tag = _SCALARS.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
     if tag not in _TYPED or ":" in event.value:
@@ -59,7 +59,7 @@ def as_text(event: yaml.ScalarEvent) -> str:
 
 
 def load(text: str | Events, most: int, scalar: Scalar = typed, deepest: int = DEEPEST) -> tuple[Any, Places]:
-    """Return the value of a YAML document (None if it is empty), and the line of each value in it.
+    """Return a YAML document's value (None if it is empty) and the line of each value in it.
 
     `text` may also be the document's events. Raises YamlError if the YAML isn't acceptable, has more than `most` keys,
     values, lists and mappings in total, or is nested more than `deepest` levels deep.
@@ -84,7 +84,7 @@ class _Reader(NamedTuple):
     places: Places
 
     def value(self, event: Any, at: Any, path: FieldPath) -> Any:
-        """Return the value that begins with `event`, and record the line of `at`: its key, or `event` itself."""
+        """Return the value that starts at `event`. Its line is the line of `at`: its key in a mapping, else `event`."""
         self.places[path] = at.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event)

@@ -1,7 +1,7 @@
 """The syntax of hosts, paths, names and keys.
 
 A check is a table of rules; the message comes from the first broken rule. Sources: RFC 1123 and RFC 1035 (hosts), RFC
-3986 section 3.3 (paths), Kubernetes' validation of Ingresses (1.36), CVE-2021-25745 and the like (controllers write
+3986 section 3.3 (paths), Kubernetes' validation of Ingresses (1.36), CVE-2021-25745 and similar CVEs (controllers write
 paths into their configuration), and the sources of controllers that treat paths as patterns: AWS Load Balancer
 Controller (*), Cilium and Contour (regular expressions), Kong (after /~; every path with its classic routers),
 ingress-nginx (every path of a host, if one Ingress of that host requests it).
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 EVERY_HOST = "*"
-"""Stands for every host that no other rule names, as a rule without a host does."""
+"""Matches every host that no other rule names, like a rule without a host."""
 
 LONGEST_NAME = 253
 LONGEST_LABEL = 63
@@ -37,12 +37,11 @@ _DISGUISE = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff]|2[EeFf5]|5[Cc])")
 _DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 
 Rule = tuple[Callable[[str], object], str]
-"""A function that returns whether a text is wrong, and the end of the message, with `{length}` for the text's
-length."""
+"""A test for a mistake in a text, and the end of the message, where `{length}` is replaced with the text's length."""
 
 
 def check(*rules: Rule, is_right: Callable[[str], object] = lambda _: False) -> Callable[[str], str]:
-    """Return a check that tries these rules in order. A text that `is_right` accepts is valid without them."""
+    """Return a check that tries the rules in order, or none of them if `is_right` accepts the text."""
     return lambda text: (
         "" if is_right(text) else next((end.format(length=len(text)) for is_wrong, end in rules if is_wrong(text)), "")
     )
@@ -85,7 +84,7 @@ _wrong_plain_path = check(
     (_DISGUISE.search, "must not percent-encode a slash, dot, percent sign, backslash or control character"),
     (
         _PATTERN.search,
-        "must not contain * ( ) or +, which some controllers take for a pattern",
+        "must not contain * ( ) or +, which some controllers interpret as a pattern",
     ),
     (lambda path: not _PATH.fullmatch(path), "may contain only letters, digits, /._~!&,=:@- and %XX"),
 )
@@ -98,7 +97,7 @@ _wrong_free_path = check(
 )
 
 wrong_absolute_path = check(*_OF_ABSOLUTE_PATHS)
-"""`wrong_path` checks the rest, which depends on the path's type."""
+"""Checks only a path's start and length; `wrong_path` checks the rest."""
 
 wrong_name = check(
     (
@@ -120,7 +119,7 @@ wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be 
 
 
 def wrong_path(path: str, path_type: str) -> str:
-    """Accept an absolute path (RFC 3986) that all controllers and servers interpret alike.
+    """Return the mistake in a path; "" for an absolute path (RFC 3986) that every controller and server reads alike.
 
     With ImplementationSpecific, the path may be a regular expression. It may contain only characters that can't end a
     word in a controller's configuration.

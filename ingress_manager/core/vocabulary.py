@@ -1,7 +1,7 @@
 """The vocabulary: the effects of controllers' annotations, by key.
 
-Annotations that protect must be recognized. Controllers get new ones, and can read them with another prefix, so the
-name after the prefix decides. Sources: each controller's page on annotations; Gateway API reference, HTTPRoute.
+Annotations that protect must be recognized. Controllers add new ones and can use another prefix, so the name after the
+prefix decides. Sources: each controller's page on annotations; Gateway API reference, HTTPRoute.
 """
 
 import re
@@ -12,7 +12,7 @@ TRAEFIK = "traefik.ingress.kubernetes.io/"
 
 OLD_CLASS = "kubernetes.io/ingress.class"
 EDIT_IN_PLACE = "acme.cert-manager.io/http01-edit-in-place"
-"""Makes cert-manager write the path of its challenge into the Ingress, where each sync removes it."""
+"""Makes cert-manager write its challenge's path into the Ingress, where each sync removes it."""
 
 # Fragments are searched for in the lowercase name of an annotation, written as `/-name-`: `-` is the beginning or end
 # of a word, and `/-` is the beginning of the name.
@@ -36,7 +36,7 @@ PROTECTING = (
     "/-polic",
     *(f"-{of}-polic" for of in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
 )
-"""Name fragments of annotations that keep requests out, or might. They don't match retention-policy or waffle."""
+"""Name fragments of annotations that keep requests out, or might. None of them matches retention-policy or waffle."""
 
 PROTECTING_DOMAINS = ("auth", "firewall.", "waf.")
 """Fragments of domains whose annotations protect, as in waf.example.com/enabled."""
@@ -50,7 +50,7 @@ NOT_PROTECTING = (
     "-log-", "login-url", "manage-backend", "on-unauthenticated", "pass-certificate", "request-redirect",
     "secret-type", "signin", "transaction-id", "upstream-policy",
 )
-"""Exceptions to PROTECTING, which only configure a protection or look like one. But they can undo one: see `undoes`."""
+"""Exceptions to PROTECTING, which only look like protection or configure it. They can still undo it: see `undoes`."""
 
 TUNING = (
     "timeout", "buffer", "body-size", "temp-file", "keepalive", "http-version", "next-upstream", "retries",
@@ -61,7 +61,7 @@ TUNING = (
     "ip-address-type", "/-tags-", "managed-certificates", "load-balancer-name", "load-balancer-attributes",
     "target-group", "target-node", "target-type",
 )
-"""Name fragments of annotations that only tune behaviour, unless they protect: timeouts, sizes, logs."""
+"""Name fragments of annotations that, unless they protect, only tune behaviour, such as timeouts, sizes and logs."""
 
 SERVICE_DOMAINS = (
     "ingress", "kubectl.kubernetes.io", "service.kubernetes.io", "service.alpha.kubernetes.io",
@@ -74,14 +74,14 @@ SERVICE_DOMAINS = (
     "argoproj.io", "fluxcd.io", "weave.works", "k14s.io", "cattle.io", "kyverno.io", "gatekeeper.sh", "knative.dev",
     "stakater.com", "velero.io", "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
 )
-"""Endings of domains whose annotations are about Services themselves, or for tools. No ingress controller reads them,
-except ingress.cilium.io/… and the like."""
+"""Endings of domains whose annotations configure Services themselves, or tools. No ingress controller reads them,
+except those in ingress.* domains, such as ingress.cilium.io."""
 
 CONTROLLER_DOMAINS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
     "f5.com", "route.openshift.", "ako.vmware.", "getambassador.", "external-dns.", "cert-manager.",
 )
-"""Fragments of domains whose annotations look meant for an Ingress. Traefik reads `…/service.*` from the Service."""
+"""Fragments of domains whose annotations look meant for an Ingress, but Traefik reads `…/service.*` from Services."""
 
 RESERVED_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 
@@ -98,7 +98,7 @@ READ_FROM = {
     "redirect": ("external-dns.", "konghq.com/"),
     "ListenerSet": ("cert-manager.io/", "acme.cert-manager.io/", "external-dns."),
 }
-"""Prefixes of annotations that controllers read from these kinds of objects, not just from an Ingress."""
+"""Prefixes of annotations that controllers read from objects other than an Ingress, by kind of object."""
 
 READ_FROM_GATEWAYS = ("external-dns.kubernetes.io/target", "external-dns.alpha.kubernetes.io/target")
 """Annotations that external-dns reads only from the Gateway. Source: external-dns, docs/annotations."""
@@ -123,15 +123,15 @@ READ_FROM_SERVICES = re.compile(
     |konghq\.com/(override|plugins|tags)""",
     re.VERBOSE,
 )
-"""Annotations that controllers read from the Service itself. Those in the group `alone` are read only from there."""
+"""Annotations that controllers read from the Service itself. The group `alone` matches those read nowhere else."""
 
 READ_FROM_SERVICES_OF_HTTPROUTES = ("getambassador.io/", "haproxy-ingress.github.io/", "konghq.com/")
-"""Prefixes of READ_FROM_SERVICES that also affect HTTPRoutes. Google's and AWS's controllers read other objects for
-them."""
+"""Prefixes of annotations in READ_FROM_SERVICES that also affect HTTPRoutes. For HTTPRoutes, Google's and AWS's
+controllers read other objects."""
 
 SERVICE_WINS = ("alb.ingress.kubernetes.io/", "haproxy-ingress.github.io/", "haproxy.com/", "haproxy.org/")
-"""Prefixes of READ_FROM_SERVICES with which a Service's annotation overrides the Ingress's. Source: each controller's
-documentation."""
+"""Prefixes of annotations in READ_FROM_SERVICES that override the Ingress's when set on the Service. Source: each
+controller's documentation."""
 
 ALTERNATIVES = {
     one: other
@@ -142,8 +142,8 @@ ALTERNATIVES = {
     )
     for one, other in (pair, pair[::-1])
 }
-"""Pairs of annotations that a controller doesn't combine. Sources: cert-manager, ingress-shim (of two issuers, uses
-neither); ingress-nginx, internal/ingress/annotations (prefers the allowlist)."""
+"""Pairs of annotations that a controller doesn't combine. Sources: cert-manager, ingress-shim (uses neither of two
+issuers); ingress-nginx, internal/ingress/annotations (prefers the allowlist)."""
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
 HAPROXY_SSL_REDIRECT = "haproxy.org/ssl-redirect"
@@ -161,7 +161,7 @@ EXPRESSED: dict[tuple[str, str], bool | None] = {
     **{(f"{NGINX}backend-protocol", http): None for http in ("HTTP", "http")},
     (REWRITE, "/"): None,
 }
-"""Annotations with values whose effect HTTPRoutes have anyway: only with TLS (True), only without (False), always
+"""Annotations (key, value) whose effect HTTPRoutes have without them: with TLS (True), without TLS (False), or always
 (None)."""
 
 _CODE, _PROTECTING, _PROTECTING_DOMAINS, _NOT_AUTH, _NOT_PROTECTING, _TUNING, _CONTROLLER_DOMAINS = (
@@ -172,7 +172,7 @@ _SERVICE_DOMAINS = tuple([f".{domain}" for domain in SERVICE_DOMAINS])
 
 
 def _split(key: str) -> tuple[str, str]:
-    """Return an annotation's domain, and its name as `/-name-`, in lowercase, because Traefik ignores case."""
+    """Return an annotation's domain and its name, as `/-name-`. Both are lowercase, because Traefik ignores case."""
     domain, _, name = key.lower().rpartition("/")
     return domain, f"/-{name}-"
 
@@ -194,7 +194,7 @@ def protects(key: str) -> bool:
 def undoes(key: str, configured: Iterable[str]) -> bool:
     """Return whether the Service's annotation `key` could undo protection that the `configured` annotations add.
 
-    So could one that only configures protection, such as `auth-on-unauthenticated-request: allow`.
+    Even an annotation that only configures protection can undo it, such as `auth-on-unauthenticated-request: allow`.
     """
     domain, name = _split(key)
     if not (is_read_from_services(key) and key.startswith(SERVICE_WINS)):
@@ -218,7 +218,7 @@ def is_for_controllers(key: str) -> bool:
 
 
 def is_read_from(kind: str, key: str) -> bool:
-    """Return whether some controller reads an annotation from objects of this kind."""
+    """Return whether any controller reads an annotation from objects of this kind."""
     if kind == "Ingress" or not is_for_controllers(key):
         # Dashboards read such annotations: if the redirect carried them too, they would list the Service twice.
         return kind in {"Ingress", "HTTPRoute"}
@@ -233,19 +233,19 @@ def changes_response(key: str) -> bool:
 
 
 def is_expressed(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
-    """Return whether HTTPRoutes have this annotation's effect anyway. `at_root`: their only path is /."""
+    """Return whether HTTPRoutes have this annotation's effect without it. `at_root`: their only path is /."""
     # Rewriting / to / changes nothing. ingress-nginx rewrites any other path, and treats it as a pattern.
     return (key, value) in EXPRESSED and EXPRESSED[key, value] in {tls, None} and (at_root or key != REWRITE)
 
 
 def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
-    """Return whether controllers read the annotation from the Service itself; `of_httproutes`: for HTTPRoutes."""
+    """Return whether controllers read the annotation from the Service itself (with `of_httproutes`, for HTTPRoutes)."""
     is_read = READ_FROM_SERVICES.fullmatch(key) is not None
     return is_read and (not of_httproutes or key.startswith(READ_FROM_SERVICES_OF_HTTPROUTES))
 
 
-# Known values: a pattern of those that can't break a controller's configuration, and the end of the message for all
-# others, which are refused whatever the settings allow.
+# Known values: a pattern of the values that can't break a controller's configuration, and the end of the message for
+# all other values, which are refused whatever the settings allow.
 
 SWITCH = ("true|false", 'must be "true" or "false"')
 TOGGLE = ("on|off", 'must be "on" or "off"')
@@ -266,7 +266,7 @@ COPIED_BY_DEFAULT = {
     "konghq.com/strip-path": SWITCH,
     "konghq.com/preserve-host": SWITCH,
 }
-"""Harmless with any controller, so copied unless the settings say otherwise."""
+"""Annotations that are harmless with any controller. limits.copyAnnotations replaces them."""
 
 KNOWN = COPIED_BY_DEFAULT | {
     f"{NGINX}proxy-body-size": SIZE,
@@ -292,5 +292,5 @@ KNOWN = COPIED_BY_DEFAULT | {
     "nginx.org/client-max-body-size": SIZE,
 }
 # fmt: on
-"""Source: the code of each controller. Many values go verbatim into the configuration, and nginx rejects all of it if a
-number is too large, or -1."""
+"""Safe values of known annotations. Source: each controller's code. Many values are copied verbatim into the
+configuration, and nginx rejects all of it if a number is too large, or -1."""
