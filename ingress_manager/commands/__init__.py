@@ -1,13 +1,13 @@
-"""The commands: `ingress-manager render` and the others, for people and for CI. They decide as the hook does.
+"""The commands of `ingress-manager`, for people and for CI. They make their decisions with the hook's own code.
 
-main.py lists them. Each command is a module with its name, or a folder: there, command.py reads the input, calls the
-pure modules beside it, and prints. The commands hold no credentials: they run kubectl, which has the user's. Several
-commands share these modules and folders (import-linter checks which may import which):
+main.py lists the commands. Each one is a module, or a folder in which command.py reads the input, calls the pure
+modules beside it, and prints the result. The commands run kubectl with the user's credentials and have none of their
+own. They share these modules and folders (import-linter checks which of them may import which):
 
-    printing     messages, objects as YAML or JSON, words of a shell, standard error
-    reading      text of YAML or JSON → items: objects that know their file and line; kubectl; options; settings
+    printing     prints messages, and objects as YAML or JSON
+    reading      runs kubectl, and reads options, settings and objects, each object with its file and line
     snapshot     which items belong together, which objects ingress-manager manages, and which have drifted
-    plans        kubectl commands, one after the other, that are shown or, with `--apply`, carried out
-    findings     problems of a snapshot, each with its remedy
+    plans        sequences of kubectl commands, which are printed or, with `--apply`, run
+    findings     problems in a snapshot, each with its remedy
     inspection   reads a cluster or files, decides on each Service, and finds problems, for `audit` and `status`
 """

@@ -187,7 +187,7 @@ def test_new_settings_are_compared_with_the_current_ones_if_these_are_known(sett
     ended = audit_files(GOOD, MADE, options=("--settings", new, "--current-settings", new))
     assert ended[:2] == (0, f"0 changes in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n")
     ended = audit_files(GOOD, MADE, options=("--settings", new))
-    compared = "name a file with --current-settings FILE; the new settings are compared with the observed objects.\n"
+    compared = "with --current-settings FILE. This run compares the new settings with the observed objects.\n"
     assert (ended.status, compared in ended.out) == (1, True)
     old = settings("defaults: {clazz: internal}\n")
     assert audit_files(GOOD, options=("--settings", os.devnull, "--current-settings", old)).status == 2
@@ -273,9 +273,9 @@ def test_new_settings_are_compared_with_the_clusters(settings: WriteSettings, cl
     assert run(*same)[:2] == (0, "0 changes in 1 Service, 1 to be exposed.\n")
     cluster.answers |= settings_on_a_cluster("defaults: {clazz: nginx}\n")
     ended = run(*same)
-    assert (ended.status, "the new settings are compared with the observed objects.\n" in ended.out) == (0, True)
+    assert (ended.status, "This run compares the new settings with the observed objects.\n" in ended.out) == (0, True)
     ended = run(*same[:-1], settings("defaults: {class: internal}\n"))
-    assert (ended.status, '; IngressClass "internal" doesn\'t exist\n' in ended.out) == (1, True)
+    assert (ended.status, ', but IngressClass "internal" doesn\'t exist\n' in ended.out) == (1, True)
 
 
 def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:

@@ -177,7 +177,7 @@ def test_it_waits_until_nothing_is_wrong_or_the_timeout(heals_after: int, status
     changed(cluster.objects, "DecoratorController ingress-manager")
     ended = run("check", "--wait", "--timeout", "5")
     assert (ended.status, cluster.naps) == (status, [2.0, 2.0, 2.0])
-    assert ended.err.startswith("… waiting until nothing is wrong: DecoratorController: DecoratorController ingr")
+    assert ended.err.startswith("… waiting for this to be fixed: DecoratorController: DecoratorController ingr")
 
 
 def test_of_the_webhooks_secret_no_private_key_is_printed(cluster: Installed) -> None:

@@ -1,11 +1,11 @@
-"""The plans with which `adopt` brings hand-written Ingresses under management. Pure functions.
+"""The plans by which `adopt` brings hand-written Ingresses under management. Pure functions.
 
 The Service is annotated before it becomes the Ingress's owner. In the other order, Metacontroller would see a managed
-Ingress of a Service that requests none, and delete it.
+Ingress that its Service doesn't request, and delete the Ingress.
 
-An Ingress stays if it leads only to the Service with the same name. Otherwise, Services get new Ingresses. Once these
-exist as planned and have the addresses of the old Ingress, that is deleted or, if it has the name of one of the
-Services, keeps only the paths that lead to this Service.
+An Ingress stays if it routes only to the Service that it is named after. Every other Service that it routes to gets a
+new Ingress. Once the new Ingresses exist as planned and have the old one's addresses, the old Ingress is deleted or,
+if it is named after one of its Services, reduced to the paths that route to that Service.
 """
 
 import json
@@ -25,14 +25,14 @@ from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, r
 from ingress_manager.core.settings import Settings
 
 Need = tuple[str, ...]
-"""A field of `limits` in the settings, what it would have to allow and, for an annotation, also the value."""
+"""A value that the settings' limits would have to allow: (limit, value) or ("copyAnnotations", key, value)."""
 
 
 @dataclass(slots=True)
 class Adoption(Plan):
-    """The plan for one Ingress, with a part for each Service. If the Ingress can't be adopted, `messages` say why."""
+    """The plan that adopts one Ingress, or an empty plan with `messages` saying why the Ingress can't be adopted."""
 
-    parts: Sequence[Part] = ()
+    parts: Sequence[Part] = ()  # one for each Service that the Ingress routes to
     needs: Sequence[Need] = ()  # the limits that would have to change, if nothing else prevents the adoption
 
     @property
@@ -47,7 +47,7 @@ class Adoption(Plan):
 def adoptions_of(
     items: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield a plan for each of the `ingresses` in `items`. The fields in `accepted` may change. Raises Unreadable."""
+    """Yield a plan for each of `ingresses`. Fields in `accepted`, such as spec.tls, may change. Raises Unreadable."""
     around = Around(items, settings, accepted)
     for item in ingresses:
         plan = adoption_of(item, around)
@@ -57,7 +57,7 @@ def adoptions_of(
 
 
 def adoption_of(item: Item, around: Around) -> Adoption:
-    """Return the plan that adopts an Ingress, or one whose messages say why the Ingress can't be adopted."""
+    """Return the plan that adopts an Ingress, or an empty plan with the reasons why the Ingress can't be adopted."""
     title = item.full_name
     # A Service's name can't contain a dot.
     label, _, entrance = title.partition(".")
@@ -68,7 +68,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     names = [*dict.fromkeys(path.backend.service.name for _, path in spec.paths() if path.backend.service)]
     wrong: list[Obstacle] = [*obstacles(item, service, spec, around)]
     if not (names or wrong):
-        wrong.append(("spec.rules: no path leads to a Service", ""))
+        wrong.append(("spec.rules: no path routes to a Service", ""))
     parts = list[Part]()
     for name in names:
         backend = around.services.get(f"{item.namespace}/{name}")
@@ -84,9 +84,9 @@ def adoption_of(item: Item, around: Around) -> Adoption:
     others = [part for part in parts if part is not kept]
     wrong += why_not_replaced(item, spec) if others else ()
     if service and not kept and entrance in read_entrances(service.annotations):
-        problem = f"Service {service.name} also requests an Ingress with this name, which would be created once this "
+        problem = f"Service {service.name} also requests an Ingress with this name, which would be created once the "
         remedy = f'set {begin_of(entrance)}{HTTP} to "false" on the Service first'
-        wrong.append((f"{problem}one is deleted, and could take requests from others", remedy))
+        wrong.append((f"{problem}old Ingress is deleted, and could take requests from others", remedy))
     wrong += () if wrong else not_yet(item, [(part.service, part.annotations) for part in parts])
     if wrong:
         return Adoption(item, title, messages=[Message(item, why, remedy=remedy) for why, remedy in wrong])
@@ -98,7 +98,7 @@ def adoption_of(item: Item, around: Around) -> Adoption:
 
 
 def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Iterator[Step]:
-    """Yield the steps that create the Ingresses of `others`, and then reduce the old one to `kept`, or delete it."""
+    """Yield the steps that create Ingresses for `others`, then delete the old one or, if given, reduce it to `kept`."""
     parts = [*others, *([kept] if kept else [])]
     if not (item.metadata.get("resourceVersion") and all(part.service.metadata.get("uid") for part in parts)):
         yield from (annotating(part.service, part.annotations) for part in parts if part.annotations)
@@ -110,7 +110,7 @@ def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Ite
         until = [condition, *([is_served(part, addresses)] if addresses else [])]
         yield annotating(part.service, part.annotations, until, version=True) if part.annotations else Step(until=until)
     if others and not addresses:
-        sentence = f"{item.full_name} has no address, so nothing shows when a controller serves the new Ingresses."
+        sentence = f"{item.full_name} has no address, so `adopt` can't tell when the new Ingresses are served."
         yield Step(pause=PAUSE, notes=[sentence])
     if not kept:
         yield Step(until=planned)
@@ -128,7 +128,7 @@ def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Ite
 
 
 def patch_to_adopt(item: Item, kept: Part) -> dict[str, Any]:
-    """Return the merge patch that makes the Service of `kept` the owner of `item`, and applies the accepted changes."""
+    """Return the merge patch that makes the Service of `kept` the owner of `item` and applies the accepted changes."""
     change: dict[str, Any] = {"metadata": patch_to_own(item, kept.service)}
     for field in ("annotations", "labels") if kept.changes else ():
         change["metadata"][field] |= kept.ingress["metadata"].get(field, {})
@@ -140,7 +140,7 @@ def patch_to_adopt(item: Item, kept: Part) -> dict[str, Any]:
 
 
 def deleting(item: Item) -> Step:
-    """Return the step that deletes an Ingress, unless it was changed or recreated since it was read."""
+    """Return the step that deletes an Ingress but fails if it was changed or recreated since it was read."""
     # `kubectl delete ingress` doesn't support preconditions. Source: DeleteOptions in the Kubernetes API reference.
     as_read = {key: item.metadata.get(key) for key in ("uid", "resourceVersion")}
     uri = f"/apis/networking.k8s.io/v1/namespaces/{item.namespace}/ingresses/{item.name}"
@@ -157,7 +157,7 @@ def exists_as_planned(part: Part) -> Condition:
             and item.object.get("spec") == part.ingress["spec"]
             and part.ingress["metadata"].get("annotations", {}).items() <= item.annotations.items()
         ),
-        f"`ingress-manager status {part.service.full_name}` may show why it doesn't",
+        f"`ingress-manager status {part.service.full_name}` may show the reason",
     )
 
 

@@ -1,4 +1,4 @@
-"""The fields of an Ingress that annotations can't reproduce, and their values after adoption."""
+"""The changes that adoption would make to an Ingress because annotations can't reproduce all its fields."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 CERT_MANAGER_KEYS = ("cert-manager.io/", "certmanager.k8s.io/", "kubernetes.io/tls-acme")
-"""Prefixes of annotations that make cert-manager create a Certificate, owned by the Ingress. Source: the documentation
-of cert-manager, "Annotated Ingress resource"."""
+"""Prefixes of annotations that make cert-manager create a Certificate, which the Ingress owns. Source: cert-manager's
+documentation, "Annotated Ingress resource"."""
 
 CLASS_FIELD = "spec.ingressClassName"
 
@@ -37,7 +37,7 @@ class Change:
 
 
 def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
-    """Yield the changes that `desired` would make to an Ingress. `observed` is the part of its spec to compare."""
+    """Yield the changes that `desired` makes to `item`. Of its spec, only the part in `observed` is compared."""
     spec = as_spec(Item(desired))
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
@@ -59,10 +59,10 @@ def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Obj
 
 
 def served_tls(item: Item, spec: IngressSpec, hosts: Collection[str]) -> tuple[Any, ...]:
-    """Return a value that is equal for specs that serve TLS alike: Secrets, certificates for `hosts`, and other hosts.
+    """Return a value that is equal for two specs if they serve TLS alike.
 
-    Other hosts are those in spec.tls that no rule has. If cert-manager issues the certificate, they are all hosts in
-    spec.tls, because the certificate is issued for exactly these.
+    It contains the Secrets, the certificate for each of `hosts`, and the spec.tls hosts that cover none of `hosts`.
+    With cert-manager, it contains all spec.tls hosts, because the certificate is issued for exactly these hosts.
     """
     others = {host for entry in spec.tls or () for host in entry.hosts or ("",)}
     if not any(key.startswith(CERT_MANAGER_KEYS) for key in item.annotations):
@@ -95,7 +95,7 @@ def _tls(spec: IngressSpec) -> str:
 
 
 def _shape(spec: IngressSpec) -> list[Any]:
-    """Return a spec's hosts and backends. If they are equal in two specs, the paths can be compared one by one."""
+    """Return a spec's hosts and backends. The paths of two specs with equal shapes can be compared one by one."""
     paths = [(host, path.backend.service and path.backend.service.name) for host, path in spec.paths()]
     return [*paths, *(rule.host for rule in spec.rules or ())]
 

@@ -19,11 +19,11 @@ from ingress_manager.core.text import cut, quoted
 from ingress_manager.core.vocabulary import holds_code
 
 NEEDED = (
-    "To adopt these Ingresses, use the settings below, which replace the entries with the same names. "
-    "`ingress-manager audit --settings FILE` shows what else would change."
+    "To allow the adoptions that only limits prevent, add these entries to the settings, replacing entries with the "
+    "same names. `ingress-manager audit --settings FILE` shows what else would change."
 )
-ACCEPT = "Allow this field of an Ingress to change. The reasons against adoption name the field. Can be repeated."
-CODE = "The values of {} are code that the ingress controller runs with its own permissions: review them first."
+ACCEPT = "Accept that this field of an Ingress changes. `adopt` names the fields that would change. Can be repeated."
+CODE = "The values of {} are code that the ingress controller runs with its own permissions, so review them first."
 
 
 @click.command(short_help="Bring hand-written Ingresses under management.")
@@ -38,16 +38,16 @@ def adopt(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Show the steps that bring hand-written Ingresses under management, or carry them out.
 
-    `adopt` finds the annotations with which Services request exactly the same Ingresses. An Ingress with the name of
-    its Service stays, and is served throughout. Any other Ingress is replaced: each Service gets its own Ingress, and
-    then the old one is deleted. An Ingress that annotations can't reproduce isn't changed, and the reasons are printed;
-    --accept-changes allows a difference.
+    `adopt` finds Service annotations that reproduce the Ingresses exactly. An Ingress named after one of its Services
+    stays, and is served throughout. Any other Ingress is replaced: each of its Services gets a new Ingress, and then
+    the old one is deleted. If annotations can't reproduce an Ingress, `adopt` doesn't change it, and prints the
+    reasons. Use --accept-changes to accept that a field changes.
 
-    With --all, a table of all Ingresses is printed first. If only limits prevent some adoptions, the settings that
-    would allow them are printed last.
+    If only limits in the settings prevent an adoption, `adopt` also prints settings that would allow it. With --all, it
+    first prints a table of all Ingresses.
 
-    Exit status: 0 if all Ingresses can be adopted, 1 if one can't, or if what is in a file can't be read, 2 for a usage
-    error, if a file can't be opened, or if kubectl failed.
+    Exit status: 0 if all Ingresses can be adopted, 1 if some can't, or if what is in a file can't be read, 2 for a
+    usage error, if a file can't be opened, or if kubectl failed.
 
     \b
     Examples:
@@ -58,9 +58,9 @@ def adopt(  # noqa: PLR0913 - each is an option
       kubectl get services,ingresses -A -o yaml > dump.yaml; ingress-manager adopt --all -f dump.yaml
     """  # noqa: D301 - \b keeps click from joining lines
     if apply and source.files:
-        raise click.UsageError("--apply works on the cluster, not on files")
+        raise click.UsageError("--apply can't be used with files")
     if bool(names) == whole:
-        raise click.UsageError("name Ingresses, or use --all")
+        raise click.UsageError("either name Ingresses or use --all")
     if whole:
         items = source.read_with_managers()
         ingresses = [item for item in of_kind(items, INGRESS) if not is_managed(item)]
@@ -81,7 +81,7 @@ def adopt(  # noqa: PLR0913 - each is an option
             items += [item for item in others if item.full_name not in known]
             adoptions = plan(settings)
         except KubectlFailed as failed:
-            note(f"The Ingresses in other namespaces could not be read: {failed.message}")
+            note(f"Ingresses in other namespaces could not be read, so conflicts may be missed: {failed.message}")
     find_needs(adoptions, settings, plan, fields)
     if whole:
         click.echo("\n".join(table(adoptions)))
@@ -94,7 +94,7 @@ def adopt(  # noqa: PLR0913 - each is an option
 
 
 def table(adoptions: Sequence[Adoption]) -> Iterator[str]:
-    """Yield the table, as comment lines: each Ingress with its outcome, then the reasons why it can't be adopted."""
+    """Yield a table as comment lines: each Ingress with its outcome and the reasons against adoption, then a total."""
     width = max((len(adoption.item.full_name) for adoption in adoptions), default=0)
     for adoption in adoptions:
         outcome = f"becomes {', '.join(adoption.becomes)}" if adoption.replaces else "stays and is adopted"

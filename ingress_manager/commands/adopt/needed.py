@@ -1,4 +1,4 @@
-"""The settings with which more Ingresses could be adopted: each namespace is allowed only what its Ingresses need."""
+"""The settings that would allow more adoptions. Each namespace is allowed only what its own Ingresses need."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
@@ -24,9 +24,9 @@ def find_needs(
     plan: Callable[[Settings], Sequence[Adoption]],
     accepted: Container[str],
 ) -> None:
-    """Add the limits that prevent each adoption, and the problems that appear only once these limits are lifted.
+    """Set the `needs` of adoptions that limits prevent, and add the messages that appear only without the limits.
 
-    `plan` returns the adoptions of the same Ingresses with the given settings. `accepted` names fields that may change.
+    `plan` plans the same adoptions, in the same order, with other settings. The fields in `accepted` may change.
     """
     refused = [adoption for adoption in adoptions if adoption.messages]
     if not refused:
@@ -41,7 +41,7 @@ def find_needs(
 
 
 def lifted(settings: Settings, copied: Iterable[str]) -> Settings:
-    """Return the settings without limits on hosts, classes and path types; annotations in `copied` may be copied."""
+    """Return the settings, changed to allow all hosts, classes and path types, and copying the keys in `copied`."""
     replace = msgspec.structs.replace
 
     def without(limits: Limits) -> Limits:
@@ -53,7 +53,7 @@ def lifted(settings: Settings, copied: Iterable[str]) -> Settings:
 
 
 def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]:
-    """Yield what the `effective` limits would have to allow for the Ingresses that an adoption desires."""
+    """Yield each value that an adoption's Ingresses need but the limits in `effective` don't allow."""
     for ingress in (ingress for part in adoption.parts for ingress in part.ingresses):
         annotations, spec = ingress["metadata"].get("annotations", {}), as_spec(Item(ingress))
         hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
@@ -69,7 +69,7 @@ def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]
 
 
 def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]:
-    """Return entries for `namespaces` in the settings: the present ones, extended by what the adoptions need."""
+    """Return the settings' `namespaces` entries that must change, extended by the values that the adoptions need."""
     needed: dict[str, Any] = {}
     general = msgspec.to_builtins(settings)
     for adoption in sorted(adoptions, key=lambda adoption: adoption.item.namespace):
@@ -85,7 +85,7 @@ def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]
 
 
 def beyond(entry: Object, general: Object) -> Object:
-    """Return the fields of a namespace's entry that differ from `general`, compared field by field."""
+    """Return the fields of a namespace's entry (also in defaults and limits) that differ from the general settings."""
     differ = {field: value for field, value in entry.items() if value != general[field]}
     for field in differ.keys() & {"defaults", "limits"}:
         differ[field] = {key: value for key, value in entry[field].items() if value != general[field][key]}

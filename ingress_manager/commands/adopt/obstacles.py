@@ -18,11 +18,11 @@ DEFAULT_BACKEND = "spec.defaultBackend"
 ANNOTATIONS = "metadata.annotations."
 
 Obstacle = tuple[str, str]
-"""A reason why an Ingress can't be adopted, and the remedy; "" if the reason already makes the remedy clear."""
+"""A reason why an Ingress can't be adopted, and its remedy ("" if the reason implies the remedy)."""
 
 
 def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[Obstacle]:
-    """Yield the obstacles that no annotations can avoid. `service` is the Service with the Ingress's name, if any."""
+    """Yield the obstacles that no annotations can remove. `service` is the Service that the Ingress is named after."""
     if spec.default_backend and DEFAULT_BACKEND not in around.accepted:
         problem = f"{DEFAULT_BACKEND}: controllers disagree on which requests the default backend answers"
         yield problem, f"replace it with a rule without a host, or drop it with --accept-changes {DEFAULT_BACKEND}"
@@ -30,19 +30,19 @@ def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Aroun
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
         yield f"{ANNOTATIONS}{DECORATOR}: DecoratorController {other} already manages this Ingress", ""
     if item.annotations.get(EDIT_IN_PLACE) == "true":
-        problem = f"{ANNOTATIONS}{EDIT_IN_PLACE}: Metacontroller would remove cert-manager's challenges at once"
+        problem = f"{ANNOTATIONS}{EDIT_IN_PLACE}: Metacontroller would remove cert-manager's challenge paths"
         yield problem, "remove the annotation first, or certificates can't be renewed"
     for owner in owners(item):
         if service is None or owner.get("uid") != service.metadata.get("uid"):
             problem = f"metadata.ownerReferences: {owner.get('kind')} {owner.get('name')} owns this Ingress, which "
-            yield f"{problem}could outlive its Service, or be deleted before it", "remove the reference first"
+            yield f"{problem}could outlive its Service, or be deleted before it", "remove the owner reference first"
     for _, path in spec.paths():
         if path.backend.service is None:
-            yield f"spec.rules: the path {path.path} leads to a resource that isn't a Service", "remove the path first"
+            yield f"spec.rules: the path {path.path} routes to a resource that isn't a Service", "remove the path first"
 
 
 def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
-    """Yield the reasons why the Ingress that a Service would get can't replace this part of the old Ingress."""
+    """Yield the reasons why the Ingress that a Service would request can't replace `part` of the old Ingress."""
     name, effective = part.service.name, part.effective
     certificates = [*map(str, certificates_of(part.spec))]
     if effective.gateway_of_httproutes or not effective.makes_ingresses:
@@ -70,7 +70,7 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
 
 
 def why_not_recreated(part: Part, around: Around) -> Iterator[Obstacle]:
-    """Yield an obstacle for each annotation and label that a recreated Ingress would lack, except accepted losses."""
+    """Yield an obstacle for each annotation or label that a recreated Ingress would lack, except accepted losses."""
     for field, protects in part.dropped.items():
         if field in around.accepted and not protects:
             continue
@@ -98,12 +98,12 @@ def why_not_beside(part: Part, around: Around) -> Iterator[Obstacle]:
             is_between = other.full_name not in {item.full_name, part.full_name} and item.born <= other.born
             if is_between and its_class in {"", own_class or its_class}:
                 has = f"Ingress {other.full_name} also has the path {place[0] or '*'}{place[1]}"
-                takes = f"would take its requests from {part.full_name}, which is newer"
+                takes = f"would take the requests from Ingress {part.full_name}, which is newer"
                 yield f"{has}, and {takes}", "remove the path from one of the two first"
 
 
 def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
-    """Yield the reasons why an Ingress can't be replaced with new ones, even if these have the same rules."""
+    """Yield the reasons why new Ingresses can't replace an Ingress even if they have the same rules."""
     issuers = [key for key in item.annotations if key.startswith(CERT_MANAGER_KEYS)]
     secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
     if issuers and secrets:

@@ -1,4 +1,4 @@
-"""The annotations with which Services request the parts of an Ingress. Each part leads to one Service."""
+"""The annotations by which Services request an Ingress. Each Service requests the part that routes to it."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,11 +24,11 @@ from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from_services, pr
 
 @dataclass(frozen=True)
 class Part:
-    """The part of an Ingress that leads to one Service, and the Service's entrance that is to replace this part."""
+    """The part of an Ingress that routes to one Service, and the Service's entrance that will replace this part."""
 
     item: Item
     spec: IngressSpec
-    """The spec of the Ingress, with only the rules that lead to the Service."""
+    """The Ingress's spec, reduced to the rules that route to the Service."""
 
     service: Item
     entrance: str
@@ -37,12 +37,12 @@ class Part:
 
     @cached_property
     def annotations(self) -> dict[str, str | None]:
-        """Return the requested annotations that differ from the Service's: to add, to change or (None) to remove."""
+        """Return the annotations to change on the Service, with their new values; None removes an annotation."""
         return {key: value for key, value in self.requested.items() if self.service.annotations.get(key) != value}
 
     @cached_property
     def changed(self) -> Item:
-        """Return the Service as annotated, with an empty resourceVersion, because the new one isn't known yet."""
+        """Return the Service with its new annotations and an empty resourceVersion, as the next one isn't known yet."""
         after = {**self.service.annotations, **self.requested}
         annotations = {key: value for key, value in after.items() if value is not None}
         metadata = self.service.metadata | {"annotations": annotations, "resourceVersion": ""}
@@ -63,23 +63,23 @@ class Part:
 
     @property
     def full_name(self) -> str:
-        """Return the name of the entrance's Ingress, as namespace/name."""
+        """Return the namespace/name of the Ingress that the entrance requests."""
         return f"{self.service.namespace}/{annotations.ingress_of(self.entrance, self.service.name)}"
 
     @property
     def stays(self) -> bool:
-        """Return whether the existing Ingress has the name of the entrance's Ingress, so that it isn't replaced."""
+        """Return whether the old Ingress has the name that the entrance requests, so no new Ingress is created."""
         return self.full_name == self.item.full_name
 
     @property
     def ingresses(self) -> list[Object]:
-        """Return the Ingresses desired for all entrances of the Service; [] if the Service would be refused."""
+        """Return the desired Ingresses for all entrances of the Service; [] if the Service would be refused."""
         desired = self.decision.objects if isinstance(self.decision, Desired) else {}
         return [obj for (kind, _), obj in desired.items() if kind == INGRESS]
 
     @cached_property
     def ingress(self) -> Object:
-        """Return the desired Ingress of the entrance; {} if there is none."""
+        """Return the desired Ingress for this part's entrance; {} if there is none."""
         return next((ingress for ingress in self.ingresses if Item(ingress).full_name == self.full_name), {})
 
     @cached_property
@@ -88,7 +88,7 @@ class Part:
 
     @cached_property
     def dropped(self) -> dict[str, bool]:
-        """Return the annotations and labels that a recreated Ingress would lack; True for one that restricts access."""
+        """Return the metadata fields that a recreated Ingress would lack, each with whether it restricts access."""
         if not self.ingress:
             return {}
         metadata, tls = self.ingress["metadata"], bool(self.ingress["spec"].get("tls"))
@@ -109,7 +109,7 @@ class Part:
 def requested_for(part: Part) -> Part:
     """Return `part` with the annotations that reproduce its Ingress as closely as possible.
 
-    If the Service's present ingress/… annotations give the same result, they stay. Raises Unreadable.
+    The Service's present ingress/… annotations are kept if they reproduce it equally well. Raises Unreadable.
     """
     item, effective, begin = part.item, part.effective, begin_of(part.entrance)
     present = annotations.by_entrance(part.service.annotations).get(part.entrance, {})
@@ -117,7 +117,7 @@ def requested_for(part: Part) -> Part:
     # A command can't show unprintable values.
     shown = [(key, value) for key, value in item.annotations.items() if value.isprintable() and key not in left]
     copied = {key: value for key, value in shown if not not_allowed(key, value, effective.limits.copy_annotations)}
-    # Copied annotations reach all entrances of a Service. The hook refuses a Service whose protection would be lost.
+    # Copied annotations affect all entrances. The hook refuses the Service if a protecting one may not be copied.
     on = read_entrances(part.service.annotations)
     is_shared = part.entrance or {*on} - {part.entrance}
     also = {} if is_shared else copied | protecting(item, effective, tls=bool(objects.certificates_of(part.spec)))
@@ -133,16 +133,16 @@ def requested_for(part: Part) -> Part:
 
 
 def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
-    """Return the annotations of an Ingress that restrict access, except those that settings add or that may be lost."""
+    """Return the annotations of an Ingress that restrict access and that the settings neither add nor accept losing."""
     without = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
     without.update(filter(is_read_from_services_alone, item.annotations))
     return {key: value for key, value in item.annotations.items() if protects(key) and key not in without}
 
 
 def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings) -> dict[str, str]:
-    """Return the ingress/… annotations that request everything in a `spec` whose rules lead to one Service.
+    """Return the ingress/… annotations that request all the rules and TLS of a spec that routes to only one Service.
 
-    A path type that the limits don't allow is omitted, which means the default one; --accept-changes can allow that.
+    Path types that the limits don't allow are omitted. The default type replaces them if --accept-changes allows it.
     """
     leading = [(host, path, str(to.port)) for host, path in spec.paths() if (to := path.backend.service)]
     port, *more = dict.fromkeys(port for *_, port in leading)
@@ -176,9 +176,9 @@ def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings
 
 
 class Around:
-    """The Services and Ingresses that exist, and those that earlier plans will change or create. Raises Unreadable.
+    """The existing Services and Ingresses, updated with the changes that earlier plans will make. Raises Unreadable.
 
-    `accepted` are the fields that may change, such as spec.defaultBackend.
+    `accepted` contains the fields that adoption may change, such as spec.defaultBackend.
     """
 
     def __init__(self, items: Sequence[Item], settings: Settings, accepted: Container[str]) -> None:
@@ -210,7 +210,7 @@ class Around:
 
 
 def requested_beside(part: Part, around: Around) -> Part:
-    """Return `part` with an entrance for it: one of the Service's that already serves the same, or else a new one."""
+    """Return `part` with the Service's entrance that already requests the same Ingress spec, or else a new entrance."""
     item, service, name = part.item, part.service, part.service.name
     entrances = [*read_entrances(service.annotations)]
     for present in [replace(part, entrance=entrance) for entrance in entrances]:

@@ -1,4 +1,4 @@
-"""`ingress-manager audit`: the command, and its output: a table, or JSON."""
+"""`ingress-manager audit`: the command, and its output as a table or JSON."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ from ingress_manager.core.text import one_line
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
 NOT_IN_FILES = "IngressClasses, EndpointSlices, Gateways, Secrets and Events are read only from a cluster"
-NEW_SETTINGS = "New settings, or a ConfigMap with them: print only what they create, change, move, remove or refuse."
+NEW_SETTINGS = "Print only what the new settings in this file or ConfigMap create, change, move, remove or refuse."
 
 
 @click.command(short_help="Find problems in a cluster, and how to fix them.")
@@ -39,18 +39,18 @@ NEW_SETTINGS = "New settings, or a ConfigMap with them: print only what they cre
 @OUTPUT
 @click.pass_context
 def audit(context: click.Context, source: Source, new: str | None, output: str) -> None:
-    """Find problems in a cluster, each with the kubectl command that fixes it.
+    """Find problems in a cluster, and suggest commands that fix or explain them.
 
     `audit` changes nothing. It checks Services and the objects created for them against the cluster's settings, or
-    against --current-settings, and lists what it isn't allowed to read. To find out why a URL doesn't answer, it also
-    reads the cluster's IngressClasses, EndpointSlices, Gateways and the certificates in Secrets. From files, it reads
+    against --current-settings, and reports what it couldn't read. To find out why a URL doesn't answer, it also reads
+    the cluster's IngressClasses, EndpointSlices and Gateways, and the certificates in Secrets. From files, it reads
     only Services and the objects created for them.
 
-    With --settings FILE, it prints instead what would change if these settings replaced the current ones.
+    With --settings FILE, it instead prints what would change if the settings in FILE replaced the current settings.
 
-    Exit status: 0 if there are only hints (with --settings: if nothing would be removed or moved), 1 if there is more,
-    or if what is in a file can't be read, 2 for a usage error, if a file can't be opened, if any of these objects,
-    Events or the settings couldn't be read, or if there was nothing to read. Without --settings, a file may lack kinds.
+    Exit status: 0 if there are only hints (with --settings: if nothing is removed or moved), 1 for any other finding,
+    or if what is in a file can't be read, 2 for a usage error, if a file can't be opened, if there is nothing to check,
+    or if Services, their objects, Events or the settings couldn't be read. Without --settings, files may lack kinds.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
         known = current if isinstance(current, Settings) else None
         inspection = inspect(source, settings, partial(preview, current=known), surroundings=PREVIEWED)
         if known is None:
-            inspection.unseen.append(f"{current}; the new settings are compared with the observed objects")
+            inspection.unseen.append(f"{current}. This run compares the new settings with the observed objects")
     if isinstance(settings, Settings) and settings.pauses:
         note(f"The settings pause {settings.pauses}: nothing changes there until `paused` is false.")
     if not source.all_namespaces:
@@ -82,7 +82,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     for text in printed(inspection, output, "change" if new else "finding", source.kubectl.options, width()):
         click.echo(text, nl=False)
     has_problems = any(finding.kind.severity is not Severity.HINT for finding in inspection.findings)
-    # A dump may lack kinds, but only with all of them is it certain that nothing would be removed.
+    # A dump may lack kinds, but a preview needs all kinds to show everything that would be removed.
     is_blind = inspection.lacking - ({*VERSIONS} if source.files and new is None else set())
     context.exit(2 if is_blind else int(has_problems))
 
@@ -90,7 +90,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
 def printed(
     inspection: Inspection, form: str, noun: str = "finding", options: Sequence[str] = (), width: int = 0
 ) -> Iterator[str]:
-    """Yield the output piece by piece: JSON if `form` is json, else a table. `noun` is "finding" or "change"."""
+    """Yield the output in pieces: JSON if `form` is "json", otherwise a table. `noun` is "finding" or "change"."""
     findings, services = inspection.findings, inspection.snapshot.services.values()
     exposed = sum(service.is_exposed for service in services)
     tally = Counter(finding.kind.name for finding in findings)
@@ -116,7 +116,7 @@ def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> I
         yield f"{click.style(first[:kind_width], fg=COLOURS[finding.kind.severity])}{first[kind_width:]}\n"
         yield from (f"{line}\n" for line in more)
         if finding.whose is Whose.ADMINISTRATOR:
-            yield f"{INDENT}for the administrator\n"
+            yield f"{INDENT}the administrator has to fix this\n"
         if finding.command:
             yield f"{INDENT}{click.style(one_line(shown(finding.command, options)), dim=True)}\n"
     if findings:

@@ -16,7 +16,7 @@ from ingress_manager.core.decide import Refused
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import listed, quoted
 
-# The first two would make a URL stop answering.
+# REMOVED and MOVED would make a URL stop answering.
 REMOVED, MOVED = (Kind(name, Severity.ERROR) for name in ("removed", "moved"))
 REFUSED, CHANGED, CREATED = (Kind(name, Severity.HINT) for name in ("refused", "changed", "created"))
 EFFECTS = (REMOVED, MOVED, REFUSED, CHANGED, CREATED)
@@ -25,10 +25,10 @@ PREVIEWED = (CLASS_KIND,)
 
 
 def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
-    """Return the changes that the evidence's settings would make but `current` would not, most serious first.
+    """Return the changes that the evidence's new settings would make but `current` would not, most serious first.
 
-    If `current` is None, or pauses a namespace that the new settings don't, every difference from the observed objects
-    is a change. Where the new settings pause a namespace, messages say what happens once the pause ends.
+    Without `current`, and in namespaces that only `current` pauses, every difference from the observed objects is a
+    change. In namespaces that the new settings pause, messages describe what happens once the pause ends.
     """
     new, known = evidence.settings or Settings(), set[tuple[str, ...]]()
     if current:
@@ -53,17 +53,17 @@ def _effects(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _identity(change: Finding) -> tuple[str, ...]:
-    """Return a key that is the same for equal changes. Removals and refusals are equal whatever their reasons."""
+    """Return a key that is equal for equal changes. For removals and refusals, the key ignores the reasons."""
     return (change.kind.name, *change.key, "" if change.kind in (REMOVED, REFUSED) else change.sentence)
 
 
 def _missing_class(evidence: Evidence, change: Finding) -> str:
-    """Return the text to add to a change's message if the object would name a missing IngressClass; otherwise ""."""
+    """Return what to append to a change's message if the object would name a missing IngressClass; otherwise ""."""
     service = change.service and evidence.snapshot.services[change.service.full_name]
     desired = evidence.snapshot.desired_once_allowed(service).get(change.key, {}) if service else {}
     name, around = desired.get("spec", {}).get("ingressClassName"), evidence.around
     is_missing = name and CLASS_KIND in around.read and name not in around.items[CLASS_KIND]
-    return f"; IngressClass {quoted(name)} doesn't exist" if is_missing else ""
+    return f", but IngressClass {quoted(name)} doesn't exist" if is_missing else ""
 
 
 def _as(effect: Kind, finding: Finding, sentence: str = "") -> Finding:
@@ -71,11 +71,11 @@ def _as(effect: Kind, finding: Finding, sentence: str = "") -> Finding:
 
 
 def _removals(snapshot: Snapshot) -> Iterator[Finding]:
-    """Yield the removal of each object that the hook would remove, and its creation if the next sync recreates it."""
+    """Yield a finding for each object that the hook would remove, and a second if the next sync would recreate it."""
     for _, service in sorted(snapshot.services.items()):
         if service.item.is_being_deleted or isinstance(service.decision, Refused | None):
             continue
-        # If an object of a refused Service is forbidden, all its objects are removed.
+        # If a refused Service has a forbidden object, all its objects are removed.
         fallback = next(iter(service.forbidden.values()), None) if service.refused else None
         for key, obj in sorted(service.observed.items()):
             if key in service.desired or obj.item.is_being_deleted:
@@ -90,7 +90,7 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _change(snapshot: Snapshot, drift: Finding) -> Finding:
-    """Return the effect of correcting a drifted object: MOVED if it would claim fewer hosts or paths, else CHANGED."""
+    """Return the effect of correcting a drifted object: MOVED if it would lose a host or path, otherwise CHANGED."""
     obj = snapshot.objects[drift.key]
     service = snapshot.owner_of(obj)
     if service is None:

@@ -1,1 +1,1 @@
-"""`ingress-manager check`: check each part of the installation, and say how to fix what is wrong."""
+"""`ingress-manager check`: check each part of the installation, and print remedies for problems."""

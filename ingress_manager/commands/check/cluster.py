@@ -1,4 +1,4 @@
-"""The cluster as `check` sees it, and the type of a check's result."""
+"""Reads the parts of a cluster that `check` needs, and defines the result of a check."""
 
 import contextlib
 import re
@@ -18,14 +18,14 @@ from ingress_manager.core.settings import Settings
 ALL = "--all-namespaces"
 DEPLOYMENTS = "deployments.apps"
 BRIEFLY = "--request-timeout=5s"
-"""Limits a request to the hook through the API server, which would hang if a NetworkPolicy isolates the hook."""
+"""Limits requests to the hook, which pass through the API server and hang if a NetworkPolicy isolates the hook."""
 
 _METACONTROLLER = re.compile(r"(?:.*/)?metacontroller(?::(?P<tag>[^@]+))?(?:@.*)?")
 """Matches the name of a Metacontroller image from any registry."""
 
 
 class Outcome(StrEnum):
-    """The outcome of a check. The value is the mark at the start of the check's line."""
+    """The outcome of a check. The value is the mark that is printed before the check's sentence."""
 
     WRONG = "✗"
     WARNING = "!"
@@ -37,14 +37,14 @@ class Result(NamedTuple):
     outcome: Outcome
     sentence: str
     remedy: str = ""
-    """What to do; empty if there is nothing to do, or if the remedy in the table of checks applies."""
+    """What to do; empty if there is nothing to do, or if the remedy in CHECKS applies."""
 
 
 wrong, warning, unknown, ok = (partial(Result, outcome) for outcome in Outcome)
 
 
 class Cluster:
-    """A cluster. Each kind is read on demand, and only once. Methods and properties may raise KubectlFailed."""
+    """The objects of a cluster, read on demand and only once. Methods and properties may raise KubectlFailed."""
 
     def __init__(self, kubectl: Kubectl) -> None:
         self.kubectl = kubectl
@@ -52,13 +52,13 @@ class Cluster:
         self._read: dict[str, Sequence[Item]] = {}
 
     def all(self, resources: str, *options: str) -> Sequence[Item]:
-        """Return a resource's objects, in all namespaces unless there are `options`; [] if the cluster lacks it."""
+        """Return a resource's objects; [] if the cluster lacks the resource. `options` replace --all-namespaces."""
         if resources not in self._read:
             self._read[resources] = self.kubectl.get_if_known(resources, *(options or (ALL,)))
         return self._read[resources]
 
     def one(self, resource: str, name: str, namespace: str = "default") -> Item | None:
-        """Return an object by name; None if it doesn't exist. For a cluster-scoped object, pass no namespace."""
+        """Return an object by name; None if it doesn't exist. Omit the namespace of a cluster-scoped object."""
         return next((item for item in self.all(resource) if (item.namespace, item.name) == (namespace, name)), None)
 
     @property
@@ -75,7 +75,7 @@ class Cluster:
 
     @property
     def installation(self) -> Installation:
-        """Return where the hook is: where the DecoratorController calls it, or else where manifests/ installs it."""
+        """Return the namespace and name of the hook that the DecoratorController calls, or else those in manifests/."""
         return hook_settings.named_by(self.all(DECORATORS)) or DEFAULT_INSTALLATION
 
     @property
@@ -96,7 +96,7 @@ class Cluster:
         return settings
 
     def metric_label(self, metric: str, label: str) -> str:
-        """Return the value of a label of the hook's metric `{metric}_info`; "" if the metric can't be read."""
+        """Return the value of a label on the hook's metric `{metric}_info`; "" if the metric can't be read."""
         match = re.search(f'^{metric}_info\\{{{label}="([^"]*)"\\}}', self._metrics, re.MULTILINE)
         return match[1] if match else ""
 
@@ -117,6 +117,6 @@ def image_of(item: Item) -> str:
 
 
 def engine_version(item: Item) -> str:
-    """Return the tag (or else the name) of the Metacontroller image that a workload runs; "" if it runs none."""
+    """Return the tag of a workload's Metacontroller image, or the untagged image's name; "" without such an image."""
     images = (_METACONTROLLER.fullmatch(str(container.get("image", ""))) for container in containers(item))
     return next((image["tag"] or image[0] for image in images if image), "")

@@ -18,7 +18,7 @@ COLOURS = {Outcome.WRONG: "red", Outcome.WARNING: "yellow", Outcome.UNKNOWN: "cy
 SECONDS_BETWEEN_CHECKS = 2.0  # with --wait
 
 AGAIN = "Install this version again, in the same way and with your settings: docs/upgrade.md shows how."
-"""Names no command: the right one depends on how, where and with which settings ingress-manager was installed."""
+"""Names no command, because the right one depends on how, where and with which settings the user installed."""
 
 INSTALL = "Install it: docs/install.md shows how."
 REACH = "Check that the hook runs, and that no NetworkPolicy blocks Metacontroller."
@@ -27,10 +27,10 @@ REACH = "Check that the hook runs, and that no NetworkPolicy blocks Metacontroll
 class Check(NamedTuple):
     part: str
     what: str
-    """The desired state of the part, which is printed if the check succeeds or can't be made."""
+    """The desired state of the part, printed if the check finds no problem or can't be carried out."""
 
     look: Callable[[Cluster], Iterable[Result]]
-    """Yields the problems; nothing if all is well. Raises KubectlFailed if something can't be read."""
+    """Yields a result for each problem. Raises KubectlFailed if something can't be read."""
 
     remedy: str = ""
 
@@ -64,16 +64,16 @@ def results(cluster: Cluster) -> Iterator[Result]:
 
 @click.command(short_help="Check the installation, part by part.")
 @with_source(*CLUSTER)
-@click.option("--wait", is_flag=True, help="Check again until nothing is wrong, at most for --timeout.")
+@click.option("--wait", is_flag=True, help="Repeat the checks until nothing is wrong, or --timeout has passed.")
 @timeout_option(120, "How long to wait with --wait.")
 @click.pass_context
 def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -> None:
-    """Check the installation, part by part, and say how to fix what is wrong.
+    """Check each part of the installation, and print how to fix problems.
 
-    `check` changes nothing, and lists what it isn't allowed to read.
+    `check` changes nothing, and reports which checks need rights that you lack.
 
-    Exit status: 0 if nothing is wrong, even with warnings; 1 if something is wrong; 2 for a usage error, or if nothing
-    is known to be wrong but a part could not be read.
+    Exit status: 0 if nothing is wrong, even if there are warnings; 1 if something is wrong; 2 for a usage error, or if
+    nothing is known to be wrong but a check could not be completed.
 
     \b
     Examples:
@@ -88,7 +88,7 @@ def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -
             break
         if wrong != noted:
             noted = wrong
-            note(f"… waiting until nothing is wrong: {wrong}")
+            note(f"… waiting for this to be fixed: {wrong}")
         sleep(SECONDS_BETWEEN_CHECKS)
     for outcome, sentence, remedy in checked:
         click.echo(f"{click.style(outcome, fg=COLOURS[outcome])} {one_line(sentence)}")

@@ -1,4 +1,4 @@
-"""`check`: the hook, the settings, whether Metacontroller can reach the hook, and the admission webhook.
+"""`check`: the hook, its settings, whether Metacontroller can reach it, and the admission webhook.
 
 Source for the host in the webhook's certificate: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
@@ -20,17 +20,17 @@ from ingress_manager.commands.snapshot.surroundings import time_of
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 
 LONGEST_PAUSE = timedelta(seconds=1000)
-"""The longest time between Metacontroller's retries: an older Event may report a problem that no longer exists."""
+"""The longest time between Metacontroller's retries. An older Event doesn't prove that its problem still exists."""
 
 WEBHOOKS = "validatingwebhookconfigurations.admissionregistration.k8s.io"
 WEBHOOK = "services.ingress-manager.internal"
-"""The webhook's name in every installation, whatever its ValidatingWebhookConfiguration is called."""
+"""The webhook's name in every installation. The name of its ValidatingWebhookConfiguration may differ."""
 
 SOON = timedelta(days=7)
 SAY = "docs/admission.md shows how."
 
 _ANSWERED = re.compile(r"unsupported status code: 4\d\d")
-"""Matches Metacontroller's report of a refusal, which proves that the hook can be reached."""
+"""Matches Metacontroller's report of an answer with status 4xx, which proves that the hook can be reached."""
 
 
 def runs(cluster: Cluster) -> Iterator[Result]:
@@ -42,7 +42,7 @@ def runs(cluster: Cluster) -> Iterator[Result]:
     version = cluster.metric_label("ingress_manager_build", "version") or labelled
     if version and version != __version__:
         sentence = f"its image {image_of(deployment)} has version {version}, but this program has version {__version__}"
-        yield warning(sentence, "Run the commands in the hook's version: another version may decide differently.")
+        yield warning(sentence, "Run the hook's version of the commands: another version may decide differently.")
     elif not version:
         yield unknown(f"its image {image_of(deployment)} has an unknown version")
     yield from replicas(deployment)
@@ -57,17 +57,17 @@ def settings(cluster: Cluster) -> Iterator[Result]:
         return
     settings, sha256 = text.parse(), cluster.metric_label("ingress_manager_settings", "sha256")
     if isinstance(settings, Message):
-        yield wrong(f"the settings aren't valid: {settings}", "Correct them: until then, no new Pod starts.")
+        yield wrong(f"the settings aren't valid: {settings}", "Correct the settings, or no new Pod of the hook starts.")
     elif settings.pauses:
         yield warning(f"the settings pause {settings.pauses}", "Set paused: false to resume.")
     if sha256 and sha256 != hashlib.sha256(text.text.encode()).hexdigest():
-        sentence = f"the hook isn't using the settings in {text.file}: their SHA-256 differs"
+        sentence = f"the hook uses different settings from those in {text.file}, according to their SHA-256"
         again = f"kubectl rollout restart deployment --namespace={deployment.namespace} {deployment.name}"
         yield warning(sentence, f"The hook reads settings only when it starts. Restart it: {again}")
 
 
 def reached(cluster: Cluster) -> Iterator[Result]:
-    """Yield an error if the newest Event about a failed call shows that Metacontroller can't reach the hook."""
+    """Yield an error if Metacontroller's newest failed call got no valid answer, and nothing shows a later success."""
     events = cluster.all("events", ALL, OF_SERVICES)
     failures = (event for event in events if "sync hook failed" in str(event.object.get("message")))
     newest = max(map(report_of, failures), default=None)
@@ -88,7 +88,7 @@ def reached(cluster: Cluster) -> Iterator[Result]:
 
 
 def webhook(cluster: Cluster) -> Iterator[Result]:
-    """Yield the problems of the webhook and its certificate, or that admission.deny is true without a webhook."""
+    """Yield problems of the webhook and its certificate, or a warning if admission.deny is true without a webhook."""
     webhooks = (one for item in cluster.all(WEBHOOKS) for one in mappings(item.object.get("webhooks")))
     services = mappings([at(one, "clientConfig", "service") for one in webhooks if one.get("name") == WEBHOOK])
     hook = cluster.hook
@@ -99,7 +99,7 @@ def webhook(cluster: Cluster) -> Iterator[Result]:
         namespace, name = str(service.get("namespace")), str(service.get("name"))
         deployment = cluster.one(DEPLOYMENTS, name, namespace)
         if deployment is None:
-            yield wrong(f"Deployment {namespace}/{name} doesn't exist, but the webhook's Service has that name")
+            yield wrong(f"Deployment {namespace}/{name}, named like the webhook's Service, doesn't exist")
             continue
         yield from replicas(deployment)
         for field, of in (("image", image_of), ("ConfigMap", configmap_of)):

@@ -1,5 +1,5 @@
-"""`check`: what the hook depends on. Objects are compared with those that this version installs (installed/), and
-versions with the oldest supported ones.
+"""`check`: the hook's dependencies. Objects must match those that this version installs (installed/), and versions
+must be supported.
 """
 
 import json
@@ -30,7 +30,7 @@ from ingress_manager.core.text import cut, listed
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
-"""Fields of the DecoratorController that mustn't differ: Services might get no Ingresses, or couldn't be deleted."""
+"""DecoratorController fields that, if different, may leave Services without Ingresses or make them undeletable."""
 
 LEAST = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
 
@@ -39,10 +39,10 @@ _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 
 def by_version(name: str, version: str) -> Iterator[Result]:
-    """Yield a problem if a version, such as v1.36.3 or 4.17.2-distroless, is too old or can't be parsed."""
+    """Yield a result if a version, such as v1.36.3 or 4.17.2-distroless, is too old or can't be parsed."""
     actual, least = _VERSION.fullmatch(version), _VERSION.fullmatch(LEAST[name])
     if not (actual and least):
-        yield unknown(f"can't tell the version of {name} from {version}")
+        yield unknown(f"can't parse the version of {name}: {version}")
     elif [*map(int, actual.groups())] < [*map(int, least.groups())]:
         yield wrong(f"{name} {version} is too old: {LEAST[name]} or later is needed", f"Upgrade {name}.")
 
@@ -66,7 +66,7 @@ def runs(cluster: Cluster) -> Iterator[Result]:
 
 
 def replicas(item: Item) -> Iterator[Result]:
-    """Yield a warning if a Deployment or StatefulSet has too few ready replicas, or an error if it has none."""
+    """Yield a warning if a Deployment or StatefulSet has too few ready replicas, or an error if none is ready."""
     replicas, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
     wanted = 1 if replicas is None else replicas
     if not ready or ready < wanted:
@@ -76,28 +76,28 @@ def replicas(item: Item) -> Iterator[Result]:
 
 
 def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
-    """Yield an error for each harmful argument of Metacontroller, and if replicas run without --leader-election."""
+    """Yield an error for each harmful Metacontroller argument, and for several replicas without --leader-election."""
     lists = (container.get(key) or () for container in containers(engine) for key in ("command", "args"))
     words = "\0".join(["", *(str(word) for arguments in lists for word in arguments), ""])
-    # An argument has one dash or two, = or a space, and the last of several wins.
+    # An argument has one or two dashes, and its value follows = or a space. The last of several wins.
     values = dict(re.findall("\0--?(apply-strategy|target-label-selector)[=\0]([^\0]*)", words))
     wanted = at(engine, "spec", "replicas") or 1
     if wanted > 1 and not re.search("\0--?leader-election(=true)?\0", words):
-        sentence = f"{engine} has {wanted} replicas without --leader-election, so all of them write"
+        sentence = f"{engine} has {wanted} replicas without --leader-election, so all of them write objects"
         yield wrong(sentence, "Add --leader-election to its arguments, or run one replica.")
     if values.get("apply-strategy") == "server-side-apply":
         sentence = f"{engine} has --apply-strategy=server-side-apply, so it would overwrite objects that others created"
-        yield wrong(sentence, "Remove that argument.")
+        yield wrong(sentence, "Remove this argument.")
     selector = values.get("target-label-selector")
     if selector and cluster.controller:
         names = cluster.kubectl.run("get", f"--selector={selector}", "--output=name", "--", DECORATORS)
         if not any(name.endswith(f"/{CONTROLLER}") for name in names.split()):
             sentence = f"{engine} has --target-label-selector={selector}, which our DecoratorController doesn't match"
-            yield wrong(f"{sentence}, so nothing is created or removed", "Patch the DecoratorController's labels.")
+            yield wrong(f"{sentence}, so nothing is created or removed", "Label the DecoratorController to match.")
 
 
 def decorator(cluster: Cluster) -> Iterator[Result]:
-    """Yield the most serious difference from the DecoratorController of this version, ignoring the hook's address."""
+    """Yield the most serious difference from this version's DecoratorController, ignoring the hook's address."""
     controller = cluster.controller
     if controller is None:
         yield wrong(f"DecoratorController {CONTROLLER} doesn't exist, so Metacontroller does nothing")
@@ -115,7 +115,7 @@ class Access(NamedTuple):
 
 
 NEVER = tuple(Access(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
-"""The rights that Metacontroller shouldn't have, because it never writes to Services."""
+"""The rights that Metacontroller shouldn't have, because it never needs to write Services."""
 
 
 def rights(cluster: Cluster) -> Iterator[Result]:
@@ -132,7 +132,7 @@ def rights(cluster: Cluster) -> Iterator[Result]:
     has = may(cluster, account, [*needed, *NEVER])
     called = f"ServiceAccount {account.replace(':', '/')}"
     if missing := [f"{right.verb} {right.resource}" for right in needed if right not in has]:
-        remedy = "Bind the ClusterRole to it: metacontroller/README.md shows how."
+        remedy = "Bind ClusterRole ingress-manager to it: metacontroller/README.md shows how."
         yield wrong(f"{called} may not {', '.join(missing)}", remedy)
     if excessive := [f"{right.verb} {right.resource}" for right in NEVER if right in has]:
         remedy = "Remove these rights, which nothing needs. metacontroller/install doesn't grant them."
@@ -140,7 +140,7 @@ def rights(cluster: Cluster) -> Iterator[Result]:
 
 
 def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
-    """Return which of the `wanted` rights a ServiceAccount (namespace:name) has, according to SubjectAccessReviews."""
+    """Return the rights in `wanted` that a ServiceAccount (namespace:name) has, according to SubjectAccessReviews."""
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{account.partition(':')[0]}", "system:authenticated"]
     who = {"user": f"system:serviceaccount:{account}", "groups": groups}
     kind = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
@@ -151,14 +151,14 @@ def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
 
 
 def gateway_api(cluster: Cluster) -> Iterator[Result]:
-    """Yield an error for each kind that the settings need but isn't managed, or that is managed but has no CRD."""
+    """Yield errors for needed kinds that aren't managed, managed kinds without a CRD, and profiles that CRDs reject."""
     managed = [kind for kind in PAGES if cluster.makes(f"{kind.lower()}s")]
     for kind in managed:
         name = MANAGED_RESOURCES[kind]
         crds = cluster.all(f"customresourcedefinitions/{name}", IGNORE_NOT_FOUND)
         conditions = mappings(at(crds[0], "status", "conditions")) if crds else ()
         if not any((one.get("type"), one.get("status")) == ("Established", "True") for one in conditions):
-            sentence = f"the CRD {name} isn't established; until it is, Metacontroller creates nothing at all"
+            sentence = f"the CRD {name} is missing or not established, so Metacontroller creates nothing at all"
             yield wrong(sentence, f"Install the CRDs of the Gateway API: {PAGES[kind]} shows how.")
     settings = cluster.settings
     defaults = [msgspec.to_builtins(entry.defaults) for entry in (settings, *settings.namespaces.values())]
@@ -168,12 +168,12 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
         kinds.append("ListenerSet")
     for kind in [kind for kind in kinds if kind not in managed]:
         sentence = f"the settings need {kind}s, but the DecoratorController doesn't manage them"
-        yield wrong(sentence, f"Apply the one that does: {PAGES[kind]} shows how.")
+        yield wrong(sentence, f"Apply the DecoratorController that does: {PAGES[kind]} shows how.")
     yield from profiles(cluster, settings)
 
 
 def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
-    """Yield an error for each profile whose fields the API server rejects in a dry run of an HTTPRoute."""
+    """Yield an error for profiles with fields that the API server rejects in a dry run of an HTTPRoute."""
     by_fields: dict[str, list[str]] = {}
     for name, profile in settings.profiles.items():
         if fields := {field: profile[field] for field in ("filters", "timeouts", "retry") if profile.get(field)}:
@@ -186,14 +186,14 @@ def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
             cluster.kubectl.run("create", "--dry-run=server", "--validate=strict", "--filename=-", stdin=stdin)
         except KubectlFailed as failed:
             if _BY_CRD.search(failed.message):
-                remedy = f"Correct it, or upgrade the CRDs of the Gateway API: {PAGES['HTTPRoute']} shows how."
+                remedy = f"Correct the profile, or upgrade the CRDs of the Gateway API: {PAGES['HTTPRoute']} shows how."
                 yield wrong(f"the API server rejects HTTPRoutes with profile {listed(names)}: {failed.message}", remedy)
             elif " denied " not in failed.message:  # by a policy or a webhook, which comes after the CRD
                 raise
 
 
 FOLDERS = ("controller", "httproute", "listenerset")
-"""Folders in metacontroller/. The DecoratorController in each manages one more kind than the one before."""
+"""Folders in metacontroller/. Each folder's DecoratorController manages one more kind than the previous folder's."""
 
 POLICIES = {
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies.admissionregistration.k8s.io",
@@ -210,7 +210,7 @@ ADDED |= {"namespaceSelector": {}, "objectSelector": {}}
 
 @cache
 def expected(folder: str) -> dict[tuple[str, str], Object]:
-    """Return the objects, by kind and name, that a folder in installed/ (a link to metacontroller/) installs."""
+    """Return the objects that a folder in metacontroller/ (here linked as installed/) installs, by kind and name."""
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     documents = [obj for file in files for obj in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
     # As in kustomize, each patch of an overlay extends lists in one object.
@@ -235,7 +235,7 @@ def spec_differences(ours: Object, observed: Any) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value without the defaults that the API server adds, and with normalized white space, to compare it."""
+    """Return a value in a comparable form: without the API server's defaults, and with normalized white space."""
     if isinstance(value, dict):
         return {key: plain(field) for key, field in value.items() if key not in ADDED or field != ADDED[key]}
     if isinstance(value, list):
@@ -244,7 +244,7 @@ def plain(value: Any) -> Any:
 
 
 def policies(cluster: Cluster) -> Iterator[Result]:
-    """Yield an error for each missing or outdated policy or binding. It may cover more kinds than are managed."""
+    """Yield an error for each missing or outdated policy or binding. A policy may cover more kinds than are managed."""
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
     for kind, name in expected(folders[0]):
         if resource := POLICIES.get(kind):
