@@ -46,8 +46,8 @@ def adopt(  # noqa: PLR0913 - each is an option
     If only limits in the settings prevent an adoption, `adopt` also prints settings that would allow it. With --all, it
     first prints a table of all Ingresses.
 
-    Exit status: 0 if all Ingresses can be adopted, 1 if some can't, or if what is in a file can't be read, 2 for a
-    usage error, if a file can't be opened, or if kubectl failed.
+    Exit status: 0 if all Ingresses can be adopted; 1 if some can't, or if a file is invalid; 2 for a usage error, if a
+    file can't be opened, or if kubectl fails.
 
     \b
     Examples:

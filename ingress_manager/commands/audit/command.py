@@ -48,9 +48,10 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
 
     With --settings FILE, it instead prints what would change if the settings in FILE replaced the current settings.
 
-    Exit status: 0 if there are only hints (with --settings: if nothing is removed or moved), 1 for any other finding,
-    or if what is in a file can't be read, 2 for a usage error, if a file can't be opened, if there is nothing to check,
-    or if Services, their objects, Events or the settings couldn't be read. Without --settings, files may lack kinds.
+    Exit status: 0 if there are only hints (with --settings: if nothing is removed or moved); 1 for any other finding,
+    or if a file is invalid; 2 for a usage error, if a file can't be opened, if there is nothing to check, or if
+    Services, their objects or Events couldn't be read. Without --settings, it is also 2 if the current settings
+    couldn't be read, and files may lack kinds of objects.
 
     \b
     Examples:
