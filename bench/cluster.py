@@ -58,7 +58,7 @@ def plain_creates(cluster: DevCluster, progress: Progress) -> float:
         cluster.api.request("DELETE", path_of(INGRESSES, f"n{number}"))
     wait_for(lambda: how_many(cluster) == 0, LONGEST_WAIT, what="the end of all Ingresses", interval=0.1)
     progress(f"creating {len(ingresses):,} Ingresses plainly")
-    return len(ingresses) / create(cluster, INGRESSES, map(bare, ingresses))
+    return len(ingresses) / create(cluster, INGRESSES, map(as_sent, ingresses))
 
 
 def service(namespace: str, name: str) -> Object:
@@ -69,7 +69,7 @@ def service(namespace: str, name: str) -> Object:
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
-def bare(ingress: Object) -> Object:
+def as_sent(ingress: Object) -> Object:
     """Return an Ingress as it was sent to the API server."""
     metadata = {key: value for key, value in ingress["metadata"].items() if key not in SYSTEM_FIELDS}
     return {"apiVersion": INGRESSES.api_version, "kind": "Ingress", "metadata": metadata, "spec": ingress["spec"]}

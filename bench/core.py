@@ -65,7 +65,7 @@ def core_section(progress: Progress) -> Section:
         microseconds, ratio = 1e6 * median(took for took, _ in taken), median(took / json for took, json in taken)
         figures.append((f"a plain Service whose Ingress is {name}: CPU", f"{microseconds:.1f} µs", ""))
         figures.append(at_most("its time / that of json.loads + json.dumps (aim 1.2)", ratio, most))
-    hook, plain = calling(create_app()), calling(constant())
+    hook, plain = sync_call(create_app()), sync_call(constant())
     ratio = median(seconds(hook, 100) / seconds(plain, 100) for _ in range(TURNS))
     figures.append(at_most("a sync call of the hook / one of a hook that answers a constant, of time", ratio, HOOK))
     worst = dict(worst_requests())
@@ -118,7 +118,7 @@ def constant() -> Flask:
     return app
 
 
-def calling(app: Flask) -> Callable[[], Any]:
+def sync_call(app: Flask) -> Callable[[], Any]:
     """Return the work of a sync call, without a server."""
     body = RECORDED.read_bytes()
     environ = create_environ("/sync", method="POST", data=body)

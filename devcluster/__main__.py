@@ -16,7 +16,7 @@ from devcluster.build import get
 from devcluster.cluster import DevCluster
 from devcluster.console import end_on_signals, engine_option, progress
 from devcluster.errors import DevClusterError, MissingProgram
-from devcluster.gateway import LOOPBACK, lacking
+from devcluster.gateway import LOOPBACK, why_unavailable
 from devcluster.programs import find_programs, find_traefik, gateway_api
 from devcluster.story import Stage, Step, steps_for
 
@@ -49,11 +49,11 @@ def up(engine: str) -> None:
     started = time.monotonic()
     with contextlib.ExitStack() as exits:
         with progress() as report:
-            served = not lacking()
+            served = not why_unavailable()
             cluster = exits.enter_context(DevCluster(engine, gateway=served, admission=served, progress=report))
             if cluster.gateway:
                 cluster.gateway.give_address(cluster.api)
-            cluster.follow()
+            cluster.apply_deployments()
         click.echo(welcome(cluster, time.monotonic() - started))
 
         with contextlib.suppress(KeyboardInterrupt):
@@ -61,7 +61,7 @@ def up(engine: str) -> None:
                 time.sleep(0.5)
                 cluster.control_plane.check_alive()
                 with contextlib.suppress(ApiError):  # for example, a changed object has just been deleted
-                    cluster.follow()
+                    cluster.apply_deployments()
         click.echo("\nStopping.", err=True)
     click.echo("Stopped. The temporary folder has been removed.", err=True)
 
@@ -114,13 +114,13 @@ def demo(engine: str, picture: Path | None) -> None:
     """
     with contextlib.ExitStack() as exits:
         with progress() as report:
-            cluster = exits.enter_context(DevCluster(engine, gateway=not lacking(), progress=report))
+            cluster = exits.enter_context(DevCluster(engine, gateway=not why_unavailable(), progress=report))
         click.echo(f"On Kubernetes {cluster.control_plane.version()}, driven by {cluster.engine_name}:\n")
-        if reason := lacking():
+        if reason := why_unavailable():
             click.echo(f"{reason} The two steps that send requests are skipped.\n")
         width = None if sys.stdout.isatty() and not picture else 116
         out = Console(highlight=False, width=width, record=bool(picture))
-        succeeded = tell(cluster, out)
+        succeeded = play_story(cluster, out)
         if picture:
             out.save_svg(str(picture), title="make demo", unique_id="demo")
     raise SystemExit(0 if succeeded else 1)
@@ -156,7 +156,7 @@ NAMESPACE = "demo"
 INDENT = 17
 
 
-def tell(cluster: DevCluster, out: Console) -> bool:
+def play_story(cluster: DevCluster, out: Console) -> bool:
     """Play the story in the namespace `demo` and print each step. Return False once a step fails, or else True."""
     cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     with contextlib.closing(Stage(cluster.api, NAMESPACE, cluster.gateway, cluster.ingress_class)) as stage:

@@ -69,10 +69,10 @@ class Admission:
 
     def wait_ready(self, api: Api) -> None:
         """Return once the API server calls the hook and passes on its warning or denial."""
-        self.process.wait_ready(lambda: says_something(api))
+        self.process.wait_ready(lambda: warns_or_denies(api))
 
 
-def says_something(api: Api) -> bool:
+def warns_or_denies(api: Api) -> bool:
     """Return whether a dry-run create of an invalid Service results in a warning or the hook's denial."""
     try:
         return bool(api.warnings("POST", path_of(SERVICES, "default"), params={"dryRun": "All"}, body=MISTAKEN))

@@ -177,7 +177,7 @@ class DevCluster(Processes):
         events = self.api.list(EVENTS, "default")
         return ("Started", CONTROLLER) in ((event["reason"], event["involvedObject"].get("name")) for event in events)
 
-    def follow(self) -> None:
+    def apply_deployments(self) -> None:
         """Apply changed Deployments: reload the hooks' settings, or restart the engine with its new arguments.
 
         Call it repeatedly to keep following changes. Raises ApiError and ProcessDied.

@@ -31,7 +31,7 @@ USER = f"system:serviceaccount:{NAME}:{NAME}"
 LOOPBACK = "127.0.0.1"
 
 
-def lacking() -> str | None:
+def why_unavailable() -> str | None:
     """Return why this machine can't run a gateway, or None. Only `find_traefik` checks whether Traefik is installed."""
     if platform.system() == "Linux":
         return None

@@ -134,7 +134,7 @@ class Node(Processes):
 
         self._progress("starting etcd, the API server and containerd")
         controllers = (*NODES_CONTROLLERS.split(), f"--cluster-cidr={PODS}")
-        site = Site(ADDRESS, tuple(NODES_APISERVER.split()), controllers, 6443, self._inside)
+        site = Site(ADDRESS, tuple(NODES_APISERVER.split()), controllers, 6443, self._in_node_network)
         self.control_plane = ControlPlane(programs, self, site)
         self.api = self.control_plane.api
         containerd = self._containerd()
@@ -151,7 +151,7 @@ class Node(Processes):
         self._progress("starting the node")
         kubelet = self._kubelet()
         options = (f"--kubeconfig={self.control_plane.kubeconfig}", "--leader-elect=false")
-        for process in (self._deep("kube-scheduler", *options), kubelet, self._proxy()):
+        for process in (self._node_process("kube-scheduler", *options), kubelet, self._proxy()):
             process.start()
         self.control_plane.kubectl("apply", "--server-side", f"--filename={Path(__file__).with_name('coredns.yaml')}")
         kubelet.wait_ready(lambda: is_true(self.api.get(NODES, "node"), "Ready"))
@@ -170,15 +170,15 @@ class Node(Processes):
             f"link set {INTERFACE} up",
         ):
             run("ip", *command.split())
-        run(*self._inside("ip", "link", "set", "machine", "master", "node0", "up"))
+        run(*self._in_node_network("ip", "link", "set", "machine", "master", "node0", "up"))
         for root in control_groups():
             root.mkdir()
 
-    def _inside(self, *command: str) -> list[str]:
+    def _in_node_network(self, *command: str) -> list[str]:
         """Wrap a command to run in the node's network namespace, but in no other namespace of the node."""
         return ["nsenter", f"--net=/proc/{self._first.pid}/ns/net", *command]
 
-    def _deep(self, name: str, *arguments: str) -> Process:
+    def _node_process(self, name: str, *arguments: str) -> Process:
         """Add a process in all namespaces of the node, for programs that mount or whose children outlive them."""
         proc = f"/proc/{self._first.pid}/ns"
         enter = ["nsenter", f"--net={proc}/net", f"--mount={proc}/mnt", f"--pid={proc}/pid_for_children"]
@@ -195,7 +195,7 @@ class Node(Processes):
         (self.folder / "cni").mkdir()
         pods = {"cniVersion": "1.0.0", "name": "pods", "plugins": [network]}
         (self.folder / "cni" / "pods.conflist").write_text(json.dumps(pods))
-        return self._deep("containerd", f"--config={config}")
+        return self._node_process("containerd", f"--config={config}")
 
     def _kubelet(self) -> Process:
         kubeconfig = self.folder / "kubelet.kubeconfig"
@@ -224,12 +224,12 @@ class Node(Processes):
         (self.folder / "kubelet.yaml").write_text(yaml.safe_dump(config))
         options = (f"--config={self.folder / 'kubelet.yaml'}", f"--kubeconfig={kubeconfig}")
         local = ("--hostname-override=node", f"--node-ip={ADDRESS}", f"--root-dir={self.folder / 'kubelet'}")
-        return self._deep("kubelet", *options, *local)
+        return self._node_process("kubelet", *options, *local)
 
     def _proxy(self) -> Process:
         options = ("--proxy-mode=nftables", "--hostname-override=node", f"--cluster-cidr={PODS}")
         limit = "--conntrack-max-per-core=0"  # keeps the limit of this machine's kernel
-        return self._deep("kube-proxy", f"--kubeconfig={self.control_plane.kubeconfig}", *options, limit)
+        return self._node_process("kube-proxy", f"--kubeconfig={self.control_plane.kubeconfig}", *options, limit)
 
 
 def control_groups() -> list[Path]:

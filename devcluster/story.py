@@ -65,9 +65,9 @@ class Stage:
 
     def until_ingress(self, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
         """Wait until `wanted` accepts the Ingress, and return it. Raises NotReady, with `what`, on timeout."""
-        return self.until_one(INGRESSES, name, what, wanted)
+        return self.until_object(INGRESSES, name, what, wanted)
 
-    def until_one(self, resource: Resource, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
+    def until_object(self, resource: Resource, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
         """Wait until `wanted` accepts the object, and return it. Raises NotReady, with `what`, on timeout."""
 
         def check() -> Object | None:

@@ -99,8 +99,8 @@ def denial(service: Service, refusal: Problems) -> dict[str, object]:
 
 def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
     """Return whether the change from `old` adds mistakes without correcting any. A correction may uncover others."""
-    before = refusal_of(decide(old, NOTHING_OBSERVED, settings)) if old else None
-    if before is None:
+    earlier = refusal_of(decide(old, NOTHING_OBSERVED, settings)) if old else None
+    if earlier is None:
         return True
-    known, now = ({(problem.annotation, problem.reason) for problem in one.kept} for one in (before, refusal))
-    return len(refusal.kept) + refusal.more > len(before.kept) + before.more and known <= now
+    known, now = ({(problem.annotation, problem.reason) for problem in one.kept} for one in (earlier, refusal))
+    return len(refusal.kept) + refusal.more > len(earlier.kept) + earlier.more and known <= now

@@ -43,7 +43,7 @@ LONGEST_LOGGED = 200
 the port can send longer ones."""
 
 TEXT = "text/plain; charset=utf-8"
-A_BUG = "this is a bug in ingress-manager: see its log"
+BUG = "this is a bug in ingress-manager: see its log"
 
 
 def create_app(settings_file: SettingsFile | None = None) -> Flask:
@@ -101,8 +101,8 @@ def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> F
 
     @app.errorhandler(Exception)
     def reply_with_error(error: Exception) -> Response:
-        known = error if isinstance(error, exceptions.HTTPException) else exceptions.InternalServerError(A_BUG)
-        is_bug, status = known is not error, known.code or 400
+        http_error = error if isinstance(error, exceptions.HTTPException) else exceptions.InternalServerError(BUG)
+        is_bug, status = http_error is not error, http_error.code or 400
         fields = {"method": one_line(request.method), "path": one_line(request.path[:LONGEST_LOGGED]), "status": status}
         with suppress(Exception):  # this may be the bug; or standard error is closed, or its disk is full
             if request.path == path:
@@ -111,8 +111,8 @@ def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> F
                 make_logger().error("bug", **fields, exc_info=error)
             else:
                 make_logger().warning("not a request", **fields)
-        text = f"{status} {known.name}: {known.description}\n"
-        return stop_receiving(Response(text, status, known.get_headers(), content_type=TEXT))
+        text = f"{status} {http_error.name}: {http_error.description}\n"
+        return stop_receiving(Response(text, status, http_error.get_headers(), content_type=TEXT))
 
     return app
 
@@ -127,8 +127,8 @@ def stop_receiving(response: Response) -> Response:
     """Stop receiving the request, and return the response. gunicorn would otherwise read a body of any length."""
     if client := request.environ.get("gunicorn.socket"):
         # Shut down a copy, because a TLS socket would then send plain text. The client may be gone.
-        with suppress(OSError), socket.fromfd(client.fileno(), client.family, client.type) as same:
-            same.shutdown(socket.SHUT_RD)
+        with suppress(OSError), socket.fromfd(client.fileno(), client.family, client.type) as duplicate:
+            duplicate.shutdown(socket.SHUT_RD)
     return response
 
 

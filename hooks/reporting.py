@@ -31,13 +31,13 @@ FRESH_SECONDS, REPEAT_SECONDS = 60, 3600 - RESYNC_SECONDS.stop
 LATER_SECONDS = range(10, 31)
 """The range of the Retry-After, in seconds, if there is no token."""
 
-NOBODY = ObjectMeta(name="", namespace="", uid="")
+UNIDENTIFIED = ObjectMeta(name="", namespace="", uid="")
 """The metadata assumed for Services that can't be decoded, which therefore share a bucket."""
 
 MOST_BUCKETS = 60_000
 """This many take about 10 MB. If there are more, the least recently used bucket is dropped."""
 
-FOR_FIRST, FOR_REPEATED = 1, 81
+FIRST_MIN, REPEAT_MIN = 1, 81
 """Tokens, of 100, that a namespace needs for a first and for a repeated attempt. The latter leaves most to others."""
 
 
@@ -55,45 +55,45 @@ class Bucket(NamedTuple):
 
 class Buckets:
     def __init__(self) -> None:
-        self._left: dict[int, tuple[float, float]] = {}
+        self._counts: dict[int, tuple[float, float]] = {}
         """Maps the hash of a bucket's name, which can be long, to the tokens left and the Unix time of that count."""
 
-    def left(self, bucket: Bucket, now: float) -> float:
-        left, counted_at = self._left.get(hash(bucket.name), (bucket.size, now))
+    def tokens_left(self, bucket: Bucket, now: float) -> float:
+        left, counted_at = self._counts.get(hash(bucket.name), (bucket.size, now))
         return min(bucket.size, left + max(0.0, now - counted_at) / bucket.seconds)
 
     def take(self, now: float, *buckets: Bucket, tokens: int = 1) -> bool:
         """Take tokens from every bucket, or from none. Return whether they were taken."""
-        counts = [(bucket, self.left(bucket, now)) for bucket in buckets]
+        counts = [(bucket, self.tokens_left(bucket, now)) for bucket in buckets]
         is_enough = all(left >= bucket.least for bucket, left in counts)
         for bucket, left in counts if is_enough else ():
-            self._left.pop(hash(bucket.name), None)
-            self._left[hash(bucket.name)] = left - tokens, now
-            if len(self._left) > MOST_BUCKETS:
-                del self._left[next(iter(self._left))]
+            self._counts.pop(hash(bucket.name), None)
+            self._counts[hash(bucket.name)] = left - tokens, now
+            if len(self._counts) > MOST_BUCKETS:
+                del self._counts[next(iter(self._counts))]
         return is_enough
 
     def report(self, answer: Answer, now: float) -> Answer:
         """Return the answer itself, a report of its problems (422), or a 429 if it is held back."""
-        metadata = answer.service.metadata if answer.service else NOBODY
+        metadata = answer.service.metadata if answer.service else UNIDENTIFIED
         if answer.status == 400:
-            return answer if self.take(now, reports_of(metadata)) else hold_back(answer, LATER_SECONDS)
+            return answer if self.take(now, report_bucket(metadata)) else hold_back(answer, LATER_SECONDS)
         if answer.status == 429 or not metadata.resource_version:
             return answer  # a pause, or a person's request: every stored Service has a version
         version = f"{metadata.uid} {metadata.resource_version}"
         is_done = answer.status == 200 and not answer.attempt
         for attempt, is_over in ((REMOVAL, answer.attempt != REMOVAL), (WRITE, is_done)):
             # The attempt succeeded. Attempts for other versions may have been different.
-            if is_over and self._left.pop(hash(f"{attempt} {version}"), None) is not None:
-                self.take(now, attempts_of(metadata, attempt, least=0), tokens=-1)
+            if is_over and self._counts.pop(hash(f"{attempt} {version}"), None) is not None:
+                self.take(now, attempt_bucket(metadata, attempt, least=0), tokens=-1)
                 if attempt == REMOVAL:
                     self.take(now, Bucket(f"after {REMOVAL} {version}"))
         if not answer.attempt:
             return self._refuse(answer, metadata, version, now) if answer.problems else answer
         tried = Bucket(f"{answer.attempt} {version}")
-        since_last_try = self.left(tried, now) * tried.seconds
+        since_last_try = self.tokens_left(tried, now) * tried.seconds
         is_first = since_last_try == tried.seconds
-        if not self.take(now, attempts_of(metadata, answer.attempt, FOR_FIRST if is_first else FOR_REPEATED)):
+        if not self.take(now, attempt_bucket(metadata, answer.attempt, FIRST_MIN if is_first else REPEAT_MIN)):
             return hold_back(answer, RECHECK_SECONDS if is_first else LATER_SECONDS)
         self.take(now, tried)
         is_missing = answer.outcome == INCOMPLETE and RECHECK_SECONDS.start <= since_last_try < tried.seconds
@@ -103,21 +103,21 @@ class Buckets:
         """Return a 422 with the problems if there are tokens, else the answer if it attempts a change, else a 429."""
         problems = answer.problems or Problems()
         reasons = sorted({problem.reason for problem in problems.kept})
-        tokens = [reported := Bucket(f"reported {version} {reasons}", 1, REPEAT_SECONDS), reports_of(metadata)]
-        if now - metadata.changed > FRESH_SECONDS and self.left(Bucket(f"after {REMOVAL} {version}"), now) >= 1:
+        tokens = [reported := Bucket(f"reported {version} {reasons}", 1, REPEAT_SECONDS), report_bucket(metadata)]
+        if now - metadata.changed > FRESH_SECONDS and self.tokens_left(Bucket(f"after {REMOVAL} {version}"), now) >= 1:
             tokens.append(Bucket("reports", size=10, seconds=0.2))  # half of what the retry queue releases
         if self.take(now, *tokens):
             return refusal(422, problems, answer.service)
         if answer.attempt:
             return answer
-        return hold_back(answer, LATER_SECONDS if self.left(reported, now) >= 1 else RESYNC_SECONDS)
+        return hold_back(answer, LATER_SECONDS if self.tokens_left(reported, now) >= 1 else RESYNC_SECONDS)
 
 
-def attempts_of(metadata: ObjectMeta, attempt: str, least: int) -> Bucket:
+def attempt_bucket(metadata: ObjectMeta, attempt: str, least: int) -> Bucket:
     return Bucket(f"{attempt} {metadata.namespace}", size=100, seconds=0.5, least=least)
 
 
-def reports_of(metadata: ObjectMeta) -> Bucket:
+def report_bucket(metadata: ObjectMeta) -> Bucket:
     return Bucket(f"reports {metadata.namespace}", size=30, seconds=0.5)
 
 

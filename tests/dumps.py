@@ -35,7 +35,7 @@ from ingress_manager.commands.inspection import Inspection
 from ingress_manager.commands.reading.manifests import read
 from ingress_manager.commands.snapshot.events import EVENT, reports
 from ingress_manager.commands.snapshot.items import Item, of_kind
-from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, Known, snapshot_of
+from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, Gaps, snapshot_of
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES, Surroundings
 from ingress_manager.core.copying import COPIED
 from tests import golden
@@ -62,7 +62,7 @@ def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = fro
     around = Surroundings(datetime.fromisoformat(NOW), read={item.object["kind"] for item in whole} & AROUND - kinds)
     around.take(readable)
     settings = None if UNREAD_SETTINGS in kinds else case.settings
-    snapshot = snapshot_of(readable, settings and settings.without_pause(), Known(dict.fromkeys(kinds - AROUND, "no")))
+    snapshot = snapshot_of(readable, settings and settings.without_pause(), Gaps(dict.fromkeys(kinds - AROUND, "no")))
     events = of_kind(readable, EVENT)
     findings = [finding.explained(reports(events)) for finding in findings_of(Evidence(snapshot, settings, around))]
     return Inspection(snapshot, around, findings, events, [], kinds - AROUND)

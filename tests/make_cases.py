@@ -198,7 +198,7 @@ def main() -> None:
     for folder, becomes in ({golden.CASES: lambda case: case.becomes} | COMMANDS).items():
         for table in sorted(folder.glob("*.yaml")):
             sys.stdout.writelines(update(table, becomes))
-    if reason := test_chart.lacking():
+    if reason := test_chart.why_unavailable():
         print(reason)  # noqa: T201
     else:
         sys.stdout.writelines(update(test_chart.CASES, test_chart.changes))

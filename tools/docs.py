@@ -23,7 +23,7 @@ from ingress_manager.core.annotations import TABLE
 from ingress_manager.core.settings import Defaults, Limits, Profile, Settings
 from ingress_manager.core.vocabulary import COPIED_BY_DEFAULT
 from tools import chart
-from tools.markdown import played
+from tools.markdown import replayed
 
 DOCS = REPOSITORY / "docs"
 EXAMPLES = DOCS / "commands/examples"
@@ -107,7 +107,7 @@ APART = re.compile(r"[|<>$;&*?~]|--help")
 """What only a shell understands; and help, which CliRunner makes wider than it is elsewhere."""
 
 
-def with_parts(page: str) -> str:
+def fill_in_parts(page: str) -> str:
     """Return the page with each of its parts as the code makes it."""
     return re.sub(
         r"(<!-- made: (\w+) -->\n)(?:(?!<!-- end).)*(<!-- end -->)",
@@ -140,7 +140,7 @@ def made(path: Path) -> str:
     """Return what a file should hold."""
     if path == chart.SCHEMA:
         return chart.values_schema()
-    return played(with_parts(path.read_text(encoding="utf-8")), "console", lambda typed: output(typed.command))
+    return replayed(fill_in_parts(path.read_text(encoding="utf-8")), "console", lambda typed: output(typed.command))
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
         manifests = shutil.copytree(SETTINGS_FILE.parent, folder / "manifests")
         (manifests / SETTINGS_FILE.name).write_text(settings, encoding="utf-8")
         overlay = Overlay([str(manifests)], images=[replacement(image)])
-        bring_webhook(shell, overlay)
+        restore_webhook(shell, overlay)
         click.echo(f"\n# {folder}/kustomization.yaml, the manifests with your image:\n{overlay.write(folder).rstrip()}")
         hooks = json.loads(shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json"))
         for deployment in hooks["items"]:
@@ -219,7 +219,7 @@ def show_losses(shell: Shell, settings: Settings) -> bool:
     source = Source(all_namespaces=True, context=shell.context or None)
     inspection = inspect(source, settings, partial(preview, current=None), surroundings=PREVIEWED)
     losses = [finding for finding in inspection.findings if finding.kind.severity is Severity.ERROR]
-    held = {str(loss.service) for loss in losses if settings.entry_of(loss.item.namespace).paused}
+    held = {str(loss.service) for loss in losses if settings.entry_for(loss.item.namespace).paused}
     losses = [loss for loss in losses if str(loss.service) not in held]
     click.echo(f"\n# {counted(len({str(loss.service) for loss in losses}), 'Service')} would lose an object or a URL.")
     if held:
@@ -250,7 +250,7 @@ def show_policies(shell: Shell, settings: Settings, file: Path) -> list[str]:
     return ["apply", f"--filename={file}"]
 
 
-def bring_webhook(shell: Shell, overlay: Overlay) -> None:
+def restore_webhook(shell: Shell, overlay: Overlay) -> None:
     """Add the admission webhook, where that is installed, with its certificate as before. Raises CommandFailed."""
     kind = "validatingwebhookconfiguration"
     text = shell.read("kubectl", "get", kind, "ingress-manager", "--ignore-not-found", "--output=json")

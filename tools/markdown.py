@@ -26,7 +26,7 @@ class Typed(NamedTuple):
     shown: str
 
 
-def played(page: str, info: str, see: Callable[[Typed], str]) -> str:
+def replayed(page: str, info: str, see: Callable[[Typed], str]) -> str:
     """Return the page with what `see` answers below each command in the blocks of a kind."""
 
     def shown(block: re.Match[str]) -> str:

@@ -59,7 +59,7 @@ def from_root(page: str, link: str) -> str:
     return str((REPOSITORY / page).parent.joinpath(link.partition("#")[0]).resolve().relative_to(REPOSITORY))
 
 
-def as_site_has_it(page: str, text: str, pages: Container[str]) -> str:
+def for_site(page: str, text: str, pages: Container[str]) -> str:
     """Return a page's text for the site: a file is shown where the repository is, and a fence says one word."""
 
     def shown(link: re.Match[str]) -> str:
@@ -82,7 +82,7 @@ def build() -> Path:
     pages = paths(nav)
     for page in pages:
         text = (REPOSITORY / page).read_text(encoding="utf-8")
-        put(page).write_text(as_site_has_it(page, text, pages), encoding="utf-8")
+        put(page).write_text(for_site(page, text, pages), encoding="utf-8")
     for picture in (REPOSITORY / "docs").iterdir():
         if picture.name.endswith(PICTURES):
             shutil.copy(picture, put(f"docs/{picture.name}"))

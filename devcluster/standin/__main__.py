@@ -48,7 +48,7 @@ PAUSE = 0.8
 log = logging.getLogger("devcluster.standin")
 
 
-class Copy(threading.Thread):
+class Informer(threading.Thread):
     """A cache of one kind's objects, kept by list and watch. Calls on_change(before, after); None means no object."""
 
     def __init__(self, api: Api, resource: Resource, on_change: Callable[[Object | None, Object | None], None]) -> None:
@@ -137,8 +137,8 @@ class Controller:
         self._dc: Object = {"status": {}} | dc  # Go also sends an empty status
         self._api, self._queue, self._failures = api, Queue(), dict[str, int]()
         [parents], children = spec["resources"], spec["attachments"]
-        self._parents = Copy(api, KNOWN[parents["resource"]], self._on_parent)
-        self._children = [Copy(api, KNOWN[rule["resource"]], self._on_child) for rule in children]
+        self._parents = Informer(api, KNOWN[parents["resource"]], self._on_parent)
+        self._children = [Informer(api, KNOWN[rule["resource"]], self._on_child) for rule in children]
         webhook = spec["hooks"]["sync"]["webhook"]
         self._url = "http://{name}.{namespace}:{port}{path}".format_map({"port": 80, **webhook["service"], **webhook})
         self._timeout = float(webhook.get("timeout", "10s").removesuffix("s"))
@@ -247,7 +247,7 @@ def follow(api: Api) -> None:
             log.info("restarting, because the DecoratorController was changed or deleted")
             os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - it is this program
 
-    Copy(api, DECORATORS, on_change).start()
+    Informer(api, DECORATORS, on_change).start()
     ready.wait()
     Controller(at_work[0], api).work()
 

@@ -11,7 +11,7 @@ import msgspec
 
 from devcluster.api import Api, ApiError, Object, Resource
 from devcluster.sync_requests import owner_reference
-from ingress_manager.commands.snapshot.drift import last_applied, merge, same
+from ingress_manager.commands.snapshot.drift import last_applied, merge, same_json
 from ingress_manager.core.kubernetes import LAST_APPLIED
 
 ObjectMap = dict[str, dict[str, Object]]
@@ -57,7 +57,7 @@ def manage(api: Api, kinds: Iterable[Resource], parent: Object, observed: Object
         before, after = observed.get(group_key(resource), {}), desired.get(group_key(resource), {})
         for name in before.keys() | after.keys():
             try:
-                _bring(api, resource, parent, before.get(name), after.get(name))
+                _reconcile(api, resource, parent, before.get(name), after.get(name))
             except (ApiError, ValueError) as error:
                 errors.append(str(error))
     if errors:
@@ -67,12 +67,12 @@ def manage(api: Api, kinds: Iterable[Resource], parent: Object, observed: Object
         raise SyncError(f"can't reconcile children for {parent['kind']} {name_of(parent)}: {text}")
 
 
-def _bring(api: Api, resource: Resource, parent: Object, before: Object | None, after: Object | None) -> None:
+def _reconcile(api: Api, resource: Resource, parent: Object, before: Object | None, after: Object | None) -> None:
     if before and "deletionTimestamp" in before["metadata"]:
         return
     if before and after:
         then = updated(before, after)
-        if not same(then, before):
+        if not same_json(then, before):
             log.info("update %s %s", resource.kind, name_of(then))
             with _harmless("NotFound", "Conflict"):  # it was changed meanwhile: the event causes another sync
                 api.update(resource, then)

@@ -20,9 +20,9 @@ from ingress_manager.commands.terminal import note
 from ingress_manager.commands.text import counted
 from ingress_manager.core.text import one_line, quoted
 
-AT_ONCE = 16  # requests: few enough for controllers in production
+MOST_CONCURRENT = 16  # requests: few enough for controllers in production
 TIMEOUT = 10.0  # seconds to wait for an address that sends nothing
-COMPARED = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Security")
+COMPARED_HEADERS = ("Location", "Set-Cookie", "WWW-Authenticate", "Strict-Transport-Security")
 STATUS = "status"
 
 ANY_NAME = "any-name"
@@ -94,7 +94,7 @@ def compare(context: click.Context, source: Source, old: Address, new: Address, 
         note(f"No Ingress has the class {ingress_class}, so there is nothing to request.")
         context.exit(2)
     note(f"… requesting {counted(len(requests), 'URL')} from both controllers")
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(MOST_CONCURRENT) as pool:
         answers = list(pool.map(lambda request: answer_differences(ask(old, request), ask(new, request)), requests))
     for (request, name), sentences in zip(requests.items(), answers, strict=True):
         for sentence in sentences:
@@ -135,7 +135,7 @@ def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
         return {STATUS: f"no answer in {TIMEOUT:.0f} seconds"}
     except (OSError, HTTPException, ValueError) as error:
         return {STATUS: f"no answer ({error})"}
-    facts = {name: comparable(name, answer.headers.get_all(name, [])) for name in COMPARED}
+    facts = {name: comparable(name, answer.headers.get_all(name, [])) for name in COMPARED_HEADERS}
     return {STATUS: str(answer.status), **facts, "certificate": "trusted" if verified else "not trusted"}
 
 

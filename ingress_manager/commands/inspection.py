@@ -34,7 +34,7 @@ class Inspection(NamedTuple):
 
     unseen: list[str]  # a message for each thing that could not be read
     lacking: Set[str]
-    """The kinds of data that a reliable result needs but that could not be read: EVENT, or keys of `Known.unread`."""
+    """The kinds of data that a reliable result needs but that could not be read: EVENT, or keys of `Gaps.unread`."""
 
 
 def inspect(
@@ -53,10 +53,10 @@ def inspect(
     """
     known_settings = settings if isinstance(settings, Settings) else None
     with waiting("evaluating"):
-        items, known = read_objects(source, *(["--show-managed-fields"] if events else []))
+        items, gaps = read_objects(source, *(["--show-managed-fields"] if events else []))
         if isinstance(settings, str):
-            known.unread[UNREAD_SETTINGS] = settings
-        snapshot = snapshot_of(items, known_settings and known_settings.without_pause(), known)
+            gaps.unread[UNREAD_SETTINGS] = settings
+        snapshot = snapshot_of(items, known_settings and known_settings.without_pause(), gaps)
     around = Surroundings() if source.files else read_surroundings(source, snapshot, surroundings)
     findings = find(Evidence(snapshot, known_settings, around))
     unseen, lacking = [*snapshot.unseen().values(), *around.unseen], {*snapshot.unseen()}

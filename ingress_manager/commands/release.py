@@ -11,14 +11,14 @@ import click
 
 from ingress_manager.commands.plans.deployers import about_service
 from ingress_manager.commands.plans.plan import Plan, apply_option, perform
-from ingress_manager.commands.plans.steps import MOVING, annotating, disowning, remains, touch, unseen
+from ingress_manager.commands.plans.steps import MOVING, annotate, disown, intact, touch, unseen
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
 from ingress_manager.commands.reading.options import CLUSTER, ONE_NAMESPACE, SERVICES, Source, read_named, with_source
 from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, Message, of_kind
 from ingress_manager.commands.snapshot.managed import copied_from, is_made_for
-from ingress_manager.core.annotations import begin_of, by_entrance, entrance_of, ingress_of, read_entrances
+from ingress_manager.core.annotations import by_entrance, entrance_of, key_prefix, object_name, read_entrances
 
-LOOK_AFTER = 5  # seconds before the plan checks that the objects exist: Metacontroller reacts within a second or so
+CHECK_AFTER = 5  # seconds before the plan checks that the objects exist: Metacontroller reacts within a second or so
 
 
 @click.command(short_help="Stop managing Ingresses, and leave them as they are.")
@@ -61,44 +61,44 @@ def release(
 
 def release_of(service: Item, items: Iterable[Item], entrance: str | None = None, *, events: bool = True) -> Plan:
     entrances = [*by_entrance(service.annotations)] if entrance is None else [entrance]
-    on = [name for name in entrances if name in read_entrances(service.annotations)]
-    names = {f"{service.namespace}/{ingress_of(name, service.name)}" for name in on}
+    enabled = [name for name in entrances if name in read_entrances(service.annotations)]
+    names = {f"{service.namespace}/{object_name(name, service.name)}" for name in enabled}
     kept, waited_for = list[Item](), list[Item]()
     for item in of_kind(items, INGRESS, HTTPROUTE, LISTENERSET):
-        of = entrance_of(service.name, item.name)
-        if is_made_for(item, service) and entrance in {None, of}:
+        its_entrance = entrance_of(service.name, item.name)
+        if is_made_for(item, service) and entrance in {None, its_entrance}:
             kept.append(item)
-            waited_for += [item] if of in on else []
+            waited_for += [item] if its_entrance in enabled else []
         elif item.full_name in names:
             # An interrupted run may have released this object, and Metacontroller may not have noticed yet.
             waited_for.append(item)
-    off = taken_off(service, entrances, kept)
-    held = "is being deleted and can't be kept, because it exists only until its finalizers are removed"
+    removed = removals_from(service, entrances, kept)
+    deletion = "is being deleted and can't be kept, because it exists only until its finalizers are removed"
     plan = Plan(service, service.full_name if entrance is None else f"{service.full_name}.{entrance}")
-    plan.messages = [*unseen(service, off), *(Message(item, held) for item in kept if item.is_being_deleted)]
+    plan.messages = [*unseen(service, removed), *(Message(item, deletion) for item in kept if item.is_being_deleted)]
     if plan.messages:
         return plan
 
     ingresses = [item.full_name for item in kept if item.kind == INGRESS]
     back = ("ingress-manager", "adopt", *ingresses, "--apply") if ingresses else ()
-    plan.steps = [replace(step, undo=back) for step in disowning(kept)]
+    plan.steps = [replace(step, undo=back) for step in disown(kept)]
     if waited_for:
         # Once the objects are reported as missing, Metacontroller no longer manages them.
         plan.steps.append(touch(service, *waited_for, events=events))
-    plan.notes = [] if kept or off else ["ingress-manager manages no object of this Service"]
-    if off:
-        last = annotating(service, off, [remains(item, item.object.get("spec")) for item in kept])
-        plan.steps.append(replace(last, pause=LOOK_AFTER if kept else 0))
+    plan.notes = [] if kept or removed else ["ingress-manager manages no object of this Service"]
+    if removed:
+        last = annotate(service, removed, [intact(item, item.object.get("spec")) for item in kept])
+        plan.steps.append(replace(last, pause=CHECK_AFTER if kept else 0))
         plan.notes = [*about_service(service, released=True)]
     unchanged = f" Unchanged: {', '.join(map(str, kept))}." if kept else ""
     plan.done = f"{plan.title} is released.{unchanged}"
     return plan
 
 
-def taken_off(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:
+def removals_from(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:
     """Return the annotations to remove: those of `entrances` and, with the last entrance, those copied to `kept`."""
     described = by_entrance(service.annotations)
-    off: dict[str, str | None] = {begin_of(name) + key: None for name in entrances for key in described.get(name, ())}
-    if off and described.keys() <= {*entrances}:
-        off |= dict.fromkeys(copied_from(service, kept))
-    return {**off, MOVING: None} if off else {}
+    removed = dict.fromkeys(key_prefix(name) + key for name in entrances for key in described.get(name, ()))
+    if removed and described.keys() <= {*entrances}:
+        removed |= dict.fromkeys(copied_from(service, kept))
+    return {**removed, MOVING: None} if removed else {}

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
-from ingress_manager.commands.plans.plan import Looks, Step, apply_option, carry_out, listed
-from ingress_manager.commands.plans.steps import disowning, each_of
+from ingress_manager.commands.plans.plan import SharedLists, Step, apply_option, carry_out, listed
+from ingress_manager.commands.plans.steps import disown, for_all
 from ingress_manager.commands.reading.kubectl import OF_GATEWAY_API
 from ingress_manager.commands.reading.options import CLUSTER, Source, with_source
 from ingress_manager.commands.reading.settings import DECORATORS, DEFAULT_INSTALLATION, named_by
-from ingress_manager.commands.release import taken_off
+from ingress_manager.commands.release import removals_from
 from ingress_manager.commands.snapshot.items import HTTPROUTE, INGRESS, LISTENERSET, SERVICE, Item, of_kind
 from ingress_manager.commands.snapshot.managed import CONTROLLER, controller_of, is_managed
 from ingress_manager.core.annotations import by_entrance
@@ -23,10 +23,10 @@ CLUSTER_WIDE = (
     "validatingwebhookconfiguration,validatingadmissionpolicybinding,validatingadmissionpolicy,"
     "clusterrolebinding,clusterrole"
 )
-OURS = "--selector=app.kubernetes.io/name in (ingress-manager, ingress-manager-admission)"
+SELECTOR = "--selector=app.kubernetes.io/name in (ingress-manager, ingress-manager-admission)"
 """The kubectl option that selects ingress-manager's own objects, but not Metacontroller's."""
 
-GOING = ("--ignore-not-found", "--wait=false")
+DELETE_OPTIONS = ("--ignore-not-found", "--wait=false")
 """Options for deleting many objects without waiting until each one is gone, because no later step requires that."""
 
 
@@ -56,7 +56,7 @@ def uninstall(source: Source, *, keep: bool, remove: bool, keep_metacontroller: 
         items += source.kubectl.get_if_known(resource, "--all-namespaces")
     plan = uninstall_steps(items, keep=keep, keep_metacontroller=keep_metacontroller)
     if apply:
-        carry_out(Looks(source.kubectl), "uninstall", plan)
+        carry_out(SharedLists(source.kubectl), "uninstall", plan)
         click.echo("ingress-manager is removed.")
     else:
         click.echo("\n".join(listed(plan, source.kubectl.options)))
@@ -78,13 +78,13 @@ def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: b
     yield from titled("Stop ingress-manager. Its objects are still served.", stop)
     if keep:
         head = f"Release its objects, {len(managed)} in all, so that they stay even if their Service is deleted."
-        yield from titled(head, disowning(managed))
+        yield from titled(head, disown(managed))
     else:
         head = f"Delete its objects, {len(managed)} in all. From then on, the Services are no longer served."
-        yield from titled(head, [each_of("delete", managed, GOING)] if managed else [])
+        yield from titled(head, [for_all("delete", managed, DELETE_OPTIONS)] if managed else [])
     head = "Remove the annotations from the Services. If the Services are in Git, remove the annotations there, too."
-    yield from titled(head, taking_off(of_kind(items, SERVICE), managed if keep else ()))
-    yield from titled("Remove the webhook, admission policies and RBAC.", [delete(CLUSTER_WIDE, options=[OURS])])
+    yield from titled(head, unannotate(of_kind(items, SERVICE), managed if keep else ()))
+    yield from titled("Remove the webhook, admission policies and RBAC.", [delete(CLUSTER_WIDE, options=[SELECTOR])])
     if namespace == DEFAULT_INSTALLATION.namespace:
         yield from titled("Remove the hook's namespace.", [delete("namespace", namespace)])
     else:
@@ -106,17 +106,17 @@ def titled(head: str, steps: Iterable[Step]) -> list[Step]:
     return [Step(notes=[head]), *titled_steps] if titled_steps else []
 
 
-def taking_off(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]:
+def unannotate(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]:
     """Yield the steps that remove from Services the ingress/… annotations and those copied to `kept` objects."""
     owned: dict[object, list[Item]] = {}
     for item in kept:
         owned.setdefault(controller_of(item).get("uid"), []).append(item)
     groups: dict[tuple[str, ...], list[Item]] = {}
     for item in services:
-        if off := taken_off(item, [*by_entrance(item.annotations)], owned.get(item.metadata.get("uid"), ())):
-            groups.setdefault(tuple(off), []).append(item)
+        if removed := removals_from(item, [*by_entrance(item.annotations)], owned.get(item.metadata.get("uid"), ())):
+            groups.setdefault(tuple(removed), []).append(item)
     for keys, items in groups.items():
-        yield each_of("annotate", items, changes=[f"{key}-" for key in keys])
+        yield for_all("annotate", items, changes=[f"{key}-" for key in keys])
 
 
 def delete(kind: str, *names: str, options: Sequence[str] = ()) -> Step:

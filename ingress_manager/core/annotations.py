@@ -163,26 +163,26 @@ TABLE = {
 }
 # fmt: on
 KEYS = tuple(TABLE)
-WORDS = [key.removeprefix(PREFIX) for key in KEYS]
-OF_ONE_KIND = {key: row for key, row in TABLE.items() if row.only}
+SUFFIXES = [key.removeprefix(PREFIX) for key in KEYS]
+SINGLE_KIND = {key: row for key, row in TABLE.items() if row.only}
 
 
-def parse(annotations: Mapping[str, str], begin: str = "") -> Requested:
-    """Parse the ingress/… annotations of one entrance. Messages prepend `begin` ("internal.") to the keys."""
+def parse(annotations: Mapping[str, str], prefix: str = "") -> Requested:
+    """Parse the ingress/… annotations of one entrance. Messages prepend `prefix` ("internal.") to the keys."""
     unknown = [key for key in annotations if key not in TABLE]
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
     for key in unknown[:MOST_KEPT]:
-        near = nearest(key.removeprefix(PREFIX), WORDS)
-        instead = f"; did you mean {begin}{PREFIX}{near}?" if near else ""
-        sentence = f"{begin}{key} is not an annotation of ingress-manager{instead}"
-        problems.add(sentence, Reason.UNKNOWN_ANNOTATION, begin + key)
+        suggestion = nearest(key.removeprefix(PREFIX), SUFFIXES)
+        instead = f"; did you mean {prefix}{PREFIX}{suggestion}?" if suggestion else ""
+        sentence = f"{prefix}{key} is not an annotation of ingress-manager{instead}"
+        problems.add(sentence, Reason.UNKNOWN_ANNOTATION, prefix + key)
     values: dict[str, Any] = {}
     for key in filter(annotations.__contains__, KEYS):
         parsed = TABLE[key].parse(annotations[key])
         if isinstance(parsed, Wrong):
             # ingress/routes can have many lines; its message names the wrong route.
             shown = "" if key == ROUTES else f" {quoted(annotations[key])}"
-            problems.add(f"{begin}{key}:{shown} {parsed}", annotation=begin + key)
+            problems.add(f"{prefix}{key}:{shown} {parsed}", annotation=prefix + key)
         else:
             values[TABLE[key].field] = parsed
     return Requested(problems=problems, **values)
@@ -201,12 +201,12 @@ def is_entrance_name(name: str) -> bool:
     return _ENTRANCE.fullmatch(name) is not None
 
 
-def begin_of(entrance: str) -> str:
+def key_prefix(entrance: str) -> str:
     """Return the prefix of an entrance's keys, such as "internal."; "" for the main entrance."""
     return f"{entrance}." if entrance else ""
 
 
-def ingress_of(entrance: str, service: str) -> str:
+def object_name(entrance: str, service: str) -> str:
     return f"{service}.{entrance}" if entrance else service
 
 
@@ -220,9 +220,9 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Group annotations by entrance: internal.ingress/host becomes ingress/host of the entrance internal."""
     described: dict[str, dict[str, str]] = {}
     for key, value in annotations.items():
-        begin, prefix, word = key.rpartition(PREFIX)
-        if prefix and (not begin or begin[1:].endswith(".")):  # .ingress/host has no entrance's name
-            described.setdefault(begin[:-1], {})[PREFIX + word] = value
+        start, prefix, word = key.rpartition(PREFIX)
+        if prefix and (not start or start[1:].endswith(".")):  # .ingress/host has no entrance's name
+            described.setdefault(start[:-1], {})[PREFIX + word] = value
     return described
 
 
@@ -232,17 +232,17 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     An entrance is off if ingress/http is missing or "false". It isn't parsed then, so a mistake can't keep it on.
     """
     described = by_entrance(annotations)
-    on = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]
-    if len(names := [*filter(None, on)]) > MOST_ENTRANCES:
+    enabled = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]
+    if len(names := [*filter(None, enabled)]) > MOST_ENTRANCES:
         # There can be thousands: don't parse them.
         sentence = f"this Service has {len(names)} named entrances, {listed(names)}; the limit is {MOST_ENTRANCES}"
         too_many = Requested(problems=Problems([Problem(sentence, annotation=HTTP)]))
-        return {name: too_many if name else parse(described[name]) for name in on}
-    requested = {name: parse(described[name], begin_of(name)) for name in on}
+        return {name: too_many if name else parse(described[name]) for name in enabled}
+    requested = {name: parse(described[name], key_prefix(name)) for name in enabled}
     for name in names:
         if not is_entrance_name(name):
-            right = f"use at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -), but not redirect"
-            sentence = f"{name}.{HTTP}: {quoted(name)} can't be the name of an entrance; {right}"
+            remedy = f"use at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -), but not redirect"
+            sentence = f"{name}.{HTTP}: {quoted(name)} can't be the name of an entrance; {remedy}"
             requested[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
     return requested
 
@@ -250,13 +250,13 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
 def without_effect(annotations: Mapping[str, str]) -> list[Problem]:
     """Return one problem that lists all annotations of entrances without ingress/http; [] if there are none."""
     described = by_entrance(annotations)
-    off = [name for name in described if HTTP not in described[name] and (not name or is_entrance_name(name))]
-    if not (keys := sorted([begin_of(name) + key for name in off for key in described[name]])):
+    disabled = [name for name in described if HTTP not in described[name] and (not name or is_entrance_name(name))]
+    if not (keys := sorted([key_prefix(name) + key for name in disabled for key in described[name]])):
         return []
     parts = [key.rpartition(PREFIX) for key in keys]
-    needed = dict.fromkeys(begin + HTTP for begin, _, _ in parts)
-    unknown = [(begin, word) for begin, _, word in parts if word not in WORDS][:MOST_KEPT]
-    meant = next((begin + HTTP for begin, word in unknown if PREFIX + nearest(word, WORDS) == HTTP), "")
-    have, instead = "has" if len(keys) == 1 else "have", f"; did you mean {meant}?" if meant else ""
+    needed = dict.fromkeys(start + HTTP for start, _, _ in parts)
+    unknown = [(start, word) for start, _, word in parts if word not in SUFFIXES][:MOST_KEPT]
+    intended = next((start + HTTP for start, word in unknown if PREFIX + nearest(word, SUFFIXES) == HTTP), "")
+    have, instead = "has" if len(keys) == 1 else "have", f"; did you mean {intended}?" if intended else ""
     sentence = f'{listed(keys)} {have} no effect without {listed([*needed])}: "true"{instead}'
     return [Problem(sentence, Reason.CONTRADICTION, keys[0])]

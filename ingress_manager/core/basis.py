@@ -5,7 +5,7 @@ Functions that take a `Basis` add the problems they find to its `problems`. If t
 
 import msgspec
 
-from ingress_manager.core.annotations import Requested, begin_of, ingress_of
+from ingress_manager.core.annotations import Requested, key_prefix, object_name
 from ingress_manager.core.effective import EffectiveSettings
 from ingress_manager.core.errors import Problems, Reason
 from ingress_manager.core.kubernetes import Observed, Service
@@ -23,7 +23,7 @@ class Basis(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return ingress_of(self.entrance, self.service.metadata.name)
+        return object_name(self.entrance, self.service.metadata.name)
 
     @property
     def tls(self) -> bool:
@@ -38,12 +38,12 @@ class Basis(msgspec.Struct, frozen=True):
 
     def key(self, annotation: str) -> str:
         """Return an annotation's key in this entrance, such as internal.ingress/host for ingress/host."""
-        return begin_of(self.entrance) + annotation
+        return key_prefix(self.entrance) + annotation
 
-    def has_wrong(self, annotation: str) -> bool:
+    def is_invalid(self, annotation: str) -> bool:
         """Return whether an annotation (ingress/…) has an invalid value in this entrance."""
-        wrong = self.requested.problems.kept
-        return bool(wrong) and self.key(annotation) in {problem.annotation for problem in wrong}
+        problems = self.requested.problems.kept
+        return bool(problems) and self.key(annotation) in {problem.annotation for problem in problems}
 
     def add(self, annotation: str, end: str, reason: Reason) -> None:
         """Add a problem with an annotation (ingress/…). The message is its key in this entrance and `end`."""

@@ -14,7 +14,7 @@ LONGEST_LIST = 32 * 1024
 MOST_YAML_NODES = 1000
 """100 routes have 901 nodes: the list, and for each route a mapping with four keys and four values."""
 
-MOST_LEFT = 500
+MOST_LEFT_BEHIND = 500
 """Controller annotations that an object may lack. Searching each key for many fragments takes time."""
 
 MOST_OBJECTS = 27

@@ -22,14 +22,14 @@ class Carried(msgspec.Struct, frozen=True):
     """For each kind of object, the sorted keys of the Service's controller annotations that it lacks or overrides."""
 
     @property
-    def of_ingress(self) -> dict[str, str]:
+    def for_ingress(self) -> dict[str, str]:
         """Return the copied and configured annotations for an Ingress, even if no Ingress is made."""
         return {**self.copied, **self.configured}
 
 
 def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
     """Return the annotations that an entrance's objects carry. Adds a problem for each value that may not be copied."""
-    effective, gateway = basis.effective, basis.effective.gateway_of_httproutes
+    effective, gateway = basis.effective, basis.effective.httproute_gateway
     present, limits = basis.service.metadata.annotations or {}, effective.limits.copy_annotations
     copied: dict[str, str] = {}
     if not present.keys().isdisjoint(limits):  # for speed: most Services have none to copy
@@ -37,7 +37,7 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
         basis.problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in copied.items()]))
     configured = effective.added_with_tls if basis.tls else effective.annotations
     if copied:  # the Service's alternative replaces a configured annotation, but is refused if that protects
-        configured = {key: of for key, of in configured.items() if protects(key) or ALTERNATIVES.get(key) not in copied}
+        configured = {k: v for k, v in configured.items() if protects(k) or ALTERNATIVES.get(k) not in copied}
     kinds = {"Ingress": configured} if effective.makes_ingresses else {}
     if gateway and gateway.listener_sets and basis.tls:
         kinds["ListenerSet"] = configured
@@ -47,16 +47,16 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
     left_behind: dict[str, list[str]] = {}
     for kind, of_settings in kinds.items():
         annotations = {key: value for key, value in {**copied, **of_settings}.items() if is_read_from(kind, key)}
-        beside = by_kind.get("ListenerSet", {})
-        lacks = [key for key, value in for_controllers.items() if value not in (annotations.get(key), beside.get(key))]
+        paired = by_kind.get("ListenerSet", {})
+        lacks = [key for key, value in for_controllers.items() if value not in (annotations.get(key), paired.get(key))]
         left_behind[kind] = [] if kind == "ListenerSet" else sorted(lacks)  # HTTPRoutes report what both lack
         if effective.profile is not None:
             annotations[PROFILE] = effective.profile
         if effective.fingerprint:
             annotations[FINGERPRINT] = effective.fingerprint
         of_httproutes = kind != "Ingress"
-        if lost := [key for key in left_behind[kind] if not is_read_from_services(key, of_httproutes=of_httproutes)]:
-            annotations[NOT_COPIED] = listed(lost)
+        if dropped := [key for key in left_behind[kind] if not is_read_from_services(key, of_httproutes=of_httproutes)]:
+            annotations[NOT_COPIED] = listed(dropped)
         if copied_keys := sorted(annotations.keys() & copied.keys()):
             annotations[COPIED] = ", ".join(copied_keys)
         by_kind[kind] = annotations

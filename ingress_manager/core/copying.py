@@ -60,20 +60,20 @@ def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Probl
     return None
 
 
-def keys_not_copied(annotations: Mapping[str, str], made: Collection[Object]) -> list[str]:
-    """Return the sorted keys of controller annotations that have no effect; [] if `made` is empty.
+def keys_not_copied(annotations: Mapping[str, str], objects: Collection[Object]) -> list[str]:
+    """Return the sorted keys of controller annotations that have no effect; [] if `objects` is empty.
 
-    No object in `made` carries them unchanged, and no controller reads them from the Service itself.
+    No object in `objects` carries them unchanged, and no controller reads them from the Service itself.
     """
-    carried = {pair for desired in made for pair in desired["metadata"].get("annotations", {}).items()}
+    carried = {pair for desired in objects for pair in desired["metadata"].get("annotations", {}).items()}
     dropped = [key for key in annotations if is_for_controllers(key) and (key, annotations[key]) not in carried]
-    return sorted([key for key in dropped if made and not is_read_from_services(key)])
+    return sorted([key for key in dropped if objects and not is_read_from_services(key)])
 
 
 def wrong_value(key: str, value: str) -> str:
     """Return what is wrong with the value of a copied annotation, or "". Keys not in KNOWN may have any value."""
-    pattern, right = KNOWN.get(key, (".*", ""))
-    return "" if re.fullmatch(pattern, value) else right
+    pattern, message = KNOWN.get(key, (".*", ""))
+    return "" if re.fullmatch(pattern, value) else message
 
 
 # Checks of keys in the settings.

@@ -89,7 +89,7 @@ def refusal_of(decision: Decision) -> Problems | None:
 def decide(service: Service, observed: Observed, settings: Settings) -> Decision:
     """Decide which objects should exist for a Service. `observed` are those that exist now. Never raises."""
     requested, existing = read_entrances(service.metadata.annotations or {}), observed.all()
-    if settings.entry_of(service.metadata.namespace).paused and (requested or existing):
+    if settings.entry_for(service.metadata.namespace).paused and (requested or existing):
         return Refused(Problems([Problem("ingress-manager is paused by its settings", Reason.PAUSED)]))
     if not requested:
         return Desired()

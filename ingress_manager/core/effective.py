@@ -55,7 +55,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return INGRESS in self.outputs
 
     @cached_property
-    def gateway_of_httproutes(self) -> Gateway | None:
+    def httproute_gateway(self) -> Gateway | None:
         """Return the Gateway for HTTPRoutes; None if no HTTPRoutes are made."""
         return self.gateway if HTTPROUTE in self.outputs else None
 
@@ -127,8 +127,8 @@ def effective_settings(settings: Settings, namespace: str, profile: str | None =
 
 def resolve(settings: Settings, namespace: str, requested: str | None) -> EffectiveSettings:
     """Compute `effective_settings`, which caches the result."""
-    entry = settings.entry_of(namespace)
-    start, _, end = (settings.key_of(namespace) or "").partition("*")
+    entry = settings.entry_for(namespace)
+    start, _, end = (settings.entry_key(namespace) or "").partition("*")
     defaults, limits = entry.defaults, entry.limits
     name = defaults.profile if requested is None else requested
     overrides = settings.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None

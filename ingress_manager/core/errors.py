@@ -79,7 +79,7 @@ class Problems(msgspec.Struct):
         """Add problems, and add `more` to the number not kept."""
         self.more += more
         for problem in problems:
-            is_new = all(problem.sentence != known.sentence for known in self.kept)
+            is_new = all(problem.sentence != existing.sentence for existing in self.kept)
             if is_new and len(self.kept) < MOST_KEPT:
                 self.kept.append(problem)
             else:

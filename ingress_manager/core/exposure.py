@@ -5,14 +5,14 @@ from itertools import product
 
 import msgspec
 
-from ingress_manager.core.annotations import CLASS, HTTP, OF_ONE_KIND, ONE_ROUTE, PROFILE, REDIRECT, ROUTES, SECRET, TLS
+from ingress_manager.core.annotations import CLASS, HTTP, ONE_ROUTE, PROFILE, REDIRECT, ROUTES, SECRET, SINGLE_KIND, TLS
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.carried import Carried, carry
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.errors import Reason
 from ingress_manager.core.protection import check_protection, check_reader
 from ingress_manager.core.routing import ListenerSetPort, Routing, choose_routing
-from ingress_manager.core.rules import Path, check_shared, choose_rules, location
+from ingress_manager.core.rules import Path, check_shared, choose_rules, claim_key
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS
 
@@ -41,12 +41,12 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     if service.spec.type == "ExternalName":
         problems.add(EXTERNAL_NAME, Reason.EXTERNAL_NAME)
     problems.extend(requested.problems.kept, requested.problems.more)
-    if not profile_is_usable(basis):
+    if not check_profile(basis):
         return None
     check_ignored(basis)
     ingress_class = choose_class(basis)
     carried = carry(basis, for_controllers)
-    gateway = effective.gateway_of_httproutes
+    gateway = effective.httproute_gateway
     routing = choose_routing(basis, gateway, carried) if gateway else None
     check_protection(basis, carried)
     if effective.makes_ingresses:
@@ -57,7 +57,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 
 def check_ignored(basis: Basis) -> None:
     """Add a problem for each valid ingress/… annotation of the Service that would have no effect."""
-    requested, effective, gateway = basis.requested, basis.effective, basis.effective.gateway_of_httproutes
+    requested, effective, gateway = basis.requested, basis.effective, basis.effective.httproute_gateway
     if requested.tls_secret and requested.tls is False:
         basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
     if requested.tls_redirect and gateway and not basis.tls:
@@ -65,7 +65,7 @@ def check_ignored(basis: Basis) -> None:
     absent = {} if gateway else {"HTTPRoute": "no HTTPRoutes"}
     if not effective.makes_ingresses:
         absent["Ingress"] = "only HTTPRoutes"
-    for key, row in OF_ONE_KIND.items():
+    for key, row in SINGLE_KIND.items():
         if row.only in absent and getattr(requested, row.field) is not None:
             basis.add_ignored(key, f"because the settings make {absent[row.only]} for this Service")
     if requested.tls_secret and not effective.makes_ingresses and gateway and not gateway.listener_sets:
@@ -78,11 +78,11 @@ def check_ignored(basis: Basis) -> None:
         check_shared(basis)
 
 
-def profile_is_usable(basis: Basis) -> bool:
+def check_profile(basis: Basis) -> bool:
     """Return whether the requested profile, if any, can be used, and add a problem if not."""
     requested, effective = basis.requested.profile, basis.effective
     if requested is None or effective.profile is not None:
-        return not basis.has_wrong(PROFILE)
+        return not basis.is_invalid(PROFILE)
     if effective.limits.profiles == ANY:
         usable = effective.allowed(effective.usable_profiles)
         end = f": {quoted(requested)} is not a profile that the settings define; {usable}"
@@ -123,7 +123,7 @@ def choose_class(basis: Basis) -> str | None:
     return chosen
 
 
-class IngressPlace(msgspec.Struct, frozen=True):
+class IngressScope(msgspec.Struct, frozen=True):
     """The scope of an Ingress's claims. Within a scope, each host and path can be claimed only once."""
 
     ingress_class: str | None
@@ -135,19 +135,20 @@ class IngressPlace(msgspec.Struct, frozen=True):
 def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
     """Record an entrance's hosts and paths in `claims`. Adds a problem if one of them is already claimed."""
     basis, routing = exposure.basis, exposure.routing
-    places: list[Hashable] = [*filter(None, routing or ())]
+    scopes: list[Hashable] = [*filter(None, routing or ())]
     if basis.effective.makes_ingresses:
-        annotations, labels = (frozenset(of.items()) for of in (exposure.carried.of_ingress, basis.effective.labels))
-        places.append(IngressPlace(exposure.ingress_class, basis.tls, annotations, labels))
-    for place, (host, paths) in product(places, exposure.rules.items()):
-        claimed: list[tuple[Hashable, str]] = [(location(host, at.path, at.path_type), f"{host}{at}") for at in paths]
-        if isinstance(place, ListenerSetPort):  # a Gateway takes one listener for a host at a port
+        annotations, labels = exposure.carried.for_ingress.items(), basis.effective.labels.items()
+        scopes.append(IngressScope(exposure.ingress_class, basis.tls, frozenset(annotations), frozenset(labels)))
+    for scope, (host, paths) in product(scopes, exposure.rules.items()):
+        claimed = list[tuple[Hashable, str]]()
+        claimed += [(claim_key(host, path.path, path.path_type), f"{host}{path}") for path in paths]
+        if isinstance(scope, ListenerSetPort):  # a Gateway takes one listener for a host at a port
             claimed.append((host, host))
         for claim, shown in claimed:
-            if (place, claim) not in claims:
-                claims[place, claim] = basis, shown
+            if (scope, claim) not in claims:
+                claims[scope, claim] = basis, shown
                 continue
-            holder, first = claims[place, claim]
+            holder, first = claims[scope, claim]
             if holder is basis:
                 end = f": {shown} is the same as {first} to ingress controllers; remove one of them"
                 basis.add(ROUTES, end, Reason.DUPLICATE_ROUTE)

@@ -62,25 +62,25 @@ def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
 def _beyond_limits(
     observed: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings
 ) -> Iterator[Problem]:
-    of = f"the {observed.kind}'s"
+    subject = f"the {observed.kind}'s"
     if PROFILE in annotations and (end := effective.not_allowed(annotations[PROFILE], effective.limits.profiles)):
-        yield Problem(f"{of} profile {end}", Reason.PROFILE_NOT_ALLOWED)
+        yield Problem(f"{subject} profile {end}", Reason.PROFILE_NOT_ALLOWED)
     if end := effective.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts]):
-        yield Problem(f"{of} host {end}", Reason.HOST_NOT_ALLOWED)
+        yield Problem(f"{subject} host {end}", Reason.HOST_NOT_ALLOWED)
     if observed.kind == "Ingress":  # without a class in the settings, it has the cluster's default
         ingress_class = observed.spec.ingress_class_name or annotations.get(OLD_CLASS)
         if end := effective.not_allowed(ingress_class, effective.limits.classes):
-            yield Problem(f"{of} class {end}", Reason.CLASS_NOT_ALLOWED)
+            yield Problem(f"{subject} class {end}", Reason.CLASS_NOT_ALLOWED)
     for path, path_type in observed.paths:
         if end := effective.not_allowed(path_type, effective.limits.path_types):
-            yield Problem(f"{of} path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
+            yield Problem(f"{subject} path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
         if end := wrong_path(path, path_type):
-            yield Problem(f"{of} path {quoted(path)} {end}")
+            yield Problem(f"{subject} path {quoted(path)} {end}")
     copied = annotations[COPIED].split(", ") if COPIED in annotations else ()
     for key in copied:  # the annotation may have been removed since
-        value, of_settings = annotations.get(key), effective.added_with_tls.get(key)
-        if value is not None and value != of_settings:
-            limits = effective.limits.copy_annotations if of_settings is None else {}
+        value, configured = annotations.get(key), effective.added_with_tls.get(key)
+        if value is not None and value != configured:
+            limits = effective.limits.copy_annotations if configured is None else {}
             yield from filter(None, [not_allowed(key, value, limits)])
 
 
@@ -100,8 +100,8 @@ def _outdated(observed: Attachment, annotations: Mapping[str, str], effective: E
         yield Problem(sentence, Reason.OUTDATED)
     names = effective.usable_profiles if profile is not None and effective.profile is None else ()
     for parent in observed.parents:
-        others = (effective_settings(effective.settings, effective.namespace, name) for name in names)
-        gateways = (one.gateway_of_httproutes for one in chain([effective], others))
+        usable_settings = (effective_settings(effective.settings, effective.namespace, name) for name in names)
+        gateways = (candidate.httproute_gateway for candidate in chain([effective], usable_settings))
         shown = f"{parent.kind} {parent.namespace}/{parent.name}"
         if parent.section_name is not None:
             shown = f"listener {quoted(parent.section_name)} of {shown}"

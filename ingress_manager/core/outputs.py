@@ -41,7 +41,7 @@ def make_objects(exposure: Exposure) -> list[Object]:
     return [*ingresses, *(make_httproutes(exposure, exposure.routing) if exposure.routing else ())]
 
 
-def make(kind: str, basis: Basis, name: str, annotations: Mapping[str, str], spec: Object) -> Object:
+def build(kind: str, basis: Basis, name: str, annotations: Mapping[str, str], spec: Object) -> Object:
     labels = {MANAGED_BY_LABEL: MANAGED_BY, **basis.effective.labels}
     metadata: Object = {"name": name, "namespace": basis.service.metadata.namespace, "labels": labels}
     if annotations:
@@ -72,7 +72,7 @@ def make_ingress(exposure: Exposure) -> Object:
     for host, paths in exposure.rules.items():
         rule: Object = {} if host == EVERY_HOST else {"host": host}
         spec["rules"].append({**rule, "http": {"paths": [ingress_path(basis, path) for path in paths]}})
-    return make("Ingress", basis, basis.name, annotations, spec)
+    return build("Ingress", basis, basis.name, annotations, spec)
 
 
 def ingress_path(basis: Basis, path: Path) -> Object:
@@ -90,26 +90,26 @@ def make_httproutes(exposure: Exposure, routing: Routing) -> list[Object]:
     if isinstance(listener, ListenerSetPort):
         check_watched(basis, "ListenerSet", basis.observed.listenersets)
         objects += [make_listenerset(exposure, listener, host) for host in exposure.rules]
-    for hosts, paths in by_paths(exposure.rules):
-        to_service = rules_to_service(basis, paths)
-        if len(to_service) > MOST_RULES:
+    for hosts, paths in group_by_paths(exposure.rules):
+        rules = service_rules(basis, paths)
+        if len(rules) > MOST_RULES:
             sentence = (
-                f"{hosts[0]} would need {len(to_service)} rules in an HTTPRoute; the limit is {MOST_RULES}. "
+                f"{hosts[0]} would need {len(rules)} rules in an HTTPRoute; the limit is {MOST_RULES}. "
                 f"Use fewer ports or paths: each rule has one port and at most {MOST_MATCHES} paths"
             )
             basis.problems.add(sentence, Reason.NOT_IN_HTTPROUTE, basis.key(ROUTES))
             break
-        name = name_of(basis, hosts)
+        name = name_for_hosts(basis, hosts)
         if isinstance(listener, Listener):
             parents = [parent(listener)]
         else:
             reference = {"group": GATEWAY_API, "kind": "ListenerSet", "namespace": basis.service.metadata.namespace}
-            parents = [{**reference, "name": name_of(basis, [host])} for host in hosts]
+            parents = [{**reference, "name": name_for_hosts(basis, [host])} for host in hosts]
         annotations = exposure.carried.by_kind["HTTPRoute"]
-        objects.append(make("HTTPRoute", basis, name, annotations, httproute_spec(hosts, parents, to_service)))
+        objects.append(build("HTTPRoute", basis, name, annotations, httproute_spec(hosts, parents, rules)))
         if routing.redirect:
-            spec = httproute_spec(hosts, [parent(routing.redirect)], rules_of(paths, filters=[REDIRECT_FILTER]))
-            objects.append(make("HTTPRoute", basis, f"{name}.redirect", exposure.carried.by_kind["redirect"], spec))
+            spec = httproute_spec(hosts, [parent(routing.redirect)], split_into_rules(paths, filters=[REDIRECT_FILTER]))
+            objects.append(build("HTTPRoute", basis, f"{name}.redirect", exposure.carried.by_kind["redirect"], spec))
     return objects
 
 
@@ -126,7 +126,7 @@ def check_watched(basis: Basis, kind: str, watched: Mapping[str, Attachment] | N
         basis.problems.add(sentence, Reason.NOT_WATCHED)
 
 
-def by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], Sequence[Path]]]:
+def group_by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], Sequence[Path]]]:
     """Yield (hosts, paths) for each group of at most MOST_HOSTNAMES hosts with the same paths."""
     groups: dict[tuple[bool, frozenset[Path]], list[str]] = {}
     for host, paths in rules.items():
@@ -136,12 +136,12 @@ def by_paths(rules: Mapping[str, Sequence[Path]]) -> Iterator[tuple[list[str], S
             yield hosts[start : start + MOST_HOSTNAMES], rules[hosts[0]]
 
 
-def parent(of: Listener | ListenerSetPort) -> Object:
-    section = {"sectionName": of.name} if isinstance(of, Listener) else {}
-    return {"group": GATEWAY_API, "kind": "Gateway", "namespace": of.namespace, "name": of.gateway, **section}
+def parent(target: Listener | ListenerSetPort) -> Object:
+    section = {"sectionName": target.name} if isinstance(target, Listener) else {}
+    return {"group": GATEWAY_API, "kind": "Gateway", "namespace": target.namespace, "name": target.gateway, **section}
 
 
-def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
+def service_rules(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     """Return the rules that route to the Service, grouped by port. Their order doesn't affect matching."""
     by_port: dict[int, list[Path]] = {}
     for path in paths:
@@ -159,20 +159,20 @@ def rules_to_service(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     rules: list[Object] = []
     for port, paths_of_port in by_port.items():
         backends = {} if is_redirect else {"backendRefs": [{**backend, "port": port}]}
-        rules += rules_of(paths_of_port, most, **fields, **backends)
+        rules += split_into_rules(paths_of_port, most, **fields, **backends)
     return rules
 
 
-def rules_of(paths: Sequence[Path], most: int = MOST_MATCHES, **fields: object) -> list[Object]:
+def split_into_rules(paths: Sequence[Path], most: int = MOST_MATCHES, **fields: object) -> list[Object]:
     """Distribute the paths among rules, each with at most `most` paths and these `fields`."""
     matches = [{"path": {"type": MATCH_TYPES[path.path_type], "value": path.path}} for path in paths]
     return [{"matches": matches[start : start + most], **fields} for start in range(0, len(matches), most)]
 
 
-def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Object:
+def make_listenerset(exposure: Exposure, listener_set: ListenerSetPort, host: str) -> Object:
     """Return the ListenerSet that serves a host with the Service's own certificate."""
     basis, secret, annotations = exposure.basis, exposure.basis.secret, exposure.carried.by_kind["ListenerSet"]
-    name = name_of(basis, [host])
+    name = name_for_hosts(basis, [host])
     # cert-manager issues one certificate for a Secret, so only the main host's ListenerSet uses this Secret.
     if name != basis.name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
@@ -180,18 +180,18 @@ def make_listenerset(exposure: Exposure, at: ListenerSetPort, host: str) -> Obje
             basis.add(SECRET, f": {quoted(secret)}, the Secret for {host}, {end}", Reason.INVALID_VALUE)
     elif basis.effective.makes_ingresses:  # the Ingress requests the certificate
         annotations = {key: value for key, value in annotations.items() if key not in ISSUERS}
-    listener = {
+    entry = {
         "name": "https",
         **({} if host == EVERY_HOST else {"hostname": host}),
-        "port": at.port,
+        "port": listener_set.port,
         "protocol": "HTTPS",
         "tls": {"mode": "Terminate", "certificateRefs": [{"group": "", "kind": "Secret", "name": secret}]},
         "allowedRoutes": {"namespaces": {"from": "Same"}},
     }
-    return make("ListenerSet", basis, name, annotations, {"parentRef": parent(at), "listeners": [listener]})
+    return build("ListenerSet", basis, name, annotations, {"parentRef": parent(listener_set), "listeners": [entry]})
 
 
-def name_of(basis: Basis, hosts: Sequence[str]) -> str:
+def name_for_hosts(basis: Basis, hosts: Sequence[str]) -> str:
     """Return the name of the HTTPRoute or ListenerSet for `hosts`: the Ingress's name if they include the main host.
 
     The main host is the first in ingress/host, else the default host, even if no route uses it. Appending a host

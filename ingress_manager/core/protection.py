@@ -8,10 +8,10 @@ Service is refused, unless an administrator accepts the loss.
 from collections.abc import Container
 
 from ingress_manager.core.basis import Basis
-from ingress_manager.core.bounds import MOST_LEFT
+from ingress_manager.core.bounds import MOST_LEFT_BEHIND
 from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.rules import path_of
+from ingress_manager.core.rules import resolve_path
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import (
     ALTERNATIVES,
@@ -29,32 +29,32 @@ NOT_EXPRESSED = ("can't be expressed in an HTTPRoute", "to turn off HTTPRoutes (
 """Why an annotation is lost, and the remedy for an administrator."""
 
 
-def add_lost(basis: Basis, key: str, because: tuple[str, str], configured: Container[str] = ()) -> None:
+def add_loss(basis: Basis, key: str, cause: tuple[str, str], configured: Container[str] = ()) -> None:
     """Add a problem for a lost annotation, unless the settings accept its loss.
 
-    `because` is the reason and the remedy; `configured` contains the annotations that the settings add.
+    `cause` is the reason and the remedy; `configured` contains the annotations that the settings add.
     """
     if key in basis.effective.accepted_losses:
         return
-    why, remedy = because
+    why, remedy = cause
     value = (basis.service.metadata.annotations or {}).get(key, "")
-    what, does, reason = f"{key}: {quoted(value)}", "affects what clients receive", Reason.NOT_IN_HTTPROUTE
+    subject, effect, reason = f"{key}: {quoted(value)}", "affects what clients receive", Reason.NOT_IN_HTTPROUTE
     if protects(key):
-        what, does, reason = key, "protects this Service", Reason.PROTECTION_LOST
-    ask = "Remove it if you don't need it, or ask"
+        subject, effect, reason = key, "protects this Service", Reason.PROTECTION_LOST
+    request = "Remove it if you don't need it, or ask"
     if key in configured:
-        what, ask, reason = f"{key}, which the settings add to Ingresses,", "Ask", Reason.SETTINGS_CONFLICT
-    end = f"{ask} an administrator {remedy}to accept the loss (limits.acceptedLosses)"
-    basis.problems.add(f"{what} {does}, but {why}. {end}", reason, key)
+        subject, request, reason = f"{key}, which the settings add to Ingresses,", "Ask", Reason.SETTINGS_CONFLICT
+    end = f"{request} an administrator {remedy}to accept the loss (limits.acceptedLosses)"
+    basis.problems.add(f"{subject} {effect}, but {why}. {end}", reason, key)
 
 
 def check_protection(basis: Basis, carried: Carried) -> None:
     """Add a problem for each of the Service's annotations that would stop protecting it or undo other protection."""
     by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
-    if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT:
+    if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT_BEHIND:
         sentence = (
             f"this Service has {count} annotations for ingress controllers "
-            f"that its objects would not inherit; the limit is {MOST_LEFT}"
+            f"that its objects would not inherit; the limit is {MOST_LEFT_BEHIND}"
         )
         basis.problems.add(sentence, Reason.TOO_LARGE)
         return
@@ -65,29 +65,29 @@ def check_protection(basis: Basis, carried: Carried) -> None:
             basis.problems.add(f"{key}: {value} {end}", Reason.PROTECTION_LOST, key)
     for key, other in ALTERNATIVES.items():
         if key in carried.copied and other in carried.configured:
-            add_lost(basis, key, OVERRIDDEN)
+            add_loss(basis, key, OVERRIDDEN)
         elif key < other and key in carried.copied and other in carried.copied:  # each pair once
             basis.problems.add(f"{other} can't be combined with {key}; keep only one", Reason.CONTRADICTION, other)
     for key in filter(protects, sorted({*by_ingress, *by_httproutes})):
         is_lost_in_ingress = key in by_ingress and not is_read_from_services(key)
         is_lost_in_httproutes = key in by_httproutes and not is_read_from_services(key, of_httproutes=True)
         if is_lost_in_httproutes and not is_read_from("HTTPRoute", key):
-            add_lost(basis, key, NOT_EXPRESSED)
+            add_loss(basis, key, NOT_EXPRESSED)
         elif is_lost_in_ingress or is_lost_in_httproutes:
-            add_lost(basis, key, OVERRIDDEN if key in basis.effective.added_with_tls else UNCOPIED)
+            add_loss(basis, key, OVERRIDDEN if key in basis.effective.added_with_tls else UNCOPIED)
 
 
 def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
     """Add a problem for each protective annotation that, per `ingressClasses`, the class's controller doesn't read."""
-    known = basis.effective.settings.ingress_classes.get(ingress_class or "")
-    if ingress_class is None or known is None:
+    declared = basis.effective.settings.ingress_classes.get(ingress_class or "")
+    if ingress_class is None or declared is None:
         return
     why = f"the controller of the class {quoted(ingress_class)} doesn't read it"
-    read_from_service = filter(is_read_from_services, carried.left_behind["Ingress"][:MOST_LEFT])
+    read_from_service = filter(is_read_from_services, carried.left_behind["Ingress"][:MOST_LEFT_BEHIND])
     for key in dict.fromkeys([*carried.copied, *read_from_service, *carried.configured]):
         # Traefik reads keys in any case.
-        if protects(key) and not key.lower().startswith(known.reads):
-            add_lost(basis, key, (why, "to declare that it does (ingressClasses) or "), carried.configured)
+        if protects(key) and not key.lower().startswith(declared.reads):
+            add_loss(basis, key, (why, "to declare that it does (ingressClasses) or "), carried.configured)
 
 
 def check_expressed(basis: Basis, carried: Carried) -> None:
@@ -95,11 +95,11 @@ def check_expressed(basis: Basis, carried: Carried) -> None:
 
     Checks protective annotations only from the settings; `check_protection` checks the Service's own.
     """
-    at_root = all(path_of(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
-    for key, value in carried.of_ingress.items():
+    at_root = all(resolve_path(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
+    for key, value in carried.for_ingress.items():
         if key in carried.configured and protects(key):
             is_lost = not is_read_from("HTTPRoute", key)
         else:
             is_lost = changes_response(key) and not is_expressed(key, value, tls=basis.tls, at_root=at_root)
         if is_lost and key not in basis.effective.replaced_by_filters:
-            add_lost(basis, key, NOT_EXPRESSED, carried.configured)
+            add_loss(basis, key, NOT_EXPRESSED, carried.configured)

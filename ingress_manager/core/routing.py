@@ -12,7 +12,7 @@ from ingress_manager.core.annotations import REDIRECT, SECRET, TLS
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.protection import NOT_EXPRESSED, add_lost, check_expressed
+from ingress_manager.core.protection import NOT_EXPRESSED, add_loss, check_expressed
 from ingress_manager.core.settings import Gateway
 from ingress_manager.core.vocabulary import FORCING, HAPROXY_SSL_REDIRECT, SSL_REDIRECT
 
@@ -39,10 +39,10 @@ class Routing(NamedTuple):
 def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing | None:
     """Return the listeners for HTTPRoutes. Adds a problem if none fits, or if HTTPRoutes would lose an annotation."""
     check_expressed(basis, carried)
-    at, name = (gateway.namespace, gateway.name), gateway.https if basis.tls else gateway.http
-    listener: Listener | ListenerSetPort | None = Listener(*at, name) if name else None
+    gateway_key, name = (gateway.namespace, gateway.name), gateway.https if basis.tls else gateway.http
+    listener: Listener | ListenerSetPort | None = Listener(*gateway_key, name) if name else None
     if basis.tls and gateway.listener_sets:
-        listener = ListenerSetPort(*at, gateway.listener_sets.port)
+        listener = ListenerSetPort(*gateway_key, gateway.listener_sets.port)
         if basis.secret is None:
             end = (
                 f" is needed: {gateway} serves each host with the Service's own certificate. "
@@ -50,16 +50,16 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
             )
             basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
     if listener is None:
-        begin = f"the settings name no {'HTTPS' if basis.tls else 'HTTP'} listener of {gateway}"
+        start = f"the settings name no {'HTTPS' if basis.tls else 'HTTP'} listener of {gateway}"
         end = f'Set {basis.key(TLS)}: "true", or ask an administrator to name a listener (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
         if basis.tls:  # never advise turning TLS off
             end = "Ask an administrator to name one (gateway.https) or to turn off HTTPRoutes (outputs)"
             reason = Reason.SETTINGS_CONFLICT
-        basis.problems.add(f"{begin}. {end}", reason, basis.key(TLS))
+        basis.problems.add(f"{start}. {end}", reason, basis.key(TLS))
         return None
     redirecting = choose_redirect(basis, gateway, carried)
-    return Routing(listener, Listener(*at, redirecting) if redirecting else None)
+    return Routing(listener, Listener(*gateway_key, redirecting) if redirecting else None)
 
 
 def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | None:
@@ -72,25 +72,25 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     is_wanted, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
     if not basis.tls:
         return None
-    of_ingress = carried.of_ingress
-    asking = [key for key in (SSL_REDIRECT, *FORCING) if of_ingress.get(key) == "true"]
+    for_ingress = carried.for_ingress
+    requesting = [key for key in (SSL_REDIRECT, *FORCING) if for_ingress.get(key) == "true"]
     if is_wanted is None:
-        deciding = [key for key in (SSL_REDIRECT, HAPROXY_SSL_REDIRECT) if key in of_ingress]
-        is_wanted = bool(asking) or (by_default and not deciding)
+        explicit = [key for key in (SSL_REDIRECT, HAPROXY_SSL_REDIRECT) if key in for_ingress]
+        is_wanted = bool(requesting) or (by_default and not explicit)
         if not (is_wanted or gateway.has_one_listener):
-            for key in deciding:
-                add_lost(basis, key, NOT_EXPRESSED, carried.configured)
+            for key in explicit:
+                add_loss(basis, key, NOT_EXPRESSED, carried.configured)
     if not is_wanted or gateway.redirects:
         return gateway.http if is_wanted else None
     if basis.requested.tls_redirect or by_default:
-        begin = f"{gateway} has no separate HTTP listener that could redirect to https"
+        start = f"{gateway} has no separate HTTP listener that could redirect to https"
         end = f'Set {basis.key(REDIRECT)}: "false", or ask an administrator to name one (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
         if by_default:  # the Service need not have requested the redirect
             end = "Ask an administrator to name one (gateway.http) or to turn off the redirect (tls.redirect)"
             reason = Reason.SETTINGS_CONFLICT
-        basis.problems.add(f"{begin}. {end}", reason, basis.key(REDIRECT))
+        basis.problems.add(f"{start}. {end}", reason, basis.key(REDIRECT))
     else:
-        for key in asking:
-            add_lost(basis, key, NOT_EXPRESSED, carried.configured)
+        for key in requesting:
+            add_loss(basis, key, NOT_EXPRESSED, carried.configured)
     return None

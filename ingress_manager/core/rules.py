@@ -25,7 +25,7 @@ class Path(msgspec.Struct, frozen=True):
 
 def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
     routes = basis.requested.routes
-    if basis.has_wrong(ROUTES):
+    if basis.is_invalid(ROUTES):
         return {}
     without_host = [route.host for route in routes].count(None)
     shared_hosts = choose_hosts(basis) if without_host else ()
@@ -36,11 +36,11 @@ def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
         return {}
     rules: dict[str, list[Path]] = {}
     for route in routes:
-        path, path_type = path_of(basis.requested, route)
+        path, path_type = resolve_path(basis.requested, route)
         check_path(basis, route, path, path_type)
         hosts = shared_hosts if route.host is None else allowed_hosts(basis, (route.host,), ROUTES, ": host")
         if (port := ports.get(route.port)) is not None:
-            served = Path(as_prefix(path) if path_type == "Prefix" else path, path_type, port)
+            served = Path(without_slash(path) if path_type == "Prefix" else path, path_type, port)
             for host in hosts:
                 rules.setdefault(host, []).append(served)
         elif route.port is not None:
@@ -58,7 +58,7 @@ def check_shared(basis: Basis) -> None:
 
 def choose_hosts(basis: Basis) -> Sequence[str]:
     """Return the hosts for routes that set none: the hosts in ingress/host, or the settings' default host."""
-    if basis.has_wrong(HOST):
+    if basis.is_invalid(HOST):
         return ()
     if basis.requested.hosts is not None:
         return allowed_hosts(basis, basis.requested.hosts, HOST, ":")
@@ -69,36 +69,36 @@ def choose_hosts(basis: Basis) -> Sequence[str]:
     return allowed_hosts(basis, (default_host,), HOST, " is needed: the default host")
 
 
-def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, begin: str) -> Sequence[str]:
+def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, start: str) -> Sequence[str]:
     """Return `hosts` if the limits allow all of them. Otherwise, add a problem with `annotation` and return ()."""
     if end := basis.effective.hosts_not_allowed(hosts):
-        basis.add(annotation, f"{begin} {end}", Reason.HOST_NOT_ALLOWED)
+        basis.add(annotation, f"{start} {end}", Reason.HOST_NOT_ALLOWED)
         return ()
     return hosts
 
 
-def path_of(requested: Requested, route: Route) -> tuple[str, str]:
+def resolve_path(requested: Requested, route: Route) -> tuple[str, str]:
     """Return the path and path type of a route: its own, else the Service's, else the default."""
     return route.path or requested.path or "/", route.path_type or requested.path_type or "Prefix"
 
 
 def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
     effective = basis.effective
-    annotation, begin = (ROUTES, ": pathType ") if route.path_type else (PATH_TYPE, ": ")
+    annotation, start = (ROUTES, ": pathType ") if route.path_type else (PATH_TYPE, ": ")
     if end := effective.not_allowed(path_type, effective.limits.path_types):
-        basis.add(annotation, begin + end, Reason.PATH_TYPE_NOT_ALLOWED)
+        basis.add(annotation, start + end, Reason.PATH_TYPE_NOT_ALLOWED)
         return
-    if path_type == "ImplementationSpecific" and effective.gateway_of_httproutes:
+    if path_type == "ImplementationSpecific" and effective.httproute_gateway:
         end = f"{quoted(path_type)} can't be expressed in an HTTPRoute; use Prefix or Exact"
-        basis.add(annotation, begin + end, Reason.NOT_IN_HTTPROUTE)
+        basis.add(annotation, start + end, Reason.NOT_IN_HTTPROUTE)
     if end := wrong_path(path, path_type):
-        annotation, begin = (ROUTES, ": path") if route.path else (PATH, ":")
+        annotation, start = (ROUTES, ": path") if route.path else (PATH, ":")
         if path_type != "ImplementationSpecific" and "ImplementationSpecific" in effective.limits.path_types:
             end += "; a regular expression needs the path type ImplementationSpecific"
-        basis.add(annotation, f"{begin} {quoted(path)} {end}", Reason.INVALID_VALUE)
+        basis.add(annotation, f"{start} {quoted(path)} {end}", Reason.INVALID_VALUE)
 
 
-def as_prefix(path: str) -> str:
+def without_slash(path: str) -> str:
     """Strip a prefix's trailing slash, which doesn't affect matching.
 
     If both spellings occur, in one Service or across two, ingress-nginx writes a duplicate location, and nginx rejects
@@ -107,12 +107,12 @@ def as_prefix(path: str) -> str:
     return path.rstrip("/") or "/"
 
 
-def location(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
+def claim_key(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
     """Return a key that two routes share if controllers can't tell them apart.
 
     ImplementationSpecific counts as Prefix.
     """
-    return (host, path, True) if path_type == "Exact" else (host, as_prefix(path), False)
+    return (host, path, True) if path_type == "Exact" else (host, without_slash(path), False)
 
 
 def choose_ports(basis: Basis) -> dict[str | None, int | None]:
@@ -128,7 +128,7 @@ def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     numbers: dict[str | None, int | None] = {  # in one pass: there can be many
         key: port.port for port in tcp if named for key in (port.name, str(port.port)) if key in named
     }
-    if None in requested_ports and not basis.has_wrong(PORT):
+    if None in requested_ports and not basis.is_invalid(PORT):
         if requested is not None and requested not in numbers:
             add_unknown(basis, PORT, "", requested)
         numbers[None] = infer_port(basis, tcp) if requested is None else numbers.get(requested)
@@ -149,23 +149,23 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
         if not speaks_https(tcp[0]):
             return tcp[0].port
         key, only = basis.key(PORT), shown_port(tcp[0])
-        what = f"this Service's only TCP port, {only}, seems to speak HTTPS, but ingress controllers send HTTP"
-        right = f'If it speaks HTTP, or the controller is configured to send HTTPS, set {key}: "{tcp[0].port}"'
-        basis.problems.add(f"{what}. {right}; otherwise, add a port for HTTP", Reason.HTTPS_PORT, key)
+        problem = f"this Service's only TCP port, {only}, seems to speak HTTPS, but ingress controllers send HTTP"
+        remedy = f'If it speaks HTTP, or the controller is configured to send HTTPS, set {key}: "{tcp[0].port}"'
+        basis.problems.add(f"{problem}. {remedy}; otherwise, add a port for HTTP", Reason.HTTPS_PORT, key)
         return None
-    for field, of_http in (("name", "http"), ("app_protocol", "http"), ("port", "80")):
-        named = [port for port in tcp if str(getattr(port, field)).lower() == of_http]
+    for field, http_value in (("name", "http"), ("app_protocol", "http"), ("port", "80")):
+        named = [port for port in tcp if str(getattr(port, field)).lower() == http_value]
         like_http = [port.port for port in named if not speaks_https(port)]
         if len(like_http) == 1:
             return like_http[0]
-    has = listed(basis.service.ports, shown_port)
+    ports = listed(basis.service.ports, shown_port)
     if tcp:
         basis.add(
-            PORT, f" is needed to choose the port that serves HTTP; this Service has {has}", Reason.AMBIGUOUS_PORT
+            PORT, f" is needed to choose the port that serves HTTP; this Service has {ports}", Reason.AMBIGUOUS_PORT
         )
     else:
-        has = f"only {has}" if has else "no ports"
-        basis.problems.add(f"this Service has no TCP port to send HTTP to; it has {has}", Reason.NO_PORT)
+        ports = f"only {ports}" if ports else "no ports"
+        basis.problems.add(f"this Service has no TCP port to send HTTP to; it has {ports}", Reason.NO_PORT)
     return None
 
 
@@ -176,12 +176,12 @@ def speaks_https(port: ServicePort) -> bool:
     """
     if port.app_protocol:
         return port.app_protocol.lower() in {"https", "tls", "kubernetes.io/wss"}
-    if port.port == 443 and (not port.name or _OF_HTTPS.search(str(port.target_port))):
+    if port.port == 443 and (not port.name or _HTTPS_NAME.search(str(port.target_port))):
         return True
-    return _OF_HTTPS.search(port.name or "") is not None
+    return _HTTPS_NAME.search(port.name or "") is not None
 
 
-_OF_HTTPS = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
+_HTTPS_NAME = re.compile(r"^(?:https|tls)(?![a-z])|(?:https|tls)$")
 """Matches https, https-web and web-tls, but not httpserver."""
 
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from ingress_manager.core import copying
-from ingress_manager.core.annotations import LONGEST_ENTRANCE, PATH_TYPES, ingress_of, wrong_path_type
+from ingress_manager.core.annotations import LONGEST_ENTRANCE, PATH_TYPES, object_name, wrong_path_type
 from ingress_manager.core.copying import ANY, DEFAULT_COPIED, NOT_EMPTY, Limit
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.shape import Check, must, parts_of
@@ -40,16 +40,16 @@ def fill_in(template: str, service: str, namespace: str, star: str) -> str:
 def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
     """Return the mistake in a template: an unknown placeholder, or what `check` rejects after filling in the names."""
     filled_in = fill_in(text, service, namespace, namespace)
-    right = f"may contain no placeholders other than {' and '.join(placeholders)}"
-    return right if "{" in filled_in else check(filled_in)
+    expected = f"may contain no placeholders other than {' and '.join(placeholders)}"
+    return expected if "{" in filled_in else check(filled_in)
 
 
 _LONGEST = "a" * LONGEST_LABEL
-_LONGEST_INGRESS = ingress_of("a" * LONGEST_ENTRANCE, _LONGEST)
+_LONGEST_INGRESS = object_name("a" * LONGEST_ENTRANCE, _LONGEST)
 
 # The rules of the HTTPRoute CRD. Sources: the CRD's schema and x-kubernetes-validations (1.7); GEP-2257, durations.
 
-ONCE = (("CORS",), ("RequestHeaderModifier",), ("ResponseHeaderModifier",), ("RequestRedirect", "URLRewrite"))
+EXCLUSIVE = (("CORS",), ("RequestHeaderModifier",), ("ResponseHeaderModifier",), ("RequestRedirect", "URLRewrite"))
 """Groups of filter types: a rule may have only one filter from each group."""
 
 _DURATION = re.compile(r"([0-9]{1,5}(h|m|s|ms)){1,4}")
@@ -59,13 +59,13 @@ _SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
 def wrong_filter(filter_: Object) -> str:
     if not isinstance(type_ := filter_.get("type"), str):
         return "must set type to text"
-    own = {key.lower(): value for key, value in filter_.items()}.get(type_.lower())
-    return "" if isinstance(own, dict) else "must set the field for its type, such as requestRedirect"
+    details = {key.lower(): value for key, value in filter_.items()}.get(type_.lower())
+    return "" if isinstance(details, dict) else "must set the field for its type, such as requestRedirect"
 
 
 def wrong_filters(filters: Sequence[Object]) -> str:
     types = [filter_.get("type") for filter_ in filters]
-    repeated = [" or ".join(group) for group in ONCE if sum(map(types.count, group)) > 1]
+    repeated = [" or ".join(group) for group in EXCLUSIVE if sum(map(types.count, group)) > 1]
     return f"must contain only one {repeated[0]}" if repeated else ""
 
 
@@ -284,15 +284,15 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
     def namespace_patterns(self) -> list[str]:
         return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
 
-    def key_of(self, namespace: str) -> str | None:
+    def entry_key(self, namespace: str) -> str | None:
         """Return the key of a namespace's entry, if any: its name, else the longest matching pattern."""
         if namespace in self.namespaces:
             return namespace
         return next((pattern for pattern in self.namespace_patterns if fnmatchcase(namespace, pattern)), None)
 
-    def entry_of(self, namespace: str) -> NamespaceSettings:
+    def entry_for(self, namespace: str) -> NamespaceSettings:
         """Return a namespace's entry, or the general settings if it has none."""
-        key = self.key_of(namespace)
+        key = self.entry_key(namespace)
         return self if key is None else self.namespaces[key]
 
     @property

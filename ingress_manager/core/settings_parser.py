@@ -41,12 +41,12 @@ def parse(text: str) -> Settings:
     try:
         plain, places = load(text, MOST_VALUES)
     except YamlError as error:
-        raise SettingsError(one_line(error.what), line=min(error.line, last)) from error
+        raise SettingsError(one_line(error.message), line=min(error.line, last)) from error
     try:
         return read({} if plain is None else plain)
     except FieldError as error:
-        around = [error.path[:length] for length in range(len(error.path), 0, -1)]
-        line = next((places[path] for path in around if path in places), 0)
+        enclosing = [error.path[:length] for length in range(len(error.path), 0, -1)]
+        line = next((places[path] for path in enclosing if path in places), 0)
         raise SettingsError(error.sentence, error.path, min(line, last)) from error
 
 
@@ -77,61 +77,61 @@ def fill_in_namespaces(plain: Object) -> Object:
     return {**plain, "namespaces": namespaces, "ingressClasses": classes}
 
 
-def _check_entry(at: FieldPath, namespace: str, settings: Settings) -> None:
+def _check_entry(path: FieldPath, namespace: str, settings: Settings) -> None:
     """Raise FieldError for a mistake in a namespace's entry, or in the general settings if `namespace` is ""."""
     effective = resolve(settings, namespace, None)
-    defaults, limits = settings.entry_of(namespace).defaults, effective.limits
+    defaults, limits = settings.entry_for(namespace).defaults, effective.limits
     for number, host in enumerate(limits.hosts):
-        _check_star((*at, "limits", "hosts", number), namespace, host)
-    _check_given((*at, "defaults"), defaults, namespace)
+        _check_star((*path, "limits", "hosts", number), namespace, host)
+    _check_values((*path, "defaults"), defaults, namespace)
     for key, limit in limits.copy_annotations.items():
         for number, value in enumerate(limit if isinstance(limit, tuple) else ()):
             if end := wrong_value(key, value):
-                raise FieldError((*at, "limits", "copyAnnotations", key, number), f": {quoted(value)} {end}")
+                raise FieldError((*path, "limits", "copyAnnotations", key, number), f": {quoted(value)} {end}")
     allowed = limits.profiles if isinstance(limits.profiles, tuple) else ()
     named: list[tuple[FieldPath, Any]] = [(("limits", "profiles", number), name) for number, name in enumerate(allowed)]
-    for path, name in [(("defaults", "profile"), defaults.profile), *named]:
+    for field, name in [(("defaults", "profile"), defaults.profile), *named]:
         if name and name not in settings.profiles:
             profiles = listed([*settings.profiles]) or "there are none"
-            raise FieldError((*at, *path), f": {quoted(name)} must be one of the profiles: {profiles}")
+            raise FieldError((*path, *field), f": {quoted(name)} must be one of the profiles: {profiles}")
     if defaults.profile and effective.profile is None:
         usable = listed(effective.usable_profiles)
         end = f": {quoted(defaults.profile)} must be one of the allowed profiles: {usable}"
-        raise FieldError((*at, "defaults", "profile"), end)
+        raise FieldError((*path, "defaults", "profile"), end)
     if effective.not_allowed(effective.default_class, limits.classes):
-        begin = f"with the profile {effective.profile}, " if effective.profile else ""
+        start = f"with the profile {effective.profile}, " if effective.profile else ""
         shown = "null (the cluster's default)" if effective.default_class is None else quoted(effective.default_class)
-        end = f": {begin}the default {shown} must be one of the allowed classes: {listed(limits.classes)}"
-        raise FieldError((*at, "defaults", "class"), end)
+        end = f": {start}the default {shown} must be one of the allowed classes: {listed(limits.classes)}"
+        raise FieldError((*path, "defaults", "class"), end)
 
 
-def _check_star(at: FieldPath, namespace: str, text: str | None) -> None:
+def _check_star(path: FieldPath, namespace: str, text: str | None) -> None:
     if text and STAR_FIELD in text and "*" not in namespace:
-        raise FieldError(at, f': {quoted(text)} may use {STAR_FIELD} only in a pattern\'s entry, such as "*-prod"')
+        raise FieldError(path, f': {quoted(text)} may use {STAR_FIELD} only in a pattern\'s entry, such as "*-prod"')
 
 
-def _check_given(at: FieldPath, given: Defaults | Profile, namespace: str = "") -> None:
-    _check_star((*at, "host"), namespace, given.host)
-    _check_star((*at, "tls", "secret"), namespace, given.tls.secret)
-    if given.ingress_class is not None and OLD_CLASS in given.annotations:
+def _check_values(path: FieldPath, values: Defaults | Profile, namespace: str = "") -> None:
+    _check_star((*path, "host"), namespace, values.host)
+    _check_star((*path, "tls", "secret"), namespace, values.tls.secret)
+    if values.ingress_class is not None and OLD_CLASS in values.annotations:
         end = (
-            f": {quoted(given.ingress_class)} can't be combined with the annotation {OLD_CLASS}: "
-            f"{quoted(given.annotations[OLD_CLASS])}; set class: null here, or annotations without this key"
+            f": {quoted(values.ingress_class)} can't be combined with the annotation {OLD_CLASS}: "
+            f"{quoted(values.annotations[OLD_CLASS])}; set class: null here, or annotations without this key"
         )
-        raise FieldError((*at, "class"), end)
-    if HTTPROUTE not in given.outputs:
-        if given.tls.redirect:
+        raise FieldError((*path, "class"), end)
+    if HTTPROUTE not in values.outputs:
+        if values.tls.redirect:
             end = f": must be false unless outputs include {HTTPROUTE}, because an Ingress can't express it"
-            raise FieldError((*at, "tls", "redirect"), end)
-    elif not given.gateway:
+            raise FieldError((*path, "tls", "redirect"), end)
+    elif not values.gateway:
         end = f": must be set if outputs include {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
-        raise FieldError((*at, "gateway"), end)
-    elif given.tls.redirect and not given.gateway.redirects:
+        raise FieldError((*path, "gateway"), end)
+    elif values.tls.redirect and not values.gateway.redirects:
         end = ": must name a separate listener, which sends the redirect, if tls.redirect is true"
-        raise FieldError((*at, "gateway", "http"), end)
+        raise FieldError((*path, "gateway", "http"), end)
 
 
-def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
+def _check_profile(path: FieldPath, effective: EffectiveSettings) -> None:
     overrides, outputs = effective.overrides, effective.overrides.get("outputs", ())
     has_redirect = overrides.get("tls", {}).get("redirect") and (not outputs or HTTPROUTE in outputs)
     fields: dict[FieldPath, Any] = {(name,): getattr(effective, name) for name in ("filters", "timeouts", "retry")}
@@ -140,10 +140,10 @@ def _check_profile(at: FieldPath, effective: EffectiveSettings) -> None:
         # Namespaces differ in outputs and annotations, so the profile itself must set the ones that its fields need.
         if HTTPROUTE not in outputs:
             end = f": only HTTPRoutes support this; set outputs: [{HTTPROUTE}] in this profile"
-            raise FieldError((*at, *field), end)
+            raise FieldError((*path, *field), end)
         if INGRESS in outputs and "annotations" not in overrides:
             end = (
                 ": an Ingress can't express this; set annotations with the same effect, or remove ingress from outputs"
             )
-            raise FieldError((*at, *field), end)
-    _check_given(at, effective)
+            raise FieldError((*path, *field), end)
+    _check_values(path, effective)

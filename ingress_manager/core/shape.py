@@ -20,7 +20,7 @@ LONGEST_MISTAKE = 2000
 
 Check = Callable[[Any], str]
 LIMIT = "a list of allowed values, or the word any"
-NAMES = {
+TYPE_NAMES = {
     "str": "text",
     "int": "a whole number",
     "float": "a number",
@@ -64,9 +64,9 @@ def parts_of(type_: Any) -> Mapping[Any, Part]:
     """Return the parts of a type, by Python type. msgspec forbids unions of two parts with the same Python type."""
     origin, arguments = get_origin(type_), get_args(type_)
     if origin is Annotated:
-        beside = [check for check in arguments[1:] if callable(check)]
+        checks = [check for check in arguments[1:] if callable(check)]
         parts = parts_of(arguments[0]).items()
-        return {plain: part._replace(checks=[*part.checks, *beside]) for plain, part in parts}
+        return {plain: part._replace(checks=[*part.checks, *checks]) for plain, part in parts}
     if origin in {Union, UnionType}:
         return {plain: part for argument in arguments for plain, part in parts_of(argument).items()}
     if origin is dict:
@@ -83,9 +83,9 @@ def convert(value: Any, type_: Any, path: FieldPath = ()) -> Any:
     try:
         return msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
-        for key, inner, expected in inside(value, parts_of(type_).get(type(value), Part())):
+        for key, inner, expected in children(value, parts_of(type_).get(type(value), Part())):
             convert(inner, expected, (*path, key))
-        raise translate(str(error), type_, path) from error
+        raise translate_error(str(error), type_, path) from error
 
 
 def check_values(value: Any, type_: Any, path: FieldPath = ()) -> None:
@@ -93,13 +93,13 @@ def check_values(value: Any, type_: Any, path: FieldPath = ()) -> None:
     part = parts_of(type_).get(type(value), Part())
     for end in filter(None, [check(value) for check in part.checks]):
         raise FieldError(path, f": {quoted(value)} {end}" if isinstance(value, str) else f": {end}")
-    for key, inner, expected in inside(value, part):
+    for key, inner, expected in children(value, part):
         for end in filter(None, [check(key) for check in part.keys]):
             raise FieldError((*path, key), f": {end}")
         check_values(inner, expected, (*path, key))
 
 
-def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
+def children(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
     """Yield (key or index, value, expected type) for each value directly inside a plain value."""
     pairs: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in pairs:
@@ -107,7 +107,7 @@ def inside(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
             yield key, inner, expected
 
 
-def translate(message: str, type_: Any, path: FieldPath) -> FieldError:
+def translate_error(message: str, type_: Any, path: FieldPath) -> FieldError:
     """Return a readable error for msgspec's message about the value at `path`."""
     if match := re.match(r"Object contains unknown field `(.*)`", message, re.DOTALL):
         return FieldError((*path, match[1]), f" is not a setting{suggest_field(match[1], type_, path)}")
@@ -118,8 +118,8 @@ def translate(message: str, type_: Any, path: FieldPath) -> FieldError:
     if "`str | array`" in message or message.startswith("Invalid enum"):
         return FieldError(path, f": must be {LIMIT}")
     halves = message.partition(", got ")[::2]
-    expected, got = ([NAMES[word] for word in re.findall("|".join(NAMES), half)] for half in halves)
-    is_unquoted = "text" in expected and got and got[0] in {NAMES["int"], NAMES["float"], NAMES["bool"]}
+    expected, got = ([TYPE_NAMES[word] for word in re.findall("|".join(TYPE_NAMES), half)] for half in halves)
+    is_unquoted = "text" in expected and got and got[0] in {TYPE_NAMES["int"], TYPE_NAMES["float"], TYPE_NAMES["bool"]}
     end = f", not {got[0]}{'; put it in quotes' if is_unquoted else ''}" if got else ""
     return FieldError(path, f": must be {' or '.join(expected)}{end}")
 
@@ -127,6 +127,6 @@ def translate(message: str, type_: Any, path: FieldPath) -> FieldError:
 def suggest_field(key: str, type_: Any, path: FieldPath) -> str:
     """Suggest a field for the unknown `key`: a field of this name one level deeper, or one with a similar name."""
     fields = parts_of(type_)[dict].fields
-    deeper = [(name, key) for name, inner in fields.items() if key in parts_of(inner).get(dict, Part()).fields]
-    near = format_path((*path, *deeper[0])) if deeper else nearest(key, fields)
-    return f"; did you mean {near}?" if near else ""
+    nested = [(name, key) for name, inner in fields.items() if key in parts_of(inner).get(dict, Part()).fields]
+    suggestion = format_path((*path, *nested[0])) if nested else nearest(key, fields)
+    return f"; did you mean {suggestion}?" if suggestion else ""

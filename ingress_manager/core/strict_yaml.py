@@ -26,10 +26,10 @@ Places = dict[FieldPath, int]
 class YamlError(ValueError):
     """The text isn't acceptable YAML. `mark` is the mistake's position, from PyYAML."""
 
-    def __init__(self, what: str, mark: Any = None) -> None:
+    def __init__(self, message: str, mark: Any = None) -> None:
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        super().__init__(f"{what}{where}")
-        self.what = what
+        super().__init__(f"{message}{where}")
+        self.message = message
         self.line = mark.line + 1 if mark else 0
         """The mistake's line, from 1; 0 if unknown."""
 
@@ -64,14 +64,14 @@ def load(text: str | Events, most: int, scalar: Scalar = typed, deepest: int = D
     `text` may also be the document's events. Raises YamlError if the YAML isn't acceptable, has more than `most` keys,
     values, lists and mappings in total, or is nested more than `deepest` levels deep.
     """
-    reader = _Reader(_safe(text, most), scalar, deepest, {})
+    reader = _Reader(_checked_events(text, most), scalar, deepest, {})
     try:
         values = [reader.value(event, event, ()) for event in reader.events if isinstance(event, yaml.NodeEvent)]
     except UnicodeEncodeError as error:
         raise YamlError("contains an unpaired surrogate") from error
     except yaml.MarkedYAMLError as error:
-        what = TOO_DEEP if error.problem == TOO_DEEP_FOR_LIBYAML else f"is not YAML: {error.problem}"
-        raise YamlError(what, error.problem_mark) from error
+        message = TOO_DEEP if error.problem == TOO_DEEP_FOR_LIBYAML else f"is not YAML: {error.problem}"
+        raise YamlError(message, error.problem_mark) from error
     except yaml.YAMLError as error:
         raise YamlError(f"is not YAML: {str(error).splitlines()[0]}") from error
     return (values or [None])[0], reader.places
@@ -83,9 +83,9 @@ class _Reader(NamedTuple):
     deepest: int
     places: Places
 
-    def value(self, event: Any, at: Any, path: FieldPath) -> Any:
-        """Return the value that starts at `event`. Its line is the line of `at`: its key in a mapping, else `event`."""
-        self.places[path] = at.start_mark.line + 1
+    def value(self, event: Any, start: Any, path: FieldPath) -> Any:
+        """Return the value that begins with `event`, at the line of `start`: its key in a mapping, else `event`."""
+        self.places[path] = start.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event)
         if len(path) >= self.deepest:
@@ -111,7 +111,7 @@ class _Reader(NamedTuple):
         return fields
 
 
-def _safe(text: str | Events, most: int) -> Events:
+def _checked_events(text: str | Events, most: int) -> Events:
     documents = size = 0
     for event in yaml.parse(text, yaml.CBaseLoader) if isinstance(text, str) else text:
         documents += isinstance(event, yaml.DocumentStartEvent)

@@ -73,12 +73,12 @@ wrong_host = check(
 )
 """Accepts `*`, or a lowercase DNS-1123 name, in which `*` may be the first label."""
 
-_OF_ABSOLUTE_PATHS: tuple[Rule, ...] = (
+_ABSOLUTE_PATH_RULES: tuple[Rule, ...] = (
     (lambda path: not path.startswith("/"), "must start with /"),
     (lambda path: len(path) > LONGEST_PATH, f"has {{length}} characters; the limit is {LONGEST_PATH}"),
 )
 _wrong_plain_path = check(
-    *_OF_ABSOLUTE_PATHS,
+    *_ABSOLUTE_PATH_RULES,
     (lambda path: "//" in path, "must not contain //"),
     (_DOT_SEGMENT.search, "must not contain . or .. as a segment"),
     (_DISGUISE.search, "must not percent-encode a slash, dot, percent sign, backslash or control character"),
@@ -89,14 +89,14 @@ _wrong_plain_path = check(
     (lambda path: not _PATH.fullmatch(path), "may contain only letters, digits, /._~!&,=:@- and %XX"),
 )
 _wrong_free_path = check(
-    *_OF_ABSOLUTE_PATHS,
+    *_ABSOLUTE_PATH_RULES,
     (
         lambda path: not _ANY_PATH.fullmatch(path),
         "must not contain quotes, white space, control characters, # ; ` or characters that aren't ASCII",
     ),
 )
 
-wrong_absolute_path = check(*_OF_ABSOLUTE_PATHS)
+wrong_absolute_path = check(*_ABSOLUTE_PATH_RULES)
 """Checks only a path's start and length; `wrong_path` checks the rest."""
 
 wrong_name = check(
@@ -110,11 +110,11 @@ wrong_name = check(
 wrong_annotation_key = check((_is_no_key, "must be an annotation key, such as cert-manager.io/issuer"))
 wrong_label_key = check((_is_no_key, "must be a label key, such as team or example.com/team"))
 
-_SIGNS = f"at most {LONGEST_LABEL} characters (letters, digits, -, _ and .), starting and ending with a letter or digit"
-wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be a label value: {_SIGNS}"))
+_CHARS = f"at most {LONGEST_LABEL} characters (letters, digits, -, _ and .), starting and ending with a letter or digit"
+wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be a label value: {_CHARS}"))
 
-_LABEL_SIGNS = f"at most {LONGEST_LABEL} characters (lowercase letters, digits and -)"
-wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace's name: {_LABEL_SIGNS}"))
+_LABEL_CHARS = f"at most {LONGEST_LABEL} characters (lowercase letters, digits and -)"
+wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace's name: {_LABEL_CHARS}"))
 """Accepts a DNS-1123 label."""
 
 

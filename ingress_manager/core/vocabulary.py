@@ -34,7 +34,7 @@ PROTECTING = (
     *CODE, "waf-", "waf.", "wafv2", "wallarm-mode", "modsecurity", "owasp", "shield", "appprotect", "app-protect",
     "middleware-", "middlewares-", "/-modules-", "plugins-", "plugin-config", "backend-config",
     "/-polic",
-    *(f"-{of}-polic" for of in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
+    *(f"-{kind}-polic" for kind in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
 )
 """Name fragments of annotations that keep requests out, or might. None of them matches retention-policy or waffle."""
 
@@ -212,9 +212,9 @@ def is_for_controllers(key: str) -> bool:
     if key.startswith(RESERVED_PREFIXES):
         return False
     domain, name = _split(key)
-    looks_so = _CONTROLLER_DOMAINS.search(domain) is not None and not name.startswith("/-service.")
-    looks_so = looks_so or key.lower().startswith(CONTROLLER_KEYS) or protects(key)
-    return looks_so and not domain.endswith(".ingress")  # that is an entrance's, as in internal.ingress/host
+    is_for_controller = _CONTROLLER_DOMAINS.search(domain) is not None and not name.startswith("/-service.")
+    is_for_controller = is_for_controller or key.lower().startswith(CONTROLLER_KEYS) or protects(key)
+    return is_for_controller and not domain.endswith(".ingress")  # that is an entrance's, as in internal.ingress/host
 
 
 def is_read_from(kind: str, key: str) -> bool:

@@ -18,7 +18,7 @@ from ingress_manager.commands.adopt.needed import entries, find_needs
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
 from ingress_manager.commands.snapshot.items import INGRESS, Item, of_kind
-from ingress_manager.core.annotations import PATH_TYPES, PROFILE, TABLE, begin_of, by_entrance
+from ingress_manager.core.annotations import PATH_TYPES, PROFILE, TABLE, by_entrance, key_prefix
 from ingress_manager.core.copying import MANAGED_BY_LABEL, wrong_copied_key
 from ingress_manager.core.kubernetes import LAST_APPLIED
 from ingress_manager.core.settings import Limits, Settings
@@ -79,7 +79,7 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
         return
     shop, settings = case.service, case.settings
     present = shop["metadata"].get("annotations") or {}
-    asking = [begin_of(entrance) + key for entrance, keys in by_entrance(present).items() for key in keys]
+    asking = [key_prefix(entrance) + key for entrance, keys in by_entrance(present).items() for key in keys]
     yet = {key: value for key, value in present.items() if key not in asking or key.endswith(PROFILE)}
     for made in ingresses:
         del made["metadata"]["labels"][MANAGED_BY_LABEL]

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 import pytest
 
 from ingress_manager.commands.plans import plan
-from ingress_manager.commands.plans.plan import AT_ONCE, Condition, Looks, Plan, Step
+from ingress_manager.commands.plans.plan import MOST_CONCURRENT, Condition, Plan, SharedLists, Step
 from ingress_manager.commands.reading.kubectl import Kubectl, KubectlFailed
 from ingress_manager.commands.snapshot.items import Item
 
@@ -34,7 +34,7 @@ def printed(numbers: Sequence[int]) -> str:
 
 
 def test_plans_run_together_and_print_in_order(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
-    number, together, lock = 3 * AT_ONCE, threading.Barrier(AT_ONCE, timeout=PATIENCE), threading.Lock()
+    number, together, lock = 3 * MOST_CONCURRENT, threading.Barrier(MOST_CONCURRENT, timeout=PATIENCE), threading.Lock()
     running, most = set[int](), set[int]()
 
     def does(verb: str, number: int) -> None:
@@ -43,12 +43,12 @@ def test_plans_run_together_and_print_in_order(monkeypatch: Patch, capsys: pytes
             most.add(len(running))
         together.wait()
         # A later one ends earlier.
-        time.sleep(0.002 * (AT_ONCE - number % AT_ONCE))
+        time.sleep(0.002 * (MOST_CONCURRENT - number % MOST_CONCURRENT))
 
     kubectl_does(monkeypatch, does)
     assert plan.perform(Kubectl(), plans(map(str, range(number))), apply=True) == 0
     assert capsys.readouterr() == (printed(range(number)), "")
-    assert max(most) == AT_ONCE
+    assert max(most) == MOST_CONCURRENT
 
 
 def test_those_of_one_service_follow_each_other(monkeypatch: Patch) -> None:
@@ -59,14 +59,14 @@ def test_those_of_one_service_follow_each_other(monkeypatch: Patch) -> None:
         done.append((verb, number))
 
     kubectl_does(monkeypatch, does)
-    plan.perform(Kubectl(), plans(["shop", "cart"] * AT_ONCE), apply=True)
+    plan.perform(Kubectl(), plans(["shop", "cart"] * MOST_CONCURRENT), apply=True)
     for service in (0, 1):
         own = [number for _, number in done if number % 2 == service]
         assert own == sorted(own)
 
 
 def test_after_a_failure_no_other_plan_begins(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
-    begun, all_begun, failed = set[int](), threading.Barrier(AT_ONCE, timeout=PATIENCE), threading.Event()
+    begun, all_begun, failed = set[int](), threading.Barrier(MOST_CONCURRENT, timeout=PATIENCE), threading.Event()
 
     def does(verb: str, number: int) -> None:
         if verb == "end":
@@ -81,12 +81,12 @@ def test_after_a_failure_no_other_plan_begins(monkeypatch: Patch, capsys: pytest
 
     kubectl_does(monkeypatch, does)
     with pytest.raises(KubectlFailed) as raised:
-        plan.perform(Kubectl(), plans(map(str, range(2 * AT_ONCE))), apply=True)
-    assert begun == {*range(AT_ONCE)}
-    assert capsys.readouterr().out == "$ kubectl begin 0\n" + printed(range(1, AT_ONCE))
+        plan.perform(Kubectl(), plans(map(str, range(2 * MOST_CONCURRENT))), apply=True)
+    assert begun == {*range(MOST_CONCURRENT)}
+    assert capsys.readouterr().out == "$ kubectl begin 0\n" + printed(range(1, MOST_CONCURRENT))
     assert raised.value.message == (
         "0: Error from server: no\nRun so far:\n  kubectl begin 0\nTo continue, run the same command again.\n"
-        f"{AT_ONCE} of {2 * AT_ONCE} plans were not started."
+        f"{MOST_CONCURRENT} of {2 * MOST_CONCURRENT} plans were not started."
     )
 
 
@@ -100,15 +100,15 @@ def test_plans_share_a_list_if_it_was_asked_for_after_they_began_to_look(monkeyp
         return [lists[-1], Item({"metadata": {"name": "cart"}})]
 
     monkeypatch.setattr(Kubectl, "get", get)
-    looks, shop = Looks(Kubectl()), Condition("", ("kubectl", "get", "--", "ingress", "shop"), lambda _: True, "")
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    looks, shop = SharedLists(Kubectl()), Condition("", ("kubectl", "get", "--", "ingress", "shop"), lambda _: True, "")
+    with ThreadPoolExecutor(MOST_CONCURRENT) as pool:
         first = pool.submit(looks.get, shop)
         assert begun.wait(PATIENCE)
-        others = [pool.submit(looks.get, shop) for _ in range(AT_ONCE - 1)]
+        others = [pool.submit(looks.get, shop) for _ in range(MOST_CONCURRENT - 1)]
         time.sleep(0.2)
         go_on.set()
     assert first.result() == [lists[0]]
-    assert 1 < len(lists) < AT_ONCE
+    assert 1 < len(lists) < MOST_CONCURRENT
     assert all(seen is not lists[0] for other in others for seen in other.result())
 
 
@@ -130,7 +130,7 @@ def test_ctrl_c_ends_what_waits_and_says_what_was_begun(monkeypatch: Patch) -> N
 
     kubectl_does(monkeypatch, lambda *_: None)
     monkeypatch.setattr(plan, "wait", waited)
-    monkeypatch.setattr(Looks, "get", looked)
+    monkeypatch.setattr(SharedLists, "get", looked)
     with pytest.raises(KubectlFailed) as raised:
         plan.perform(Kubectl(), plans(["shop", "cart", "shop"], [never]), apply=True)
     begun = "Run so far:\n  kubectl begin {0}\n  kubectl end {0}\nTo continue, run the same command again.\n"

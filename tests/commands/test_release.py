@@ -12,7 +12,7 @@ import pytest
 from devcluster.sync_requests import Object
 from ingress_manager.commands.plans.steps import MOST_NAMES, MOVING
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.uninstall import CLUSTER_WIDE, CONTROLLERS, OURS
+from ingress_manager.commands.uninstall import CLUSTER_WIDE, CONTROLLERS, SELECTOR
 from tests import dumps, golden
 from tests import make_cases as cases
 from tests.commands.commands import HTTPROUTES, LISTENERSETS, UNKNOWN_KIND, Cluster, event, listing, run
@@ -124,7 +124,7 @@ def test_all_that_was_installed_is_removed() -> None:
     folders = ("manifests", "metacontroller", "metacontroller/listenerset")
     for item in (item for folder in folders for item in rendered(folder)):
         name, namespace, labels = map(item["metadata"].get, ("name", "namespace", "labels"))
-        by_label = labels["app.kubernetes.io/name"] in OURS and item["kind"].lower() in CLUSTER_WIDE
+        by_label = labels["app.kubernetes.io/name"] in SELECTOR and item["kind"].lower() in CLUSTER_WIDE
         assert by_label or not words.isdisjoint({name, namespace}), item
 
 

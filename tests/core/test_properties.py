@@ -125,11 +125,11 @@ def everywhere(settings: Settings, *outputs: str) -> Settings:
 def test_ingresses_and_httproutes_lead_to_the_same_ports(parent: Object, settings: Settings) -> None:
     both = everywhere(settings, "ingress", "httproute")
     made = desired_for(parent, both)
-    of_ingress, of_routes = (
+    for_ingress, of_routes = (
         sorted(place for item in made if item["kind"] == kind for place in places_of(item))
         for kind in ("Ingress", "HTTPRoute")
     )
-    assert of_ingress == of_routes
+    assert for_ingress == of_routes
     alone = desired_for(parent, everywhere(settings, "httproute"))
     if alone:
         of_alone, beside = ([item["spec"] for item in some if item["kind"] == "HTTPRoute"] for some in (alone, made))

@@ -156,7 +156,7 @@ PAUSED, RUNNING, SILENT = {"paused": True}, {"paused": False}, dict[str, Any]()
 def test_a_namespace_may_override_the_pause(paused: bool, namespaces: dict[str, Any], shown: str, where: str) -> None:
     settings = read({"paused": paused, "namespaces": namespaces})
     assert settings.pauses == shown
-    assert [name for name in "abcd" if settings.entry_of(name).paused] == list(where)
+    assert [name for name in "abcd" if settings.entry_for(name).paused] == list(where)
     assert settings.without_pause() == read({"namespaces": dict.fromkeys(namespaces, SILENT)})
 
 

@@ -15,7 +15,7 @@ from devcluster.programs import GATEWAY_API
 from devcluster.sync_requests import body, service, sync_request
 from hooks.app import create_app
 from hooks.sync import answer
-from ingress_manager.commands.check.provided import LEAST
+from ingress_manager.commands.check.provided import MINIMUM_VERSIONS
 from ingress_manager.commands.main import commands
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.settings_parser import parse
@@ -50,8 +50,8 @@ def test_the_page_on_installing_has_the_versions_that_are_pinned_and_the_least_o
         assert version in re.split("[,;] ", tested[what]), what
         assert f"v{version}" == GATEWAY_API or "gateway-api" not in pattern
     chart = yaml.safe_load((REPOSITORY / "charts/ingress-manager/Chart.yaml").read_text(encoding="utf-8"))
-    assert chart["kubeVersion"] == f">={LEAST['Kubernetes']}.0-0"
-    assert {name: tested[name].rpartition("; at least ")[2] for name in LEAST} == LEAST
+    assert chart["kubeVersion"] == f">={MINIMUM_VERSIONS['Kubernetes']}.0-0"
+    assert {name: tested[name].rpartition("; at least ")[2] for name in MINIMUM_VERSIONS} == MINIMUM_VERSIONS
 
 
 def blocks(page: str, language: str) -> list[str]:

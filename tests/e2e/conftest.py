@@ -24,7 +24,7 @@ from devcluster.cluster import DevCluster, install_crds
 from devcluster.control_plane import ControlPlane
 from devcluster.deployments import changed, report
 from devcluster.errors import MissingProgram
-from devcluster.gateway import Gateway, lacking
+from devcluster.gateway import Gateway, why_unavailable
 from devcluster.processes import Processes
 from devcluster.programs import find_programs, find_traefik, gateway_api_crds
 from devcluster.story import Stage
@@ -74,7 +74,7 @@ def require() -> None:
 
 
 def require_gateway() -> None:
-    if reason := lacking():
+    if reason := why_unavailable():
         pytest.skip(reason)
 
 
@@ -94,7 +94,7 @@ def metacontroller(engine: str) -> None:
 
 @pytest.fixture(scope="session")
 def cluster(engine: str) -> Iterator[DevCluster]:
-    with DevCluster(engine, gateway=not lacking()) as running:
+    with DevCluster(engine, gateway=not why_unavailable()) as running:
         yield running
 
 

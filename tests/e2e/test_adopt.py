@@ -205,7 +205,7 @@ def installed(engine: str) -> Iterator[DevCluster]:
 
 @pytest.mark.parametrize("keep", [True, False], ids=["keep", "remove"])
 def test_uninstall_leaves_all_ingresses_or_none(installed: DevCluster, keep: bool) -> None:
-    installed.follow()
+    installed.apply_deployments()
     ended = run(installed.control_plane, "check")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "\nAll is well: " in ended.stdout

@@ -43,16 +43,16 @@ CERTIFIED = {**ON, "ingress/host": "shop.example.com", "ingress/tls-secret": "sh
 )
 def test_objects_follow_a_service(stage: Stage, resource: Resource, annotations: dict[str, str], edit: Object) -> None:
     stage.create_service("shop", annotations)
-    made = stage.until_one(resource, "shop", f"the {resource.kind}", lambda _: True)
+    made = stage.until_object(resource, "shop", f"the {resource.kind}", lambda _: True)
     assert stage.ingress("shop") is None
 
     stage.api.delete(resource, "shop", stage.namespace)
     old = made["metadata"]["uid"]
-    again = stage.until_one(resource, "shop", "a new one", lambda found: found["metadata"]["uid"] != old)
+    again = stage.until_object(resource, "shop", "a new one", lambda found: found["metadata"]["uid"] != old)
     assert again["spec"] == made["spec"]
 
     stage.api.patch(resource, "shop", {"spec": edit}, stage.namespace)
-    stage.until_one(resource, "shop", "it as it was", lambda found: bool(found["spec"] == made["spec"]))
+    stage.until_object(resource, "shop", "it as it was", lambda found: bool(found["spec"] == made["spec"]))
     with pytest.raises(ApiError, match="what ingress-manager made can't lose its Service as an owner"):
         stage.api.patch(resource, "shop", {"metadata": {"ownerReferences": None}}, stage.namespace)
 
@@ -103,7 +103,7 @@ def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, sta
         for name in QUIET:
             stage.api.patch(SERVICES, name, change, stage.namespace)
         stage.create_service(f"later-{number}", {**ON, "ingress/host": f"{number}.example.com"})
-        stage.until_one(HTTPROUTES, f"later-{number}", "the HTTPRoute of a Service created later", lambda _: True)
+        stage.until_object(HTTPROUTES, f"later-{number}", "the HTTPRoute of a Service created later", lambda _: True)
     for kind, count in zip(KINDS, counts, strict=True):
         made = [verb for verb, name in writes(serving, stage.namespace, kind.plural) if name.startswith("quiet")]
         assert made == ["create"] * count + ["patch"] * (kind is INGRESSES)

@@ -105,7 +105,7 @@ class Program:
 @pytest.fixture(scope="module")
 def shell(metacontroller: None) -> Iterator[Program]:  # noqa: ARG001 - pages show its Events
     """Yield a shell set up as `make cluster` prints."""
-    if reason := gateway.lacking():
+    if reason := gateway.why_unavailable():
         pytest.skip(reason)
     with Program("make", "cluster", "ENGINE=metacontroller") as cluster:
         welcome = cluster.until("Ctrl-C stops the cluster.")
@@ -132,7 +132,7 @@ def test_every_command_prints_what_the_page_shows(shell: Program, name: str) -> 
     before = path.read_text(encoding="utf-8")
     assert f"```{CONSOLE}\n$ " in before
     with applied(shell, PAGES[name]):
-        after = markdown.played(before, CONSOLE, shell.see)
+        after = markdown.replayed(before, CONSOLE, shell.see)
     if masked(after) != masked(before) and os.environ.get("WRITE"):
         path.write_text(after, encoding="utf-8")
     assert masked(after) == masked(before), "with $WRITE, it is written"

@@ -131,7 +131,7 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
         exits.enter_context(old_controller(serving))
         exits.enter_context(https_listener(serving))
         exits.callback(serving.restart_hook, SERVING_SETTINGS)
-        exits.enter_context(meanwhile(serving.follow, 0.1))
+        exits.enter_context(meanwhile(serving.apply_deployments, 0.1))
         made = Operator(serving, tmp_path)
         made.edit(SETTINGS)
         made.run("kubectl apply -k manifests/")

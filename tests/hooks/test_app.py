@@ -80,7 +80,7 @@ def test_the_log_begins_with_version_and_settings_and_tells_no_answer_of_200(cap
 
 
 WRONG = service({"ingress/http": "true", "ingress/host": "A", "ingress/port": "x"})
-SHOP, NOBODY = {"namespace": "team-a", "service": "shop"}, {"namespace": None, "service": None}
+SHOP, UNIDENTIFIED = {"namespace": "team-a", "service": "shop"}, {"namespace": None, "service": None}
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ SHOP, NOBODY = {"namespace": "team-a", "service": "shop"}, {"namespace": None, "
     [
         (Settings(), body(sync_request(WRONG)), 422, SHOP | {"reasons": ["invalid-value", "unknown-port"]}),
         (Settings(), body({"object": WRONG}), 400, SHOP | {"reasons": ["invalid-request"]}),
-        (Settings(), b"{}", 400, NOBODY | {"reasons": ["invalid-request"]}),
+        (Settings(), b"{}", 400, UNIDENTIFIED | {"reasons": ["invalid-request"]}),
         (Settings(paused=True), OPTED_IN, 429, SHOP | {"reasons": ["paused"], "level": "info"}),
     ],
     ids=["a Service that is refused", "a Service that can't be read", "a body that is no request", "a pause"],
@@ -110,7 +110,7 @@ def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys
     assert 'ingress_manager_removals_total{reason="host-not-allowed"} 1.0' in client.get("/metrics").text
 
 
-A_BUG = (500, "text/plain; charset=utf-8", f"500 Internal Server Error: {app.A_BUG}\n")
+BUG = (500, "text/plain; charset=utf-8", f"500 Internal Server Error: {app.BUG}\n")
 
 
 @pytest.mark.parametrize("broken", ["sync.answer", "Buckets.report", "Metrics.count", "log_answer", "generate_latest"])
@@ -119,7 +119,7 @@ def test_a_bug_is_answered_500_and_logged(broken: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(f"hooks.app.{broken}", MagicMock(side_effect=ZeroDivisionError("the secret of the bug")))
     is_sync = broken != "generate_latest"
     asked = client.post("/sync", data=changed_at(0, **OOPS)) if is_sync else client.get("/metrics")
-    assert shown(asked) == A_BUG
+    assert shown(asked) == BUG
     line = log_lines(capsys)[-1]
     assert (line["event"], line["level"], line["status"]) == ("bug", "error", 500)
     assert "ZeroDivisionError: the secret of the bug" in str(line["exception"])
@@ -132,7 +132,7 @@ def test_a_request_is_answered_even_if_logging_fails(client: FlaskClient, monkey
     """Standard error may be closed, and the disk behind it full."""
     for broken in ("structlog.PrintLogger.error", "hooks.app.Metrics.count", "hooks.app.Metrics.count_error"):
         monkeypatch.setattr(broken, MagicMock(side_effect=OSError("No space left on device")))
-    assert shown(client.post("/sync", data=OPTED_IN)) == A_BUG
+    assert shown(client.post("/sync", data=OPTED_IN)) == BUG
 
 
 def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_control_characters(capsys: Capture) -> None:

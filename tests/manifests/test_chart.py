@@ -24,11 +24,11 @@ CASES = REPOSITORY / "tests/chart.yaml"
 STATED = {case.name: case for case in golden.read(CASES)}
 
 
-def lacking() -> str | None:
+def why_unavailable() -> str | None:
     return None if built("helm") else "NOT CHECKED WITH HELM: `python -m devcluster build --helm` builds it."
 
 
-pytestmark = [pytest.mark.thorough, pytest.mark.skipif(lacking() is not None, reason=lacking() or "")]
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(why_unavailable() is not None, reason=why_unavailable() or "")]
 
 
 def template(values: Any) -> subprocess.CompletedProcess[str]:

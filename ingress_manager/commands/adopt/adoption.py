@@ -13,15 +13,15 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingress_manager.commands.adopt.obstacles import Obstacle, obstacles, why_not, why_not_replaced
-from ingress_manager.commands.adopt.requested import Around, Part, requested_beside, requested_for
-from ingress_manager.commands.plans.deployers import about_service, not_yet
+from ingress_manager.commands.adopt.obstacles import Obstacle, obstacles, part_obstacles, replacement_obstacles
+from ingress_manager.commands.adopt.requested import Inventory, Part, with_annotations, with_entrance
+from ingress_manager.commands.plans.deployers import about_service, deployer_obstacles
 from ingress_manager.commands.plans.plan import PAUSE, Condition, Plan, Step
-from ingress_manager.commands.plans.steps import annotating, kubectl, patch, remains, touch
+from ingress_manager.commands.plans.steps import annotate, intact, kubectl, patch, touch
 from ingress_manager.commands.snapshot.items import Item, Message, at
 from ingress_manager.commands.snapshot.managed import is_made_for, patch_to_own
 from ingress_manager.commands.snapshot.objects import as_spec, spec_for
-from ingress_manager.core.annotations import HTTP, begin_of, is_entrance_name, read_entrances
+from ingress_manager.core.annotations import HTTP, is_entrance_name, key_prefix, read_entrances
 from ingress_manager.core.settings import Settings
 
 Need = tuple[str, ...]
@@ -48,48 +48,48 @@ def adoptions_of(
     items: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
     """Yield a plan for each of `ingresses`. Fields in `accepted`, such as spec.tls, may change. Raises Unreadable."""
-    around = Around(items, settings, accepted)
+    inventory = Inventory(items, settings, accepted)
     for item in ingresses:
-        plan = adoption_of(item, around)
+        plan = adoption_of(item, inventory)
         for part in plan.parts:
-            around.add_planned(part)
+            inventory.add_planned(part)
         yield plan
 
 
-def adoption_of(item: Item, around: Around) -> Adoption:
+def adoption_of(item: Item, inventory: Inventory) -> Adoption:
     """Return the plan that adopts an Ingress, or an empty plan with the reasons why the Ingress can't be adopted."""
     title = item.full_name
     # A Service's name can't contain a dot.
     label, _, entrance = title.partition(".")
-    service = around.services.get(label) if not entrance or is_entrance_name(entrance) else None
+    service = inventory.services.get(label) if not entrance or is_entrance_name(entrance) else None
     if service and is_made_for(item, service):
         return Adoption(item, title, notes=["already managed by ingress-manager"])
     spec = as_spec(item)
     names = [*dict.fromkeys(path.backend.service.name for _, path in spec.paths() if path.backend.service)]
-    wrong: list[Obstacle] = [*obstacles(item, service, spec, around)]
-    if not (names or wrong):
-        wrong.append(("spec.rules: no path routes to a Service", ""))
+    problems: list[Obstacle] = [*obstacles(item, service, spec, inventory)]
+    if not (names or problems):
+        problems.append(("spec.rules: no path routes to a Service", ""))
     parts = list[Part]()
     for name in names:
-        backend = around.services.get(f"{item.namespace}/{name}")
+        backend = inventory.services.get(f"{item.namespace}/{name}")
         if backend is None:
-            wrong.append((f"spec.rules: Service {name} doesn't exist", "create the Service, or remove its paths"))
+            problems.append((f"spec.rules: Service {name} doesn't exist", "create the Service, or remove its paths"))
             continue
         is_namesake = service is not None and name == service.name
         its_spec = spec_for(spec, name) if names[1:] else spec
-        part = Part(item, its_spec, backend, entrance if is_namesake else "", around.settings)
-        parts.append(requested_for(part) if is_namesake else requested_beside(part, around))
-        wrong += why_not(parts[-1], around)
+        part = Part(item, its_spec, backend, entrance if is_namesake else "", inventory.settings)
+        parts.append(with_annotations(part) if is_namesake else with_entrance(part, inventory))
+        problems += part_obstacles(parts[-1], inventory)
     kept = next((part for part in parts if part.stays), None)
     others = [part for part in parts if part is not kept]
-    wrong += why_not_replaced(item, spec) if others else ()
+    problems += replacement_obstacles(item, spec) if others else ()
     if service and not kept and entrance in read_entrances(service.annotations):
         problem = f"Service {service.name} also requests an Ingress with this name, which would be created once the "
-        remedy = f'set {begin_of(entrance)}{HTTP} to "false" on the Service first'
-        wrong.append((f"{problem}old Ingress is deleted, and could take requests from others", remedy))
-    wrong += () if wrong else not_yet(item, [(part.service, part.annotations) for part in parts])
-    if wrong:
-        return Adoption(item, title, messages=[Message(item, why, remedy=remedy) for why, remedy in wrong])
+        remedy = f'set {key_prefix(entrance)}{HTTP} to "false" on the Service first'
+        problems.append((f"{problem}old Ingress is deleted, and could take requests from others", remedy))
+    problems += () if problems else deployer_obstacles(item, [(part.service, part.annotations) for part in parts])
+    if problems:
+        return Adoption(item, title, messages=[Message(item, reason, remedy=remedy) for reason, remedy in problems])
     plan = Adoption(item, title, [*adoption_steps(item, others, kept)], parts=parts)
     plan.services = [part.service.full_name for part in parts]
     plan.done = f"{title} is adopted. ingress-manager manages {', '.join(plan.becomes)}."
@@ -101,27 +101,27 @@ def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Ite
     """Yield the steps that create Ingresses for `others`, then delete the old one or, if given, reduce it to `kept`."""
     parts = [*others, *([kept] if kept else [])]
     if not (item.metadata.get("resourceVersion") and all(part.service.metadata.get("uid") for part in parts)):
-        yield from (annotating(part.service, part.annotations) for part in parts if part.annotations)
+        yield from (annotate(part.service, part.annotations) for part in parts if part.annotations)
         yield Step(notes=["The remaining steps can only be planned for objects that were read from a cluster."])
         return
     addresses = at(item, "status", "loadBalancer", "ingress")
     planned = [exists_as_planned(part) for part in others]
     for part, condition in zip(others, planned, strict=True):
         until = [condition, *([is_served(part, addresses)] if addresses else [])]
-        yield annotating(part.service, part.annotations, until, version=True) if part.annotations else Step(until=until)
+        yield annotate(part.service, part.annotations, until, version=True) if part.annotations else Step(until=until)
     if others and not addresses:
         sentence = f"{item.full_name} has no address, so `adopt` can't tell when the new Ingresses are served."
         yield Step(pause=PAUSE, notes=[sentence])
     if not kept:
         yield Step(until=planned)
-        yield deleting(item)
+        yield delete_step(item)
         return
     touched = touch(kept.service, item)
-    yield annotating(kept.service, kept.annotations, touched.until, version=True) if kept.annotations else touched
+    yield annotate(kept.service, kept.annotations, touched.until, version=True) if kept.annotations else touched
     if others:
         yield Step(until=planned)
     back = ("ingress-manager", "release", item.full_name, "--apply")
-    recorded = remains(item, kept.ingress["spec"], recorded=True)
+    recorded = intact(item, kept.ingress["spec"], recorded=True)
     yield Step(patch(item, patch_to_adopt(item, kept)), None if others else back, [recorded])
     if not kept.annotations:
         yield Step(touched.undo or ())
@@ -139,7 +139,7 @@ def patch_to_adopt(item: Item, kept: Part) -> dict[str, Any]:
     return change
 
 
-def deleting(item: Item) -> Step:
+def delete_step(item: Item) -> Step:
     """Return the step that deletes an Ingress but fails if it was changed or recreated since it was read."""
     # `kubectl delete ingress` doesn't support preconditions. Source: DeleteOptions in the Kubernetes API reference.
     as_read = {key: item.metadata.get(key) for key in ("uid", "resourceVersion")}

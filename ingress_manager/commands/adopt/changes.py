@@ -70,20 +70,20 @@ def served_tls(item: Item, spec: IngressSpec, hosts: Collection[str]) -> tuple[A
     return {entry.secret_name for entry in spec.tls or ()}, [certificate_of(host, spec) for host in hosts], others
 
 
-def _of_path(service: Service, where: str, path: IngressPath, other: IngressPath) -> Iterator[Change]:
-    at = "spec.rules.http.paths"
+def _of_path(service: Service, suffix: str, path: IngressPath, other: IngressPath) -> Iterator[Change]:
+    field = "spec.rules.http.paths"
     if path.path != other.path:
         # Prefixes match by path element, so a trailing slash makes no difference. An empty path matches every path.
         is_same = path.path.rstrip("/") == other.path.rstrip("/") and path.path_type == other.path_type == "Prefix"
         is_all = (path.path, other.path) == ("", "/") and other.path_type != "Exact"
-        yield Change(f"{at}.path", f"{quoted(path.path)}{where}", quoted(other.path), is_same or is_all)
+        yield Change(f"{field}.path", f"{quoted(path.path)}{suffix}", quoted(other.path), is_same or is_all)
     if path.path_type != other.path_type:
-        yield Change(f"{at}.pathType", f"{path.path_type}{where}", other.path_type)
+        yield Change(f"{field}.pathType", f"{path.path_type}{suffix}", other.path_type)
     before, after = path.backend.service, other.backend.service
     if before and after and before.port != after.port:
         named = [port.port for port in service.ports if port.name and port.name == before.port.name]
         is_same = after.port.number in named
-        yield Change(f"{at}.backend.service.port", f"{before.port}{where}", str(after.port), is_same)
+        yield Change(f"{field}.backend.service.port", f"{before.port}{suffix}", str(after.port), is_same)
 
 
 def _text(value: str | None) -> str:

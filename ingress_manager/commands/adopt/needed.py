@@ -73,9 +73,9 @@ def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]
     needed: dict[str, Any] = {}
     general = msgspec.to_builtins(settings)
     for adoption in sorted(adoptions, key=lambda adoption: adoption.item.namespace):
-        entry = msgspec.to_builtins(settings.entry_of(adoption.item.namespace))
+        entry = msgspec.to_builtins(settings.entry_for(adoption.item.namespace))
         for limit, name, *value in adoption.needs:
-            limits = needed.setdefault(adoption.item.namespace, beyond(entry, general)).setdefault("limits", {})
+            limits = needed.setdefault(adoption.item.namespace, overrides_of(entry, general)).setdefault("limits", {})
             allowed = limits.get(limit, entry["limits"][limit])
             if value:
                 limits[limit] = {**allowed, name: [*dict.fromkeys([*allowed.get(name, ()), *value])]}
@@ -84,7 +84,7 @@ def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]
     return needed
 
 
-def beyond(entry: Object, general: Object) -> Object:
+def overrides_of(entry: Object, general: Object) -> Object:
     """Return the fields of a namespace's entry (also in defaults and limits) that differ from the general settings."""
     differ = {field: value for field, value in entry.items() if value != general[field]}
     for field in differ.keys() & {"defaults", "limits"}:

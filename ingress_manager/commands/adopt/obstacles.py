@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from ingress_manager.commands.adopt.changes import CERT_MANAGER_KEYS
-from ingress_manager.commands.adopt.requested import Around, Part
+from ingress_manager.commands.adopt.requested import Inventory, Part
 from ingress_manager.commands.plans.steps import unseen
 from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.managed import CONTROLLER, is_read_from_services_alone, owners
-from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, certificates_of, class_of, places_of
-from ingress_manager.core.annotations import PROFILE, begin_of
+from ingress_manager.commands.snapshot.objects import IngressSpec, as_spec, certificates_of, claim_keys, class_of
+from ingress_manager.core.annotations import PROFILE, key_prefix
 from ingress_manager.core.decide import refusal_of
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.text import listed
@@ -21,9 +21,9 @@ Obstacle = tuple[str, str]
 """A reason why an Ingress can't be adopted, and its remedy ("" if the reason implies the remedy)."""
 
 
-def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Around) -> Iterator[Obstacle]:
+def obstacles(item: Item, service: Item | None, spec: IngressSpec, inventory: Inventory) -> Iterator[Obstacle]:
     """Yield the obstacles that no annotations can remove. `service` is the Service that the Ingress is named after."""
-    if spec.default_backend and DEFAULT_BACKEND not in around.accepted:
+    if spec.default_backend and DEFAULT_BACKEND not in inventory.accepted:
         problem = f"{DEFAULT_BACKEND}: controllers disagree on which requests the default backend answers"
         yield problem, f"replace it with a rule without a host, or drop it with --accept-changes {DEFAULT_BACKEND}"
     yield from ((f"{obj} is being deleted", "") for obj in (item, service) if obj and obj.is_being_deleted)
@@ -41,11 +41,11 @@ def obstacles(item: Item, service: Item | None, spec: IngressSpec, around: Aroun
             yield f"spec.rules: the path {path.path} routes to a resource that isn't a Service", "remove the path first"
 
 
-def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
+def part_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
     """Yield the reasons why the Ingress that a Service would request can't replace `part` of the old Ingress."""
     name, effective = part.service.name, part.effective
     certificates = [*map(str, certificates_of(part.spec))]
-    if effective.gateway_of_httproutes or not effective.makes_ingresses:
+    if effective.httproute_gateway or not effective.makes_ingresses:
         remedy = "set outputs to [ingress] in the defaults or a profile first, and add httproute after the adoption"
         yield f"with these settings, Service {name} would get HTTPRoutes, or no Ingress", remedy
     elif len(certificates) > 1:
@@ -58,24 +58,24 @@ def why_not(part: Part, around: Around) -> Iterator[Obstacle]:
         for wrong in unseen(part.service, part.annotations):
             yield f"Service {name}: {wrong.sentence}", wrong.remedy
         for change in part.changes:
-            if not change.is_served_alike and change.field not in around.accepted:
+            if not change.is_served_alike and change.field not in inventory.accepted:
                 yield str(change), f"allow this with --accept-changes {change.field}"
-        yield from why_not_recreated(part, around)
-        leading = sorted({*around.leading.get(part.service.full_name, ())} - {part.item.full_name, part.full_name})
-        for key in filter(is_read_from_services, part.annotations if leading else ()):
-            problem = f"{key}: on Service {name}, this annotation would also affect Ingress {listed(leading)}"
-            yield problem, f"add it to this Ingress with a profile instead ({begin_of(part.entrance)}{PROFILE})"
+        yield from recreation_obstacles(part, inventory)
+        others = sorted({*inventory.referring.get(part.service.full_name, ())} - {part.item.full_name, part.full_name})
+        for key in filter(is_read_from_services, part.annotations if others else ()):
+            problem = f"{key}: on Service {name}, this annotation would also affect Ingress {listed(others)}"
+            yield problem, f"add it to this Ingress with a profile instead ({key_prefix(part.entrance)}{PROFILE})"
         if not part.stays:
-            yield from why_not_beside(part, around)
+            yield from competition_obstacles(part, inventory)
 
 
-def why_not_recreated(part: Part, around: Around) -> Iterator[Obstacle]:
+def recreation_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
     """Yield an obstacle for each annotation or label that a recreated Ingress would lack, except accepted losses."""
     for field, protects in part.dropped.items():
-        if field in around.accepted and not protects:
+        if field in inventory.accepted and not protects:
             continue
         problem = f"{field}: Ingress {part.full_name} would lose this field if it were recreated from its Service"
-        remedy = f"add it with a profile ({begin_of(part.entrance)}{PROFILE})"
+        remedy = f"add it with a profile ({key_prefix(part.entrance)}{PROFILE})"
         if is_read_from_services_alone(field.removeprefix(ANNOTATIONS)):
             problem = f"{field}: controllers read it only from Services, so it has no effect on an Ingress"
             remedy = f"remove it, move it to Service {part.service.name} if it should take effect there"
@@ -85,24 +85,24 @@ def why_not_recreated(part: Part, around: Around) -> Iterator[Obstacle]:
         yield problem, f"{remedy}, or {loss if protects else f'accept the loss with --accept-changes {field}'}"
 
 
-def why_not_beside(part: Part, around: Around) -> Iterator[Obstacle]:
+def competition_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
     item = part.item
-    if not around.ingresses.get(part.full_name, True):
+    if not inventory.ingresses.get(part.full_name, True):
         problem = f"Service {part.service.name} would request Ingress {part.full_name}, which already exists"
         yield problem, "adopt that Ingress first"
     spec = as_spec(Item(part.ingress))
     own_class = class_of(item, spec)
-    for place in dict.fromkeys(places_of(spec)):
-        for other, its_class in around.claims.get(place, ()):
+    for key in dict.fromkeys(claim_keys(spec)):
+        for other, its_class in inventory.claims.get(key, ()):
             # Of two Ingresses with the same path, the older one answers. A new one is the youngest.
-            is_between = other.full_name not in {item.full_name, part.full_name} and item.born <= other.born
+            is_between = other.full_name not in {item.full_name, part.full_name} and item.age_key <= other.age_key
             if is_between and its_class in {"", own_class or its_class}:
-                has = f"Ingress {other.full_name} also has the path {place[0] or '*'}{place[1]}"
-                takes = f"would take the requests from Ingress {part.full_name}, which is newer"
-                yield f"{has}, and {takes}", "remove the path from one of the two first"
+                claim = f"Ingress {other.full_name} also has the path {key[0] or '*'}{key[1]}"
+                consequence = f"would take the requests from Ingress {part.full_name}, which is newer"
+                yield f"{claim}, and {consequence}", "remove the path from one of the two first"
 
 
-def why_not_replaced(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
+def replacement_obstacles(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
     """Yield the reasons why new Ingresses can't replace an Ingress even if they have the same rules."""
     issuers = [key for key in item.annotations if key.startswith(CERT_MANAGER_KEYS)]
     secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]

@@ -10,9 +10,9 @@ from ingress_manager.commands.adopt.changes import CLASS_FIELD, Change, changes_
 from ingress_manager.commands.snapshot import objects
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, of_kind
 from ingress_manager.commands.snapshot.managed import BOOKKEEPING, is_managed, is_read_from_services_alone
-from ingress_manager.commands.snapshot.objects import IngressSpec, as_object, as_spec, backends_of, class_of, places_of
+from ingress_manager.commands.snapshot.objects import IngressSpec, as_object, as_spec, backends_of, claim_keys, class_of
 from ingress_manager.core import annotations
-from ingress_manager.core.annotations import HTTP, PATH_TYPES, PROFILE, begin_of, is_entrance_name, read_entrances
+from ingress_manager.core.annotations import HTTP, PATH_TYPES, PROFILE, is_entrance_name, key_prefix, read_entrances
 from ingress_manager.core.copying import not_allowed
 from ingress_manager.core.decide import Decision, Desired, decide
 from ingress_manager.core.effective import EffectiveSettings, effective_settings
@@ -54,7 +54,7 @@ class Part:
 
     @cached_property
     def effective(self) -> EffectiveSettings:
-        profile = self.changed.annotations.get(f"{begin_of(self.entrance)}{PROFILE}")
+        profile = self.changed.annotations.get(f"{key_prefix(self.entrance)}{PROFILE}")
         return effective_settings(self.settings, self.service.namespace, profile)
 
     @cached_property
@@ -64,7 +64,7 @@ class Part:
     @property
     def full_name(self) -> str:
         """Return the namespace/name of the Ingress that the entrance requests."""
-        return f"{self.service.namespace}/{annotations.ingress_of(self.entrance, self.service.name)}"
+        return f"{self.service.namespace}/{annotations.object_name(self.entrance, self.service.name)}"
 
     @property
     def stays(self) -> bool:
@@ -106,52 +106,53 @@ class Part:
         return dropped | {f"metadata.labels.{key}": False for key in labels}
 
 
-def requested_for(part: Part) -> Part:
+def with_annotations(part: Part) -> Part:
     """Return `part` with the annotations that reproduce its Ingress as closely as possible.
 
     The Service's present ingress/… annotations are kept if they reproduce it equally well. Raises Unreadable.
     """
-    item, effective, begin = part.item, part.effective, begin_of(part.entrance)
+    item, effective, start = part.item, part.effective, key_prefix(part.entrance)
     present = annotations.by_entrance(part.service.annotations).get(part.entrance, {})
-    left = {*effective.added_with_tls, *filter(is_read_from_services_alone, item.annotations)}
+    excluded = {*effective.added_with_tls, *filter(is_read_from_services_alone, item.annotations)}
     # A command can't show unprintable values.
-    shown = [(key, value) for key, value in item.annotations.items() if value.isprintable() and key not in left]
+    shown = [(key, value) for key, value in item.annotations.items() if value.isprintable() and key not in excluded]
     copied = {key: value for key, value in shown if not not_allowed(key, value, effective.limits.copy_annotations)}
     # Copied annotations affect all entrances. The hook refuses the Service if a protecting one may not be copied.
-    on = read_entrances(part.service.annotations)
-    is_shared = part.entrance or {*on} - {part.entrance}
-    also = {} if is_shared else copied | protecting(item, effective, tls=bool(objects.certificates_of(part.spec)))
-    off = {f"{begin}{key}": None for key in present if key not in annotations.TABLE or annotations.TABLE[key].adopted}
-    new = {f"{begin}{key}": value for key, value in words_of(part.spec, class_of(item, part.spec), effective).items()}
-    full = replace(part, requested=off | new | also)
+    enabled = read_entrances(part.service.annotations)
+    is_shared = part.entrance or {*enabled} - {part.entrance}
+    extra = {} if is_shared else copied | protecting(item, effective, tls=bool(objects.certificates_of(part.spec)))
+    unset = {f"{start}{key}": None for key in present if key not in annotations.TABLE or annotations.TABLE[key].adopted}
+    reproducing = annotations_for(part.spec, class_of(item, part.spec), effective)
+    new = {f"{start}{key}": value for key, value in reproducing.items()}
+    full = replace(part, requested=unset | new | extra)
     for key in reversed(new):
         # Leave out annotations that the settings and the ports imply.
-        without = replace(part, requested={**full.requested, key: None})
-        full = without if full.ingress and without.ingress == full.ingress else full
-    kept = replace(part, requested=also) if part.entrance in on else full
+        reduced = replace(part, requested={**full.requested, key: None})
+        full = reduced if full.ingress and reduced.ingress == full.ingress else full
+    kept = replace(part, requested=extra) if part.entrance in enabled else full
     return kept if kept.ingress and not (full.ingress and len(full.changes) < len(kept.changes)) else full
 
 
 def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
     """Return the annotations of an Ingress that restrict access and that the settings neither add nor accept losing."""
-    without = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
-    without.update(filter(is_read_from_services_alone, item.annotations))
-    return {key: value for key, value in item.annotations.items() if protects(key) and key not in without}
+    excluded = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
+    excluded.update(filter(is_read_from_services_alone, item.annotations))
+    return {key: value for key, value in item.annotations.items() if protects(key) and key not in excluded}
 
 
-def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings) -> dict[str, str]:
+def annotations_for(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings) -> dict[str, str]:
     """Return the ingress/… annotations that request all the rules and TLS of a spec that routes to only one Service.
 
     Path types that the limits don't allow are omitted. The default type replaces them if --accept-changes allows it.
     """
-    leading = [(host, path, str(to.port)) for host, path in spec.paths() if (to := path.backend.service)]
-    port, *more = dict.fromkeys(port for *_, port in leading)
+    referring = [(host, path, str(backend.port)) for host, path in spec.paths() if (backend := path.backend.service)]
+    port, *more = dict.fromkeys(port for *_, port in referring)
     by_host: dict[str, list[dict[str, str]]] = {}
-    for host, path, to_port in leading:
+    for host, path, port_name in referring:
         route = {"path": path.path or "/"}
         if path.path_type in PATH_TYPES[1:] and path.path_type in effective.limits.path_types:
             route["pathType"] = path.path_type
-        by_host.setdefault(host or EVERY_HOST, []).append(route | ({"port": to_port} if more else {}))
+        by_host.setdefault(host or EVERY_HOST, []).append(route | ({"port": port_name} if more else {}))
     words = {HTTP: "true"}
     routes, *others = by_host.values()
     if all(other == routes for other in others):
@@ -175,7 +176,7 @@ def words_of(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings
     return words
 
 
-class Around:
+class Inventory:
     """The existing Services and Ingresses, updated with the changes that earlier plans will make. Raises Unreadable.
 
     `accepted` contains the fields that adoption may change, such as spec.defaultBackend.
@@ -187,17 +188,17 @@ class Around:
         # Whether an Ingress is managed, by name; Ingresses and their classes, by claim; names of Ingresses, by Service.
         self.ingresses: dict[str, bool] = {}
         self.claims: dict[tuple[str, str, bool], list[tuple[Item, str]]] = {}
-        self.leading: dict[str, list[str]] = {}
+        self.referring: dict[str, list[str]] = {}
         for item in of_kind(items, INGRESS):
             self.add(item, managed=is_managed(item))
 
     def add(self, item: Item, *, managed: bool) -> None:
         spec = as_spec(item)
         self.ingresses[item.full_name] = managed
-        for claim in dict.fromkeys(places_of(spec)):
+        for claim in dict.fromkeys(claim_keys(spec)):
             self.claims.setdefault(claim, []).append((item, class_of(item, spec)))
         for _, name in backends_of(as_object(item)):
-            self.leading.setdefault(f"{item.namespace}/{name}", []).append(item.full_name)
+            self.referring.setdefault(f"{item.namespace}/{name}", []).append(item.full_name)
 
     def add_planned(self, part: Part) -> None:
         self.services[part.service.full_name] = part.changed
@@ -209,20 +210,20 @@ class Around:
             self.add(Item(part.ingress | {"metadata": metadata}), managed=True)
 
 
-def requested_beside(part: Part, around: Around) -> Part:
+def with_entrance(part: Part, inventory: Inventory) -> Part:
     """Return `part` with the Service's entrance that already requests the same Ingress spec, or else a new entrance."""
     item, service, name = part.item, part.service, part.service.name
     entrances = [*read_entrances(service.annotations)]
     for present in [replace(part, entrance=entrance) for entrance in entrances]:
         # An entrance from an earlier run may lack accepted metadata, but has the same hosts and paths.
         differ = (*(change.field for change in present.changes if not change.is_served_alike), *present.dropped)
-        fits = all(field in around.accepted and field.startswith(("metadata.", CLASS_FIELD)) for field in differ)
+        fits = all(field in inventory.accepted and field.startswith(("metadata.", CLASS_FIELD)) for field in differ)
         if present.ingress and fits:
             return present
-    if "" not in entrances and service.full_name not in around.ingresses:
-        return requested_for(part)
+    if "" not in entrances and service.full_name not in inventory.ingresses:
+        return with_annotations(part)
     # The Ingress's name without the Service's name.
     rest = f"-{item.name}-".replace(".", "-").replace(f"-{name}-", "-", 1).strip("-")
     words = (rest[: annotations.LONGEST_ENTRANCE].strip("-"), "also", *(f"also-{number}" for number in range(2, 99)))
     new = (replace(part, entrance=word) for word in words if is_entrance_name(word) and word not in entrances)
-    return requested_for(next(part for part in new if part.full_name not in around.ingresses))
+    return with_annotations(next(part for part in new if part.full_name not in inventory.ingresses))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ingress_manager.commands.audit.preview import PREVIEWED, preview
-from ingress_manager.commands.findings.finding import Finding, Severity, Whose
+from ingress_manager.commands.findings.finding import Finding, Responsible, Severity
 from ingress_manager.commands.inspection import Inspection, inspect
 from ingress_manager.commands.printing import as_json, unseen_lines
 from ingress_manager.commands.reading.cluster import read_settings, scope_of
@@ -116,7 +116,7 @@ def _table(findings: Sequence[Finding], options: Sequence[str], width: int) -> I
         first, *more = wrapped(f"{head}  {one_line(finding.sentence)}", width, hanging=INDENT)
         yield f"{click.style(first[:kind_width], fg=COLOURS[finding.kind.severity])}{first[kind_width:]}\n"
         yield from (f"{line}\n" for line in more)
-        if finding.whose is Whose.ADMINISTRATOR:
+        if finding.whose is Responsible.ADMINISTRATOR:
             yield f"{INDENT}the administrator has to fix this\n"
         if finding.command:
             yield f"{INDENT}{click.style(one_line(shown(finding.command, options)), dim=True)}\n"

@@ -34,11 +34,11 @@ def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
     if current:
         for change in _effects(evidence.snapshot.decided_by(current.without_pause())):
             namespace = change.item.namespace
-            if new.entry_of(namespace).paused or not current.entry_of(namespace).paused:
+            if new.entry_for(namespace).paused or not current.entry_for(namespace).paused:
                 known.add(_identity(change))
     changes = [change for change in _effects(evidence.snapshot) if _identity(change) not in known]
     for number, change in enumerate(changes):
-        begin = "once `paused` is false: " if new.entry_of(change.item.namespace).paused else ""
+        begin = "once `paused` is false: " if new.entry_for(change.item.namespace).paused else ""
         changes[number] = replace(change, sentence=f"{begin}{change.sentence}{_missing_class(evidence, change)}")
     return sorted(changes, key=lambda change: EFFECTS.index(change.kind))
 

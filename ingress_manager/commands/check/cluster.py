@@ -17,7 +17,7 @@ from ingress_manager.core.settings import Settings
 
 ALL = "--all-namespaces"
 DEPLOYMENTS = "deployments.apps"
-BRIEFLY = "--request-timeout=5s"
+SHORT_TIMEOUT = "--request-timeout=5s"
 """Limits requests to the hook, which pass through the API server and hang if a NetworkPolicy isolates the hook."""
 
 _METACONTROLLER = re.compile(r"(?:.*/)?metacontroller(?::(?P<tag>[^@]+))?(?:@.*)?")
@@ -104,7 +104,7 @@ class Cluster:
     def _metrics(self) -> str:
         service = f"{self.installation.namespace}/services/http:{self.installation.name}:http"
         with contextlib.suppress(KubectlFailed):
-            return self.kubectl.run("get", "--raw", f"/api/v1/namespaces/{service}/proxy/metrics", BRIEFLY)
+            return self.kubectl.run("get", "--raw", f"/api/v1/namespaces/{service}/proxy/metrics", SHORT_TIMEOUT)
         return ""
 
 

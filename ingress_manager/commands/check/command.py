@@ -17,11 +17,11 @@ from ingress_manager.core.text import one_line
 COLOURS = {Outcome.WRONG: "red", Outcome.WARNING: "yellow", Outcome.UNKNOWN: "cyan", Outcome.OK: "green"}
 SECONDS_BETWEEN_CHECKS = 2.0  # with --wait
 
-AGAIN = "Install this version again, in the same way and with your settings: docs/upgrade.md shows how."
+REINSTALL = "Install this version again, in the same way and with your settings: docs/upgrade.md shows how."
 """Names no command, because the right one depends on how, where and with which settings the user installed."""
 
 INSTALL = "Install it: docs/install.md shows how."
-REACH = "Check that the hook runs, and that no NetworkPolicy blocks Metacontroller."
+CHECK_CONNECTION = "Check that the hook runs, and that no NetworkPolicy blocks Metacontroller."
 
 
 class Check(NamedTuple):
@@ -38,12 +38,12 @@ class Check(NamedTuple):
 CHECKS = (
     Check("Kubernetes", "its version is supported", provided.kubernetes),
     Check("Metacontroller", "it runs, its version is supported, and its arguments are safe", provided.runs, INSTALL),
-    Check("DecoratorController", "it matches this version", provided.decorator, AGAIN),
-    Check("hook", "it runs, and has the version of this program", hook.runs, AGAIN),
-    Check("hook", "its settings are valid, pause nothing, and are in use", hook.settings, AGAIN),
-    Check("hook", "Metacontroller can reach it, judging by Events", hook.reached, REACH),
-    Check("admission policies", "they match this version", provided.policies, AGAIN),
-    Check("admission webhook", "it works, and is installed if admission.deny is true", hook.webhook, AGAIN),
+    Check("DecoratorController", "it matches this version", provided.decorator, REINSTALL),
+    Check("hook", "it runs, and has the version of this program", hook.runs, REINSTALL),
+    Check("hook", "its settings are valid, pause nothing, and are in use", hook.settings, REINSTALL),
+    Check("hook", "Metacontroller can reach it, judging by Events", hook.check_reachable, CHECK_CONNECTION),
+    Check("admission policies", "they match this version", provided.policies, REINSTALL),
+    Check("admission webhook", "it works, and is installed if admission.deny is true", hook.webhook, REINSTALL),
     Check("rights of Metacontroller", "they suffice, and don't allow writing Services", provided.rights),
     Check("Gateway API", "the requested kinds are managed, and their CRDs accept the profiles", provided.gateway_api),
 )

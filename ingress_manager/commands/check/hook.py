@@ -13,7 +13,7 @@ from ingress_manager.commands.check.cluster import ALL, DEPLOYMENTS, Cluster, Re
 from ingress_manager.commands.check.provided import replicas
 from ingress_manager.commands.reading.kubectl import IGNORE_NOT_FOUND, MANAGED_RESOURCES, KubectlFailed
 from ingress_manager.commands.reading.settings import configmap_of
-from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, TIME, can_be_read, end_of, wrong_with
+from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, TIME, can_be_read, cert_problem, near_expiry
 from ingress_manager.commands.snapshot.events import OF_SERVICES, report_of
 from ingress_manager.commands.snapshot.items import INGRESS, Message, at, mappings
 from ingress_manager.commands.snapshot.surroundings import time_of
@@ -26,8 +26,8 @@ WEBHOOKS = "validatingwebhookconfigurations.admissionregistration.k8s.io"
 WEBHOOK = "services.ingress-manager.internal"
 """The webhook's name in every installation. The name of its ValidatingWebhookConfiguration may differ."""
 
-SOON = timedelta(days=7)
-SAY = "docs/admission.md shows how."
+CERTIFICATE_SOON = timedelta(days=7)
+SEE_ADMISSION = "docs/admission.md shows how."
 
 _ANSWERED = re.compile(r"unsupported status code: 4\d\d")
 """Matches Metacontroller's report of an answer with status 4xx, which proves that the hook can be reached."""
@@ -66,7 +66,7 @@ def settings(cluster: Cluster) -> Iterator[Result]:
         yield warning(sentence, f"The hook reads settings only when it starts. Restart it: {again}")
 
 
-def reached(cluster: Cluster) -> Iterator[Result]:
+def check_reachable(cluster: Cluster) -> Iterator[Result]:
     """Yield an error if Metacontroller's newest failed call got no valid answer, and nothing shows a later success."""
     events = cluster.all("events", ALL, OF_SERVICES)
     failures = (event for event in events if "sync hook failed" in str(event.object.get("message")))
@@ -94,7 +94,7 @@ def webhook(cluster: Cluster) -> Iterator[Result]:
     hook = cluster.hook
     if not services and cluster.settings.admission.deny:
         sentence = "the settings have admission.deny: true, but the webhook isn't installed, so nothing is denied"
-        yield warning(sentence, f"Install it: {SAY}")
+        yield warning(sentence, f"Install it: {SEE_ADMISSION}")
     for service in services:
         namespace, name = str(service.get("namespace")), str(service.get("name"))
         deployment = cluster.one(DEPLOYMENTS, name, namespace)
@@ -118,8 +118,8 @@ def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Itera
     if not can_be_read():
         yield unknown(f"the certificate in {secret} could not be read: {NOT_INSTALLED}")
     elif not crt:
-        yield wrong(f"{secret} doesn't exist or has no certificate (tls.crt)", f"Create it: {SAY}")
-    elif problem := wrong_with(crt, [host], cluster.now):
-        yield wrong(f"{secret}: {problem}", f"Create a new certificate: {SAY}")
-    elif end := end_of(crt, cluster.now, SOON):
-        yield warning(f"the certificate in {secret} expires at {end:{TIME}}", f"Renew it: {SAY}")
+        yield wrong(f"{secret} doesn't exist or has no certificate (tls.crt)", f"Create it: {SEE_ADMISSION}")
+    elif problem := cert_problem(crt, [host], cluster.now):
+        yield wrong(f"{secret}: {problem}", f"Create a new certificate: {SEE_ADMISSION}")
+    elif end := near_expiry(crt, cluster.now, CERTIFICATE_SOON):
+        yield warning(f"the certificate in {secret} expires at {end:{TIME}}", f"Renew it: {SEE_ADMISSION}")

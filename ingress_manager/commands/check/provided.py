@@ -32,7 +32,7 @@ PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
 """DecoratorController fields that, if different, may leave Services without Ingresses or make them undeletable."""
 
-LEAST = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
+MINIMUM_VERSIONS = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
 
 _BY_CRD = re.compile("strict decoding error: | is invalid: ")
 _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
@@ -40,11 +40,11 @@ _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 def by_version(name: str, version: str) -> Iterator[Result]:
     """Yield a result if a version, such as v1.36.3 or 4.17.2-distroless, is too old or can't be parsed."""
-    actual, least = _VERSION.fullmatch(version), _VERSION.fullmatch(LEAST[name])
+    actual, least = _VERSION.fullmatch(version), _VERSION.fullmatch(MINIMUM_VERSIONS[name])
     if not (actual and least):
         yield unknown(f"can't parse the version of {name}: {version}")
     elif [*map(int, actual.groups())] < [*map(int, least.groups())]:
-        yield wrong(f"{name} {version} is too old: {LEAST[name]} or later is needed", f"Upgrade {name}.")
+        yield wrong(f"{name} {version} is too old: {MINIMUM_VERSIONS[name]} or later is needed", f"Upgrade {name}.")
 
 
 def kubernetes(cluster: Cluster) -> Iterator[Result]:
@@ -129,7 +129,7 @@ def rights(cluster: Cluster) -> Iterator[Result]:
         for group, resource, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"])
         if verb != "get"  # Metacontroller doesn't use it
     ]
-    has = may(cluster, account, [*needed, *NEVER])
+    has = allowed_access(cluster, account, [*needed, *NEVER])
     called = f"ServiceAccount {account.replace(':', '/')}"
     if missing := [f"{right.verb} {right.resource}" for right in needed if right not in has]:
         remedy = "Bind ClusterRole ingress-manager to it: metacontroller/README.md shows how."
@@ -139,7 +139,7 @@ def rights(cluster: Cluster) -> Iterator[Result]:
         yield warning(f"{called} may {', '.join(excessive)}", remedy)
 
 
-def may(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
+def allowed_access(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
     """Return the rights in `wanted` that a ServiceAccount (namespace:name) has, according to SubjectAccessReviews."""
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{account.partition(':')[0]}", "system:authenticated"]
     who = {"user": f"system:serviceaccount:{account}", "groups": groups}

@@ -16,11 +16,11 @@ from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Blocks, Finding, Severity, finding
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, LISTENERSET, at, mappings
-from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, class_of, places_of
+from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, claim_keys, class_of
 from ingress_manager.commands.snapshot.surroundings import Surroundings, addresses_of, conditions_of, gateway_of
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.kubernetes import Key
-from ingress_manager.core.rules import location
+from ingress_manager.core.rules import claim_key
 from ingress_manager.core.syntax import EVERY_HOST
 from ingress_manager.core.text import listed
 
@@ -65,7 +65,7 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
         server = (INGRESS, class_of(obj.item, typed.spec))
         pairs = ((key, value) for key, value in obj.item.annotations.items() if CONDITIONS.fullmatch(key))
         conditions = frozenset(pair for pair in pairs if pair[1].lower() != "false")
-        yield from (Claim(server, ("", ""), "", *place, conditions) for place in places_of(typed.spec))
+        yield from (Claim(server, ("", ""), "", *key, conditions) for key in claim_keys(typed.spec))
     elif obj.kind == LISTENERSET:
         for parent, entry in product(typed.parents, mappings(spec.get("listeners"))):
             server, listener = (LISTENERSET, gateway_of(obj.item, parent)), ("", str(entry.get("port") or 0))
@@ -82,7 +82,7 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
                 path = match.get("path") or {}
                 if (path_type := path.get("type") or "PathPrefix") in {"Exact", "PathPrefix"}:
                     conditions = frozenset((key, str(value)) for key, value in match.items() if key != "path" and value)
-                    yield Claim(server, listener, "", *location(host, path.get("value") or "/", path_type), conditions)
+                    yield Claim(server, listener, "", *claim_key(host, path.get("value") or "/", path_type), conditions)
 
 
 @finding(
@@ -113,17 +113,17 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
             rivals = claimants if claim.conflict else claimants[:number]
             rivals = [rival for rival in rivals if (rival[1].conditions != claim.conditions) == conditional]
             rival = next((rival for rival in rivals if _compete(rival, (loser, claim))), None)
-            if not (conditional and claim.conflict) and (whose := _whose((loser, claim), rival, evidence.around)):
-                claims = conflicts.setdefault((loser.key, whose), (loser, claim.conflict, []))[2]
+            if not (conditional and claim.conflict) and (text := _claim_text((loser, claim), rival, evidence.around)):
+                claims = conflicts.setdefault((loser.key, text), (loser, claim.conflict, []))[2]
                 claims += [str(claim)] if str(claim) not in claims else []
-    for (_, whose), (loser, conflict, claims) in conflicts.items():
+    for (_, text), (loser, conflict, claims) in conflicts.items():
         end = ", but with other match conditions" if conditional else f"; the Gateway's controller reports: {conflict}"
-        sentence = f"{whose} {listed(claims)}{end if conditional or conflict else ''}"
+        sentence = f"{text} {listed(claims)}{end if conditional or conflict else ''}"
         service = owner.item if (owner := evidence.snapshot.owner_of(loser)) else None
         yield Finding(loser.item, sentence, kubectl("edit", service or loser.item), service)
 
 
-def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> str:
+def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> str:
     """Return how a message begins: "Ingress team-a/shop, which is older, also claims"; "" without a conflict."""
     loser, claim = claimant
     is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
@@ -132,8 +132,8 @@ def _whose(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> 
             return f"the listener {entry.get('name')} of Gateway {gateway} also has"
     if not rival:
         return f"a listener of Gateway {gateway} conflicts with" if is_reported else ""
-    born, since = rival[0].item.born[0], loser.item.born[0]
-    age = "older" if born < since else "younger" if born > since else "as old"
+    age_key, since = rival[0].item.age_key[0], loser.item.age_key[0]
+    age = "older" if age_key < since else "younger" if age_key > since else "as old"
     return f"{rival[0].item}, which is {age}, also {'has' if claim.conflict and not rival[1].conflict else 'claims'}"
 
 
@@ -142,15 +142,15 @@ def _competitors(evidence: Evidence) -> list[list[Claimant]]:
     """Group claims by server, host and path, served ones first, then by age. Omit groups with no managed object."""
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
-    by_place: dict[tuple[object, ...], list[Claimant]] = {}
-    for obj in sorted(evidence.snapshot.objects.values(), key=lambda obj: obj.item.born):
+    by_key: dict[tuple[object, ...], list[Claimant]] = {}
+    for obj in sorted(evidence.snapshot.objects.values(), key=lambda obj: obj.item.age_key):
         for claim in dict.fromkeys(claims_of(obj)):
-            place, controller = (claim.host, claim.path, claim.is_exact), controllers.get(claim.server[1])
+            key, controller = (claim.host, claim.path, claim.is_exact), controllers.get(claim.server[1])
             # Classes with the same controller share a server. A Gateway's name has a slash, so it can't match a class.
             for server in (claim.server, *([("controller", controller)] if controller else ())):
-                by_place.setdefault((server, *place), []).append((obj, claim))
-    places = (claimants for claimants in by_place.values() if any(obj.looks_managed for obj, _ in claimants))
-    return [sorted(claimants, key=lambda claimant: bool(claimant[1].conflict)) for claimants in places]
+                by_key.setdefault((server, *key), []).append((obj, claim))
+    groups = (claimants for claimants in by_key.values() if any(obj.looks_managed for obj, _ in claimants))
+    return [sorted(claimants, key=lambda claimant: bool(claimant[1].conflict)) for claimants in groups]
 
 
 def _compete(one: Claimant, other: Claimant) -> bool:

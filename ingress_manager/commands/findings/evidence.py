@@ -23,7 +23,7 @@ class Evidence:
             for service in self.accepted
             for key in service.desired
             if key not in service.observed or service.observed[key].item.is_being_deleted
-            if key in snapshot.objects or key[0] not in snapshot.known.unread
+            if key in snapshot.objects or key[0] not in snapshot.gaps.unread
         ]
         """(Service, key, existing object or None) for each desired object that isn't observed, or is being deleted."""
 

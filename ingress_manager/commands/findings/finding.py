@@ -33,7 +33,7 @@ class Severity(StrEnum):
     HINT = "hint"
 
 
-class Whose(StrEnum):
+class Responsible(StrEnum):
     """Who has to fix the cause of a refusal."""
 
     OWNER = "owner"
@@ -41,7 +41,7 @@ class Whose(StrEnum):
 
 
 _TEXT = Path(__file__).with_name("reasons.yaml").read_bytes()
-REMEDIES = msgspec.yaml.decode(_TEXT, type=dict[Whose, dict[Reason, str]])
+REMEDIES = msgspec.yaml.decode(_TEXT, type=dict[Responsible, dict[Reason, str]])
 """The remedy for each refusal reason, grouped by who has to act."""
 
 
@@ -68,7 +68,7 @@ class Kind(NamedTuple):
     def __call__(self, evidence: Evidence) -> "list[Finding]":
         """Return the findings of this kind, the administrator's first, sorted by their objects' namespace and name."""
         findings = [replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence)]
-        findings.sort(key=lambda one: (one.whose != Whose.ADMINISTRATOR, one.item.full_name, str(one.item)))
+        findings.sort(key=lambda one: (one.whose != Responsible.ADMINISTRATOR, one.item.full_name, str(one.item)))
         return findings
 
 
@@ -90,11 +90,11 @@ class Finding(Message):
         return self.about or (self.item.object["kind"], self.item.full_name)
 
     @property
-    def whose(self) -> Whose | None:
+    def whose(self) -> Responsible | None:
         """Return who has to act: the administrator if any reason requires it, else the owner. None without reasons."""
-        if not REMEDIES[Whose.ADMINISTRATOR].keys().isdisjoint(self.reasons):
-            return Whose.ADMINISTRATOR
-        return Whose.OWNER if self.reasons else None
+        if not REMEDIES[Responsible.ADMINISTRATOR].keys().isdisjoint(self.reasons):
+            return Responsible.ADMINISTRATOR
+        return Responsible.OWNER if self.reasons else None
 
     def explained(self, reports: Mapping[str, Report] | None) -> "Finding":
         """Add Metacontroller's report to a finding that awaits a sync. `reports` is None if Events weren't read."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ingress_manager.commands.findings.evidence import Evidence
-from ingress_manager.commands.findings.finding import REMEDIES, Blocks, Finding, Severity, Whose, finding
+from ingress_manager.commands.findings.finding import REMEDIES, Blocks, Finding, Responsible, Severity, finding
 from ingress_manager.commands.plans import steps
 from ingress_manager.commands.plans.deployers import deployers_of
 from ingress_manager.commands.plans.steps import kubectl
@@ -19,7 +19,7 @@ from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item
 from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, deletion_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.text import Command
-from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, WORDS, entrance_of, without_effect
+from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, SUFFIXES, entrance_of, without_effect
 from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied, not_allowed
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import Problem, Problems, Reason
@@ -36,7 +36,7 @@ REMOVABLE = {Reason.ANNOTATION_NOT_ALLOWED, Reason.CLASS_NOT_ALLOWED, Reason.CON
 NEEDS_THOUGHT = {Reason.DUPLICATE_ROUTE, Reason.NOT_IN_HTTPROUTE, Reason.PROTECTION_LOST, Reason.TOO_LARGE} | REMOVABLE
 """Reasons that a new value for the annotation may not fix, so a person has to review the whole Service."""
 
-DISOWNED = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}}
+DISOWN_PATCH = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}}
 """The merge patch that removes our label and Metacontroller's annotation from an object."""
 
 
@@ -114,7 +114,7 @@ def unguarded(evidence: Evidence) -> Iterator[Finding]:
     for service, obj, only_here in _not_requested(evidence):
         if lost := {key: value for key, value in only_here.items() if protects(key)}:
             sentence = f"it is protected by {listed(sorted(lost))}, which Service {service.item.full_name} lacks"
-            yield Finding(obj.item, sentence, _annotating(evidence, service, obj, lost), service.item)
+            yield Finding(obj.item, sentence, _annotate(evidence, service, obj, lost), service.item)
 
 
 @finding(blocks=Blocks.SYNC, remedy="Delete it; it won't be recreated. Check that the hook and Metacontroller run.")
@@ -136,7 +136,7 @@ def detached(evidence: Evidence) -> Iterator[Finding]:
         is_controlled = bool(obj.owner) and not obj.service  # by something other than a Service
         service = owner or (None if is_controlled else evidence.service_requesting(obj))
         # Kubernetes deletes the objects that a deleted Service owned. An object without an owner may be in use.
-        command = kubectl("delete", obj.item) if obj.service else steps.patch(obj.item, DISOWNED)
+        command = kubectl("delete", obj.item) if obj.service else steps.patch(obj.item, DISOWN_PATCH)
         if service:
             change = managed.patch_to_own(obj.item, service.item)
             # Controllers update the object's status all the time, so a patch with its version would fail.
@@ -176,7 +176,7 @@ def not_requested(evidence: Evidence) -> Iterator[Finding]:
             limits = effective_settings(evidence.snapshot.settings, obj.item.namespace).limits.copy_annotations
             is_copied = not any(not_allowed(*pair, limits) for pair in lost.items())
             sentence = f"neither Service {service.item.full_name} nor the settings request {listed(sorted(lost))}"
-            command = _annotating(evidence, service, obj, lost) if is_copied else ()
+            command = _annotate(evidence, service, obj, lost) if is_copied else ()
             yield Finding(obj.item, sentence, command, service.item)
 
 
@@ -206,27 +206,27 @@ def _not_requested(evidence: Evidence) -> list[tuple[ServiceSnapshot, ObjectSnap
     return triples
 
 
-def _annotating(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot, lost: dict[str, str]) -> Command:
+def _annotate(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot, lost: dict[str, str]) -> Command:
     """Return the command that sets an object's `lost` annotations on its Service.
 
     The command is empty if the annotations would also affect other entrances or Ingresses, or if a tool that deploys
     the Service would remove them.
     """
-    leading = evidence.snapshot.leading_to(service.item) if any(map(is_read_from_services, lost)) else ()
-    is_shared = len(service.entrances) > 1 or any(other.item.full_name != obj.item.full_name for other in leading)
+    referring = evidence.snapshot.referring_to(service.item) if any(map(is_read_from_services, lost)) else ()
+    is_shared = len(service.entrances) > 1 or any(other.item.full_name != obj.item.full_name for other in referring)
     if is_shared or any(deployer.takes_off for deployer in deployers_of(service.item)):
         return ()
     # Anybody may have written the values: don't offer to copy invisible characters.
     if not all(value.isprintable() for value in lost.values()):
         return kubectl("edit", service.item)
-    return steps.annotating(service.item, lost).command
+    return steps.annotate(service.item, lost).command
 
 
 def _awaiting_sync(
     evidence: Evidence, service: ServiceSnapshot, item: Item, sentence: str, about: Key | None = None
 ) -> Finding:
     """Return a finding about an `item` that awaits a sync. Its command triggers one unless the namespace is paused."""
-    if evidence.settings and evidence.settings.entry_of(item.namespace).paused:
+    if evidence.settings and evidence.settings.entry_for(item.namespace).paused:
         return Finding(item, f"{sentence}, because the settings pause the namespace", service=service.item, about=about)
     return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
 
@@ -243,13 +243,13 @@ def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
         return f"it lacks the annotation {DECORATOR}"
     if not obj.owner:
         return "it has no owner"
-    begin = f"its owner, {obj.owner.get('kind')} {obj.owner.get('name')}"
-    return f"{begin} with uid {obj.owner_uid}, doesn't exist" if obj.service else f"{begin}, isn't a Service"
+    start = f"its owner, {obj.owner.get('kind')} {obj.owner.get('name')}"
+    return f"{start} with uid {obj.owner_uid}, doesn't exist" if obj.service else f"{start}, isn't a Service"
 
 
 def _correct(service: Item, refusal: Problems) -> Command:
     """Return the command that corrects a refused Service; empty if only the administrator can solve the problem."""
-    if any(problem.reason in REMEDIES[Whose.ADMINISTRATOR] for problem in refusal.kept):
+    if any(problem.reason in REMEDIES[Responsible.ADMINISTRATOR] for problem in refusal.kept):
         return ()
     corrections = [_correction(service, problem) for problem in refusal.kept]
     if refusal.more or not all(corrections):
@@ -265,11 +265,11 @@ def _correct(service: Item, refusal: Problems) -> Command:
 def _correction(service: Item, problem: Problem) -> dict[str, str]:
     """Return the `kubectl annotate` arguments that fix a problem, by annotation; {} if a person has to decide."""
     key, value = problem.annotation, service.annotations.get(problem.annotation, "")
-    begin, _, end = key.rpartition(PREFIX)
-    near = nearest(end, WORDS) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""
-    right = f"{begin}{PREFIX}{near}"
-    if near and right not in service.annotations and value.isprintable():
-        return {key: f"{key}-", right: f"{right}={value}"}
+    start, _, suffix = key.rpartition(PREFIX)
+    suggestion = nearest(suffix, SUFFIXES) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""
+    corrected = f"{start}{PREFIX}{suggestion}"
+    if suggestion and corrected not in service.annotations and value.isprintable():
+        return {key: f"{key}-", corrected: f"{corrected}={value}"}
     if key and problem.reason in REMOVABLE and not (protects(key) or key.endswith((PROFILE, HTTP))):
         return {key: f"{key}-"}
     # If the value is "true", the mistake is in the key: in the name of the entrance.

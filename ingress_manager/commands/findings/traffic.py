@@ -13,7 +13,7 @@ from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Blocks, Find, Finding, Severity, finding
 from ingress_manager.commands.plans.steps import kubectl
 from ingress_manager.commands.snapshot import items, surroundings
-from ingress_manager.commands.snapshot.certificates import TIME, can_be_read, end_of, wrong_with
+from ingress_manager.commands.snapshot.certificates import TIME, can_be_read, cert_problem, near_expiry
 from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, LISTENERSET, SECRET, SLICE, at
 from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_of, class_of, ports_of, secrets_of
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
@@ -54,7 +54,7 @@ def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surrounding
 
 def _is_minutes_old(obj: ObjectSnapshot, around: Surroundings) -> bool:
     created = surroundings.time_of(obj.item.metadata.get("creationTimestamp"))
-    return surroundings.LONG_AGO < created < around.now - GRACE_PERIOD
+    return surroundings.EARLIEST < created < around.now - GRACE_PERIOD
 
 
 @finding(blocks=Blocks.TRAFFIC, remedy="Set ingress/class or defaults.class to the class of a running controller.")
@@ -176,7 +176,7 @@ def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surround
             lacks = [f"lacks {key}" for key in ("tls.crt", "tls.key") if key not in data]
             lacks += [f"has type {quoted(type_)} instead of {TLS_TYPE}"] if type_ != TLS_TYPE else []
             yield f"{label}, named in {field}, {' and '.join(lacks)}"
-        elif can_be_read() and (wrong := wrong_with(data["tls.crt"], hosts, around.now)):
+        elif can_be_read() and (wrong := cert_problem(data["tls.crt"], hosts, around.now)):
             yield f"{label}: {wrong}"
 
 
@@ -191,5 +191,5 @@ def certificate_ends(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Sur
     for name, hosts in secrets_of(obj) if can_be_read() else ():
         label = f"{obj.item.namespace}/{name}"
         crt = at(around.items[SECRET].get(label), "data", "tls.crt")
-        if crt and not wrong_with(crt, hosts, around.now) and (end := end_of(crt, around.now, around.soon)):
+        if crt and not cert_problem(crt, hosts, around.now) and (end := near_expiry(crt, around.now, around.soon)):
             yield f"the certificate in Secret {label} expires at {end:{TIME}}"

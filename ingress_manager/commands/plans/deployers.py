@@ -57,7 +57,7 @@ def deployers_of(item: Item) -> list[Deployer]:
     return operators + ([deployer for deployer in deployers if deployer.keep] or deployers)
 
 
-def not_yet(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iterator[tuple[str, str]]:
+def deployer_obstacles(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iterator[tuple[str, str]]:
     """Yield a problem and its remedy for each tool that would undo changes to the Ingress or to the `services`."""
     for deployer in deployers_of(ingress):
         key, _, value = deployer.keep.partition("=")

@@ -23,7 +23,7 @@ from ingress_manager.core.decide import RECHECK_SECONDS
 
 PAUSE = 10  # seconds until Metacontroller has seen a change, if nothing can prove that it has
 POLL_SECONDS, LONGEST_POLL_SECONDS = 0.5, 2  # doubled after each read, because many plans run kubectl
-AT_ONCE = 24  # plans, which mostly wait
+MOST_CONCURRENT = 24  # plans, which mostly wait
 WAIT_LIMIT = 300  # seconds: a load balancer takes minutes to get an address
 
 apply_option = click.option("--apply", is_flag=True, help="Carry out the steps instead of showing them.")
@@ -77,7 +77,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class SharedLists:
     """Reads objects for waiting plans, which share lists because each kubectl process takes 0.15 s of CPU time."""
 
     kubectl: Kubectl
@@ -125,17 +125,17 @@ def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
             note(f"{plan.title}: {sentence}")
         if plan.steps and not apply:
             click.echo("\n".join([comment(plan.title), *listed(plan.steps, kubectl.options)]))
-    looks = Looks(kubectl)
+    lists = SharedLists(kubectl)
     if apply and with_steps[1:]:
-        carry_out_together(looks, with_steps)
+        carry_out_together(lists, with_steps)
     elif apply:
         for plan in with_steps:
-            carry_out(looks, plan.title, plan.steps)
+            carry_out(lists, plan.title, plan.steps)
             click.echo(plan.done)
     return errors
 
 
-def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
+def carry_out_together(lists: SharedLists, plans: Sequence[Plan]) -> None:
     """Carry out up to AT_ONCE plans at a time, and print each plan's output in the order in which the plans start.
 
     After a failure, no more plans start, but running plans finish. On Ctrl-C, running plans stop, too. In both cases,
@@ -155,14 +155,14 @@ def carry_out_together(looks: Looks, plans: Sequence[Plan]) -> None:
         if stopped.is_set():
             return None
         try:
-            carry_out(looks, plan.title, plan.steps, lines.append, interrupted)
+            carry_out(lists, plan.title, plan.steps, lines.append, interrupted)
         except KubectlFailed as failed:
             stopped.set()
             return failed.message
         lines.append(plan.done)
         return ""
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(MOST_CONCURRENT) as pool:
         for plan in plans:
             # A plan waits only for earlier ones, which the pool starts first, so there is no deadlock.
             services, lines = plan.services or [plan.item.full_name], list[str]()
@@ -191,17 +191,17 @@ def _print_in_order(runs: Sequence[Run]) -> None:
 
 
 def carry_out(
-    looks: Looks, about: str, steps: Iterable[Step], echo: Echo = click.echo, interrupted: Event | None = None
+    lists: SharedLists, about: str, steps: Iterable[Step], echo: Echo = click.echo, interrupted: Event | None = None
 ) -> None:
     """Print and run the steps of the plan with the title `about`.
 
     Raises KubectlFailed if a step fails, on Ctrl-C, or once `interrupted` is set. The message lists the commands that
     were run. Even if the last one failed, it may have taken effect, as a response can be lost; undoing it is harmless.
     """
-    begun, kubectl = list[Step](), looks.kubectl
+    begun, kubectl = list[Step](), lists.kubectl
     try:
         for step in steps:
-            known = [item for condition in step.until if condition.is_new for item in looks.get(condition)]
+            known = [item for condition in step.until if condition.is_new for item in lists.get(condition)]
             before = [item.metadata.get("resourceVersion") for item in known]
             begun.append(step)
             for sentence in step.notes:
@@ -214,15 +214,15 @@ def carry_out(
                 sleep(step.pause)
             for condition in step.until:
                 echo(comment(f"  waiting until {condition.sentence}"))
-                _wait(looks, condition, before, interrupted)
+                _wait(lists, condition, before, interrupted)
     except (KubectlFailed, KeyboardInterrupt) as stopped:
         reason = stopped.message if isinstance(stopped, KubectlFailed) else "interrupted"
         commands = [f"  {shown(step.command, kubectl.options)}" for step in begun if step.command]
-        lines = ["Run so far:", *commands, *going_back(begun, kubectl.options)] if commands else ["Nothing was done."]
+        lines = ["Run so far:", *commands, *undo_lines(begun, kubectl.options)] if commands else ["Nothing was done."]
         raise KubectlFailed("\n".join([f"{about}: {reason}", *lines])) from stopped
 
 
-def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
+def undo_lines(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
     if any(step.undo is None for step in begun):
         return ["These steps can't be undone. To continue, run the same command again."]
     undo = dict.fromkeys(shown(step.undo, options) for step in reversed(begun) if step.undo)
@@ -230,12 +230,12 @@ def going_back(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
     return [continuing, *(["To undo the steps, run:", *(f"  {command}" for command in undo)] if undo else [])]
 
 
-def _wait(looks: Looks, condition: Condition, before: Collection[object], interrupted: Event | None) -> None:
+def _wait(lists: SharedLists, condition: Condition, before: Collection[object], interrupted: Event | None) -> None:
     """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, or KeyboardInterrupt once `interrupted` is set."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
     if condition.is_new:
         sleep(RECHECK_SECONDS.start)  # the hook reports no sooner
-    while not any(map(condition.holds, looks.get(condition, before))):
+    while not any(map(condition.holds, lists.get(condition, before))):
         if interrupted and interrupted.is_set():
             raise KeyboardInterrupt
         if monotonic() > end:

@@ -31,7 +31,7 @@ def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Itera
     return ("kubectl", verb, f"--namespace={namespace}", *options, "--", kind, *(item.name for item in items), *changes)
 
 
-def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
+def for_all(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
     """Return a step that runs kubectl once for all items, listed on standard input if the command can't name them."""
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
@@ -43,13 +43,13 @@ def each_of(verb: str, items: Sequence[Item], options: Sequence[str] = (), chang
     return Step(command, stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": named}))
 
 
-def disowning(items: Iterable[Item]) -> Iterator[Step]:
+def disown(items: Iterable[Item]) -> Iterator[Step]:
     """Yield steps that stop managing objects. Each step patches all objects that need the same patch, to save time."""
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(json.dumps(operations_to_disown(item)), []).append(item)
     for operations, group in groups.items():
-        yield each_of("patch", group, ["--type=json", f"--patch={operations}"])
+        yield for_all("patch", group, ["--type=json", f"--patch={operations}"])
 
 
 def patch(item: Item, change: dict[str, Any]) -> Command:
@@ -57,7 +57,7 @@ def patch(item: Item, change: dict[str, Any]) -> Command:
     return kubectl("patch", item, options=("--type=merge", f"--patch={json.dumps(change)}"))
 
 
-def annotating(service: Item, changes: Annotations, until: Sequence[Condition] = (), *, version: bool = False) -> Step:
+def annotate(service: Item, changes: Annotations, until: Sequence[Condition] = (), *, version: bool = False) -> Step:
     """Return the step that changes a Service's annotations and then waits for the conditions in `until`.
 
     With `version`, the step fails if the Service has changed since it was read.
@@ -98,7 +98,7 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
     return Step(command, undo, [reported])
 
 
-def remains(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
+def intact(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
     """Return the condition that `item` exists with `spec` and, if `recorded`, with the last-applied annotation."""
     return Condition(
         f"{item} is as planned{' and recorded by Metacontroller' if recorded else ''}",

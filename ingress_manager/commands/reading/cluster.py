@@ -11,45 +11,45 @@ from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED, can_be
 from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, INGRESS, SECRET, SERVICE, SLICE, VERSIONS, Item
 from ingress_manager.commands.snapshot.managed import is_decorated, is_labelled
 from ingress_manager.commands.snapshot.objects import secrets_of
-from ingress_manager.commands.snapshot.services import Known, Snapshot
+from ingress_manager.commands.snapshot.services import Gaps, Snapshot
 from ingress_manager.commands.snapshot.surroundings import SURROUNDING_RESOURCES, Surroundings, attached_to
 from ingress_manager.commands.text import plural
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.text import listed
 
 
-def read_objects(source: Source, *options: str) -> tuple[list[Item], Known]:
+def read_objects(source: Source, *options: str) -> tuple[list[Item], Gaps]:
     """Return the objects in a cluster or in files, and a record of the kinds that could not be read.
 
     Passes `options` to kubectl. Raises click.UsageError and Unreadable, and KubectlFailed if Services can't be read.
     """
-    known, items = Known(), list[Item]()
+    gaps, items = Gaps(), list[Item]()
     if source.files:
         items = source.read("")
         for kind in (kind for kind in VERSIONS if kind not in {item.kind for item in items}):
             prints = f"add the output of `kubectl get {plural(kind).lower()} -o yaml`"
-            known.unread[kind] = f"{plural(kind)} could not be read: the files contain none; {prints}"
-        if SERVICE in known.unread:
-            raise click.UsageError(known.unread[SERVICE])
-        known.optional = {*known.unread} - {INGRESS}
+            gaps.unread[kind] = f"{plural(kind)} could not be read: the files contain none; {prints}"
+        if SERVICE in gaps.unread:
+            raise click.UsageError(gaps.unread[SERVICE])
+        gaps.optional = {*gaps.unread} - {INGRESS}
         managed = {item.namespace for item in items if is_decorated(item) or is_labelled(item)}
         if blind := managed - {item.namespace for item in items if item.kind == SERVICE}:
-            known.unread["namespaces"] = f"No Service in {listed(sorted(blind))} was read, so nothing there was checked"
+            gaps.unread["namespaces"] = f"No Service in {listed(sorted(blind))} was read, so nothing there was checked"
             items = [item for item in items if item.namespace not in blind]
-        return items, known
+        return items, gaps
     for kind, resource in MANAGED_RESOURCES.items():
         try:
             items += source.read(resource, *options)
         except KubectlFailed as failed:
             if kind != INGRESS and failed.is_unknown_kind:
-                known.lacking.add(kind)
+                gaps.lacking.add(kind)
             else:
-                known.unread[kind] = f"{plural(kind)} could not be read: {failed.message}"
+                gaps.unread[kind] = f"{plural(kind)} could not be read: {failed.message}"
     # Services are last, so that the Ingress of a Service that is created meanwhile doesn't seem to lack its Service.
     items += source.read("services", *options)
     if not items:
-        known.unread["namespace"] = f"There is nothing to check in {scope_of(source)}, if it exists at all"
-    return items, known
+        gaps.unread["namespace"] = f"There is nothing to check in {scope_of(source)}, if it exists at all"
+    return items, gaps
 
 
 def scope_of(source: Source) -> str:

@@ -63,7 +63,7 @@ def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
             value, places = load(events, EXPANSION * len(document) + 2, deepest=DEEPEST)
             yield Document(value if is_plain else _merged(value, (), places), first, last, places)
         except YamlError as error:
-            yield about_line(file, min(first + max(error.line, 1) - 1, last), error.what)
+            yield about_line(file, min(first + max(error.line, 1) - 1, last), error.message)
         first += document.count("\n")
 
 

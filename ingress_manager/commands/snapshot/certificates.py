@@ -22,16 +22,16 @@ def can_be_read() -> bool:
     return x509 is not None
 
 
-def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
+def cert_problem(crt: str, hosts: Iterable[str], now: datetime) -> str:
     """Return why a certificate isn't valid for `hosts`; "" if it is. `crt` is a Secret's tls.crt, in base64."""
     try:
-        certificate = first_in(crt)
+        certificate = first_certificate(crt)
     except ValueError:
         return "tls.crt holds no certificate"
-    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    if end < now or begin > now:
-        wrong = f"expired at {end:{TIME}}" if end < now else f"isn't valid before {begin:{TIME}}"
-        return f"the certificate {wrong}"
+    start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if end < now or start > now:
+        problem = f"expired at {end:{TIME}}" if end < now else f"isn't valid before {start:{TIME}}"
+        return f"the certificate {problem}"
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError):
@@ -41,14 +41,14 @@ def wrong_with(crt: str, hosts: Iterable[str], now: datetime) -> str:
     return f"the certificate is for {listed(covered) or 'no host'}, not for {listed(missing)}" if missing else ""
 
 
-def end_of(crt: str, now: datetime, soon: timedelta) -> datetime | None:
+def near_expiry(crt: str, now: datetime, soon: timedelta) -> datetime | None:
     """Return a certificate's expiry if less than `soon` and less than a third of its lifetime remains; else None."""
-    certificate = first_in(crt)
-    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    certificate = first_certificate(crt)
+    start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     # cert-manager renews at a third. With `soon` alone, a six-day certificate would always be reported.
-    return end if end - now < min(soon, (end - begin) / 3) else None
+    return end if end - now < min(soon, (end - start) / 3) else None
 
 
-def first_in(crt: str) -> "x509.Certificate":
+def first_certificate(crt: str) -> "x509.Certificate":
     """Return the server's certificate, which is the first in `crt`. Raises ValueError if there is none."""
     return x509.load_pem_x509_certificates(b64decode(crt, validate=True))[0]

@@ -26,7 +26,7 @@ MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
 def differences(item: Item, desired: Object) -> list[str]:
     """Describe each field that Metacontroller would change. Raises ValueError if its last-applied record is invalid."""
     observed, expected = managed_parts(item.object), merged(item, desired)
-    return [] if same(observed, expected) else [*field_differences(observed, expected, "")]  # mostly the former
+    return [] if same_json(observed, expected) else [*field_differences(observed, expected, "")]  # mostly the former
 
 
 def field_differences(observed: Any, desired: Any, path: str) -> Iterator[str]:
@@ -37,7 +37,7 @@ def field_differences(observed: Any, desired: Any, path: str) -> Iterator[str]:
     elif isinstance(observed, list) and isinstance(desired, list) and len(observed) == len(desired):
         for number, (one, other) in enumerate(zip(observed, desired, strict=True)):
             yield from field_differences(one, other, f"{path}[{number}]")
-    elif not same(observed, desired):
+    elif not same_json(observed, desired):
         yield f"{path} is {_shown(observed)} and should be {_shown(desired)}"
 
 
@@ -62,7 +62,7 @@ def merged(item: Item, desired: Object) -> Object:
     return _merge_objects(managed_parts(item.object), managed_parts(last_applied(item.object)), signed)
 
 
-def same(one: Any, other: Any) -> bool:
+def same_json(one: Any, other: Any) -> bool:
     """Return whether two values are the same JSON. Unlike `==`, this distinguishes 1, 1.0 and true, as Go does."""
     return msgspec.json.encode(one, order="sorted") == msgspec.json.encode(other, order="sorted")
 

@@ -82,7 +82,7 @@ class Item:
         return _texts(self.metadata.get("labels"))
 
     @property
-    def born(self) -> tuple[str, str]:
+    def age_key(self) -> tuple[str, str]:
         """Return a sort key: older objects first, and by namespace/name if created in the same second."""
         return str(self.metadata.get("creationTimestamp") or ""), self.full_name
 

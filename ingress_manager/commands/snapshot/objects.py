@@ -11,7 +11,7 @@ from ingress_manager.commands.snapshot import managed
 from ingress_manager.commands.snapshot.items import INGRESS, SERVICE, Item, Message, Unreadable, at, mappings
 from ingress_manager.core import kubernetes
 from ingress_manager.core.kubernetes import API_VERSIONS, Attachment, Key, Object
-from ingress_manager.core.rules import location
+from ingress_manager.core.rules import claim_key
 from ingress_manager.core.shape import FieldError, convert
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
@@ -175,16 +175,16 @@ def secrets_of(obj: ObjectSnapshot) -> Iterator[tuple[str, Sequence[str]]]:
         yield from ((str(ref.get("name")), hosts) for ref in mappings(at(listener, "tls", "certificateRefs")))
 
 
-Place = tuple[str, str, bool]
+ClaimKey = tuple[str, str, bool]
 """(host, path, whether the path is exact); an empty host means every host."""
 
 
-def places_of(spec: IngressSpec) -> Iterator[Place]:
+def claim_keys(spec: IngressSpec) -> Iterator[ClaimKey]:
     """Yield the hosts and paths that an Ingress serves. A default backend serves every host with the path prefix /."""
     for host, path in spec.paths():
-        yield location(host, path.path or "/", path.path_type)
+        yield claim_key(host, path.path or "/", path.path_type)
     if spec.default_backend:
-        yield location("", "/", "Prefix")
+        yield claim_key("", "/", "Prefix")
 
 
 def class_of(item: Item, spec: kubernetes.Spec) -> str:

@@ -12,11 +12,11 @@ from ingress_manager.core.errors import Problem, Problems
 from ingress_manager.core.kubernetes import Attachment, Key, Object, Observed, Service
 from ingress_manager.core.settings import Settings
 
-UNREAD_SETTINGS = "settings"  # the key of the settings in `Known.unread`
+UNREAD_SETTINGS = "settings"  # the key of the settings in `Gaps.unread`
 
 
 @dataclass(slots=True)
-class Known:
+class Gaps:
     """What could not be read. A kind without objects in the files counts as unread, because they may be incomplete."""
 
     unread: dict[str, str] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Snapshot:
     """All Services and their objects. If an object was read twice, the last version counts."""
 
     settings: Settings | None  # None if the settings could not be read
-    known: Known
+    gaps: Gaps
     services: dict[str, ServiceSnapshot] = field(default_factory=dict)  # by namespace/name
     objects: dict[Key, ObjectSnapshot] = field(default_factory=dict)
 
@@ -77,15 +77,15 @@ class Snapshot:
         service = self.services.get(obj.service)
         return service if service and obj.owner_uid == service.service.metadata.uid != "" else None
 
-    def leading_to(self, service: Item) -> list[ObjectSnapshot]:
+    def referring_to(self, service: Item) -> list[ObjectSnapshot]:
         """Return the objects that have a Service as a backend, whoever created them."""
         here = (obj for obj in self.objects.values() if obj.item.namespace == service.namespace)
         return [obj for obj in here if (SERVICE, service.name) in backends_of(obj)]
 
     def unseen(self) -> dict[str, str]:
-        """Return the messages in `known.unread`, except those about optional kinds that no Service requests."""
-        skipped = self.known.optional - {kind for service in self.services.values() for kind, _ in service.desired}
-        return {kind: sentence for kind, sentence in self.known.unread.items() if kind not in skipped}
+        """Return the messages in `gaps.unread`, except those about optional kinds that no Service requests."""
+        skipped = self.gaps.optional - {kind for service in self.services.values() for kind, _ in service.desired}
+        return {kind: sentence for kind, sentence in self.gaps.unread.items() if kind not in skipped}
 
     def decided(self, service: Service, observed: Mapping[Key, ObjectSnapshot]) -> Decision | None:
         """Return the hook's decision on a Service with the `observed` objects; None if the settings are unknown."""
@@ -95,11 +95,11 @@ class Snapshot:
         for (kind, name), obj in observed.items():
             by_kind[kind][name] = obj.typed
         # Metacontroller doesn't manage a kind that the cluster doesn't have.
-        ingresses, *others = (None if kind in self.known.lacking else objects for kind, objects in by_kind.items())
+        ingresses, *others = (None if kind in self.gaps.lacking else objects for kind, objects in by_kind.items())
         return decide(service, Observed(ingresses or {}, *others), self.settings)
 
     def decided_by(self, settings: Settings) -> "Snapshot":
-        other = Snapshot(settings, self.known, objects=self.objects)
+        other = Snapshot(settings, self.gaps, objects=self.objects)
         for label, service in self.services.items():
             other.services[label] = replace(service, decision=other.decided(service.service, service.observed))
         return other
@@ -113,9 +113,9 @@ class Snapshot:
         return decision.objects if isinstance(decision, Desired) else {}
 
 
-def snapshot_of(items: Iterable[Item], settings: Settings | None, known: Known | None = None) -> Snapshot:
+def snapshot_of(items: Iterable[Item], settings: Settings | None, gaps: Gaps | None = None) -> Snapshot:
     """Return a snapshot of the items, with a decision on each Service. Raises Unreadable for an invalid object."""
-    snapshot = Snapshot(settings, known or Known())
+    snapshot = Snapshot(settings, gaps or Gaps())
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:
         if item.kind == SERVICE:

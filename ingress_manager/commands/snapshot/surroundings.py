@@ -12,7 +12,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ingress_manager.commands.snapshot.items import CLASS_KIND, GATEWAY, LISTENERSET, SECRET, SLICE, Item, at, mappings
-from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, certificate_of, places_of
+from ingress_manager.commands.snapshot.objects import Ingress, ObjectSnapshot, certificate_of, claim_keys
 from ingress_manager.core.kubernetes import Object, ParentRef
 from ingress_manager.core.syntax import EVERY_HOST
 
@@ -23,13 +23,13 @@ SURROUNDING_RESOURCES = {
     SECRET: "secrets",
 }
 
-LONG_AGO = datetime.min.replace(tzinfo=UTC)
+EARLIEST = datetime.min.replace(tzinfo=UTC)
 IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 
 
 @dataclass(slots=True)
 class Surroundings:
-    now: datetime = LONG_AGO
+    now: datetime = EARLIEST
     unseen: list[str] = field(default_factory=list)
     soon: timedelta = timedelta(days=14)  # certificates that expire within this time are reported
     read: set[str] = field(default_factory=set)
@@ -59,8 +59,8 @@ def time_of(text: object) -> datetime:
     try:
         time = datetime.fromisoformat(str(text))
     except ValueError:
-        return LONG_AGO
-    return time if time.tzinfo else LONG_AGO
+        return EARLIEST
+    return time if time.tzinfo else EARLIEST
 
 
 def changed_at(item: Item) -> datetime:
@@ -148,7 +148,7 @@ def urls_of(obj: ObjectSnapshot, addresses: Sequence[str], around: Surroundings)
     """
     typed, urls = obj.typed, list[tuple[str, str, str]]()
     if isinstance(typed, Ingress):
-        for host, path, _ in places_of(typed.spec):
+        for host, path, _ in claim_keys(typed.spec):
             urls.append((SCHEMES["HTTPS" if certificate_of(host, typed.spec) else "HTTP"], host, path))
     elif typed.kind == LISTENERSET:
         urls += ((SCHEMES["HTTPS"], host, "") for host in typed.hosts)

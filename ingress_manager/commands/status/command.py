@@ -20,14 +20,14 @@ from ingress_manager.commands.snapshot.services import UNREAD_SETTINGS, ServiceS
 from ingress_manager.commands.status.states import Judge, Row, State
 from ingress_manager.commands.terminal import INDENT, width, wrapped
 from ingress_manager.commands.text import shown
-from ingress_manager.core.annotations import begin_of, by_entrance
+from ingress_manager.core.annotations import by_entrance, key_prefix
 from ingress_manager.core.text import one_line, quoted
 
 SECONDS_BETWEEN_LOOKS = 2.0
-WAITED_FOR = click.Choice([State.SERVING.value, State.ACCEPTED.value])
+WAIT_STATES = click.Choice([State.SERVING.value, State.ACCEPTED.value])
 COLOURS = dict(zip(State, ["green", "cyan", "yellow", "red", "red"], strict=True))
 HEAD = ("STATE", "NAMESPACE", "SERVICE", "URL", "OUTPUT", "CLASS/GATEWAY", "ADDRESS")
-FIRST = HEAD.index("URL") + 1  # columns that are printed even if the terminal is too narrow
+ALWAYS_SHOWN = HEAD.index("URL") + 1  # columns that are printed even if the terminal is too narrow
 MOST_EVENTS = 5
 
 
@@ -35,7 +35,7 @@ MOST_EVENTS = 5
 @click.argument("name", metavar="[[NAMESPACE/]SERVICE]", required=False, shell_complete=SERVICES)
 @options.with_source(*options.OF_CLUSTER, options.CERTIFICATE_DAYS, options.settings_option("the cluster's"))
 @options.OUTPUT
-@click.option("--wait", "wanted", type=WAITED_FOR, help="Wait until everything listed has this state.")
+@click.option("--wait", "wanted", type=WAIT_STATES, help="Wait until everything listed has this state.")
 @options.timeout_option(60, "How long --wait waits.")
 @click.pass_context
 def status(  # noqa: PLR0913, PLR0917 - each is an option
@@ -110,7 +110,7 @@ def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 
         return
     lines = [[one_line(cell) for cell in _cells(row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(HEAD, *lines, strict=True)]
-    while width and len(widths) > FIRST and sum(widths) + 2 * (len(widths) - 1) > width:
+    while width and len(widths) > ALWAYS_SHOWN and sum(widths) + 2 * (len(widths) - 1) > width:
         widths.pop()
     yield f"{style(_line(HEAD, widths), bold=True)}\n" if rows else "Nothing is exposed.\n"
     for row, cells in zip(rows, lines, strict=True):
@@ -165,12 +165,12 @@ def _requests(service: ServiceSnapshot) -> Iterator[str]:
     if not service.entrances:
         yield 'nothing: it has no annotation ingress/http: "true"'
     for entrance in service.entrances:
-        yield from (f"{begin_of(entrance)}{key}: {quoted(value)}" for key, value in annotations[entrance].items())
+        yield from (f"{key_prefix(entrance)}{key}: {quoted(value)}" for key, value in annotations[entrance].items())
 
 
 def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection) -> Iterator[str]:
     lines = list(map(line_of, rows))
-    others = (obj for obj in inspection.snapshot.leading_to(service.item) if obj.key not in service.observed)
+    others = (obj for obj in inspection.snapshot.referring_to(service.item) if obj.key not in service.observed)
     lines += (f"{obj.item}: routes to this Service, but wasn't created for it" for obj in others)
     yield from lines or (() if inspection.snapshot.unseen() else ("nothing",))
 

@@ -151,7 +151,7 @@ class Judge:
         return None
 
     def _nothing_made(self) -> Verdict:
-        if unread := [plural(kind) for kind in objects.TYPES if kind in self._snapshot.known.unread]:
+        if unread := [plural(kind) for kind in objects.TYPES if kind in self._snapshot.gaps.unread]:
             return Verdict(State.UNKNOWN, f"{listed(unread)} could not be read", unsure=True)
         return Verdict(State.WAITING, "nothing has been created yet, and no Event on the Service explains why")
 
