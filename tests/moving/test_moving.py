@@ -98,7 +98,7 @@ class Player(Model):
         self.begin()
         patch.setattr(Kubectl, "run", lambda _, *words, stdin="": self.asked_for(words, stdin))
         # One after the other, so that the seed alone says what happens.
-        patch.setattr(plan, "AT_ONCE", 1)
+        patch.setattr(plan, "MOST_CONCURRENT", 1)
         patch.setattr(plan, "sleep", self.sleep)
         patch.setattr(plan, "monotonic", lambda: self.time)
 
