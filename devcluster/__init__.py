@@ -1,7 +1,7 @@
 """Runs a real Kubernetes control plane on a laptop, without containers, for the demo, the e2e tests and the benchmarks.
 
 etcd, kube-apiserver and kube-controller-manager run as plain processes on loopback. kubectl applies the committed
-manifests to them. The hook and Metacontroller (or the stand-in for it) run beside them, and on request also Traefik,
+manifests. The hook and Metacontroller (or the stand-in for it) run beside them, and on request also Traefik,
 the 404 page and the admission hook. With `up`, the hooks and Metacontroller also follow changes to their Deployments.
 When the process that started the cluster ends, all processes end, and their temporary folder is removed.
 """

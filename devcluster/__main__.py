@@ -67,7 +67,7 @@ def up(engine: str) -> None:
 
 
 def welcome(cluster: DevCluster, seconds: float) -> str:
-    """Return instructions for using the cluster. No Pods run in it, so one of the commands starts a server."""
+    """Return instructions for using a cluster that started in `seconds`. In them, a local server replaces the Pods."""
     kubectl, gateway = cluster.control_plane.programs.kubectl, cluster.gateway
     exported = {"KUBECONFIG": str(cluster.kubeconfig)}
     if shutil.which("kubectl") != str(kubectl):
@@ -110,7 +110,7 @@ Ctrl-C stops the cluster."""
 def demo(engine: str, picture: Path | None) -> None:
     """Show and check, step by step, how an Ingress follows its Service.
 
-    Exit status: 0 if every step had its effect, 1 if a step or the cluster failed, 2 if a program is missing.
+    Exit status: 0 if every step had the expected effect, 1 if a step or the cluster failed, 2 if a program is missing.
     """
     with contextlib.ExitStack() as exits:
         with progress() as report:
@@ -157,7 +157,7 @@ INDENT = 17
 
 
 def play_story(cluster: DevCluster, out: Console) -> bool:
-    """Play the story in the namespace `demo` and print each step. Return False once a step fails, or else True."""
+    """Play and print the story in the namespace `demo` until a step fails. Return whether every step succeeded."""
     cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     with contextlib.closing(Stage(cluster.api, NAMESPACE, cluster.gateway, cluster.ingress_class)) as stage:
         steps = steps_for(stage)

@@ -120,7 +120,7 @@ class Api:
                 yield event["type"], event["object"]
 
     def service_account_token(self, namespace: str, name: str) -> str:
-        """Return a new token for the ServiceAccount, valid for 30 days (from the TokenRequest API, as kubelets use)."""
+        """Request a token for the ServiceAccount, valid for 30 days, from the TokenRequest API, as kubelets do."""
         path = path_of(SERVICE_ACCOUNTS, namespace, name) + "/token"
         return str(self.request("POST", path, body={"spec": {"expirationSeconds": 30 * 24 * 3600}})["status"]["token"])
 
@@ -196,7 +196,7 @@ def new_session(agent: str) -> requests.Session:
 
 
 def cause(error: BaseException) -> str:
-    """Return a connection failure's innermost cause. Outer messages contain memory addresses, so they always differ."""
+    """Return a connection failure's innermost cause. Outer messages contain memory addresses, which vary."""
     reason, inner = error, error.__cause__ or error.__context__
     while inner:
         reason = inner if isinstance(inner, OSError) else reason
@@ -226,7 +226,7 @@ def wait_for(check: Callable[[], T | None], timeout: float = 10, *, what: str = 
 
     The pause between calls is `interval` seconds at first and grows to 5 % of the time waited, to spare a busy machine.
 
-    Raises NotReady after `timeout` seconds. The message contains `what` was awaited and the last result.
+    Raises NotReady after `timeout` seconds. The message contains the last result and `what`, the awaited one's name.
     """
     began = time.monotonic()
     while not (answer := check()):

@@ -62,7 +62,7 @@ def built(name: str) -> Path | None:
 
 
 def folder(name: str) -> Path:
-    """Return a program's build folder. Its name contains a hash of the sources, so a build is never outdated."""
+    """Return a program's build folder. Its name contains a hash of the sources, so no outdated build is used."""
     package, module, tags = SOURCES[name]
     sources = [] if module else [MODULE / "go.mod", MODULE / "go.sum"]
     if not module and package.startswith("./"):
@@ -78,7 +78,7 @@ def get(name: str, progress: Progress) -> Path:
 
 
 def build(names: Sequence[str], progress: Progress) -> None:
-    """Build the programs that aren't built yet. If a build fails, no program with the same go.mod is installed.
+    """Build the missing programs, those with one go.mod together. If a build fails, none of its programs is installed.
 
     The first build takes minutes; later builds use Go's cache. Raises MissingProgram if Go is missing, and
     CommandFailed if a build fails.

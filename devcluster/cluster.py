@@ -102,11 +102,11 @@ class DevCluster(Processes):
             self.gateway.start(plane, manifests)
         if self.admission:
             self.admission.start(self.api, manifests)
-        self.hook.wait_ready(self.hook_ready)  # before the engine, whose first requests would fail
+        self.hook.wait_ready(self.hook_ready)  # otherwise, the engine's first requests would fail
 
         self._progress(f"starting {engines.name(self._metacontroller)}")
-        # The manifests name the hook by its Service, which no DNS resolves here. So the engine sends its requests to
-        # the hook as an HTTP proxy, and only those for loopback directly.
+        # The manifests name the hook by its Service, which no DNS resolves here. So the engine uses the hook as its
+        # HTTP proxy, except for loopback addresses.
         proxy = {"HTTP_PROXY": self.hook_url, "NO_PROXY": "127.0.0.1"}
         self.engine = self.add("engine", [], env=proxy, cwd=REPOSITORY)
         self.engine.before_start = self._give_up_lead
@@ -144,13 +144,13 @@ class DevCluster(Processes):
         if self.admission:
             self.admission.add_to(overlay)
         made = overlay.render()
-        if self.gateway:  # the one line that gateway/README.md asks for
+        if self.gateway:  # the one change that gateway/README.md prescribes
             made = Rendered(re.sub(r"^( +class:) nginx$", rf"\1 {GATEWAY_CLASS}", made.text, flags=re.MULTILINE))
         return made
 
     @property
     def parts(self) -> dict[str, Process]:
-        """The processes, by name, that must work for a change to a Service to reach its Ingress."""
+        """The processes, by name, that are needed to bring an Ingress in line with its Service."""
         plane = self.control_plane
         parts = {"hook": self.hook, "engine": self.engine, "API server": plane.apiserver, "etcd": plane.etcd}
         return parts | {"controller manager": plane.controller_manager}
@@ -195,7 +195,7 @@ class DevCluster(Processes):
             deployments.report(self.api, deployment, problem)
 
     def _use(self, rendered: Rendered) -> str:
-        """Make the running hooks load the rendered settings. Return why these are unusable, or "" on success."""
+        """Make the running hooks load the rendered settings. Return why the settings are unusable, or "" on success."""
         try:
             settings = rendered.settings()
             parse(settings)
@@ -231,7 +231,7 @@ def install_crds(api: Api, crds: list[Object]) -> None:
 def enforces_policies(api: Api) -> bool:
     """Return whether the API server enforces the admission policies. Until it has loaded them, it admits everything.
 
-    The probe is a dry-run create of a Service with too many labels, which the last policy denies.
+    The probe is a dry-run create of a Service with too many labels, which the policy that is applied last denies.
     """
     metadata = {"name": "policy-probe", "labels": {f"l{number}": "" for number in range(201)}}
     body = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}}

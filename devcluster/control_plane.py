@@ -48,7 +48,7 @@ ALONE = Site(
         "--authorization-mode=RBAC",
         # The plugin needs a ServiceAccount named default in each namespace, and no controller creates it here.
         "--disable-admission-plugins=ServiceAccount",
-        # Each ClusterIP is a loopback address, so a backend can listen on its Service's.
+        # Each ClusterIP is a loopback address, so that a Service's backend can listen on it.
         "--service-cluster-ip-range=127.10.0.0/16",
     ),
     (f"--controllers={','.join(CONTROLLERS)}",),
@@ -172,7 +172,7 @@ class ControlPlane:
             f"--audit-policy-file={AUDIT_POLICY}",
             f"--audit-log-path={self.audit_log}",
             "--audit-log-maxsize=0",  # one file, however large
-            # No limits on requests: a benchmark would measure them instead.
+            # No limits on requests: benchmarks would measure the limits.
             "--enable-priority-and-fairness=false",
             "--max-requests-inflight=0",
             "--max-mutating-requests-inflight=0",

@@ -13,7 +13,7 @@ def changed(api: Api) -> list[Object]:
 
 
 def report(api: Api, deployment: Object, problem: str = "") -> None:
-    """Report a Deployment as rolled out or, with `problem`, as failed with its old Pods ready. Raises ApiError."""
+    """Report a Deployment as rolled out or, given a `problem`, as failed with its old Pods ready. Raises ApiError."""
     metadata, wanted = deployment["metadata"], deployment["spec"]["replicas"]
     # ProgressDeadlineExceeded makes `kubectl rollout status` fail instead of waiting in vain.
     reason = "ProgressDeadlineExceeded" if problem else "NewReplicaSetAvailable"

@@ -30,10 +30,10 @@ def find_engine(choice: str) -> Path | None:
 
 
 def command(metacontroller: Path | None, container: dict[str, Any], kubeconfig: Path) -> list[str]:
-    """Return the engine's command for the repository's folder. Metacontroller gets the container's arguments."""
+    """Return the engine's command, to be run in the repository. Metacontroller gets the container's arguments."""
     if not metacontroller:
         return [sys.executable, "-m", "devcluster.standin", "--kubeconfig", str(kubeconfig)]
-    # Nothing here uses its health checks or metrics. If an option is repeated, its last value counts.
+    # Nothing here uses Metacontroller's health checks or metrics. If an option is repeated, its last value counts.
     no_ports = [f"--{port}-address=0" for port in ("metrics", "health-probe-bind", "pprof")]
     return [str(metacontroller), *container["args"], *no_ports, f"--kubeconfig={kubeconfig}"]
 

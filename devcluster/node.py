@@ -1,9 +1,9 @@
 """A whole node, which runs Pods: kubelet, containerd, kube-proxy, a scheduler and DNS beside the control plane.
 
 It needs root on Linux, and Debian's runc, containernetworking-plugins, nftables and iproute2. The node's programs run
-in the network, mount and process namespaces of one process. However that process ends, Linux ends the others, and
-removes the mounts and the network with the last of them. A veth pair connects this machine with the node; packets from
-the node can't reach any other network.
+in the network, mount and PID namespaces of one process. When that process ends, even by SIGKILL, Linux kills the
+others, and then removes the mounts and the network. A veth pair connects this machine with the node; packets from the
+node can't reach any other network.
 
 Sources: the Kubernetes configuration reference for the kubelet and kube-proxy; containerd's docs/cri/config.md;
 unshare(1), nsenter(1), veth(4).
@@ -85,7 +85,7 @@ state = "{folder}/containerd-state"
   sandbox = "{pause}"
 [plugins."io.containerd.cri.v1.runtime"]
   disable_apparmor = true
-  # For a root without CAP_SYS_RESOURCE: runc would end with "can't get final child's PID from pipe".
+  # For root without CAP_SYS_RESOURCE: runc would fail with "can't get final child's PID from pipe".
   restrict_oom_score_adj = true
   [plugins."io.containerd.cri.v1.runtime".cni]
     bin_dirs = ["{plugins}"]
@@ -179,7 +179,7 @@ class Node(Processes):
         return ["nsenter", f"--net=/proc/{self._first.pid}/ns/net", *command]
 
     def _node_process(self, name: str, *arguments: str) -> Process:
-        """Add a process in all namespaces of the node, for programs that mount or whose children outlive them."""
+        """Add a process in all namespaces of the node, for programs that mount folders or leave children behind."""
         proc = f"/proc/{self._first.pid}/ns"
         enter = ["nsenter", f"--net={proc}/net", f"--mount={proc}/mnt", f"--pid={proc}/pid_for_children"]
         folders = [*(str(build.folder(program)) for program in PROGRAMS), search_path()]
@@ -240,7 +240,7 @@ def control_groups() -> list[Path]:
 
 def remove_left_over() -> None:
     """Remove the veth pair and the cgroups of a node that has ended."""
-    # Otherwise, connections without a peer would keep the network namespace for minutes.
+    # Otherwise, connections without a peer would keep the network namespace alive for minutes.
     subprocess.run(["ip", "link", "delete", INTERFACE], capture_output=True, check=False)
     for root in control_groups():
         for folder, _, _ in os.walk(root, topdown=False):

@@ -1,4 +1,4 @@
-"""Renders the committed manifests, patched for a machine without Pods, and reads values from the result."""
+"""Renders the committed manifests, patched to run without Pods on this machine, and reads values from the result."""
 
 import os
 import sys
@@ -44,7 +44,7 @@ class Rendered:
         return dict(container)
 
     def command(self, deployment: str, *options: str) -> list[str]:
-        """Return a Deployment's container command for this Python, with `options` inserted before the application."""
+        """Return a Deployment's command, to be run by this Python, with `options` inserted before the application."""
         program, *arguments, application = self.container(deployment)["command"]
         return [sys.executable, "-m", program, *arguments, *options, application]
 

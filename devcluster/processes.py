@@ -104,7 +104,7 @@ class Process:
         """Kill the rest of the process group. This is done only once, because another group can get the ID later."""
         if self._group is None:
             return
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS raises PermissionError for an ended one
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: PermissionError if the group has ended
             os.killpg(self._group, signal.SIGKILL)
         (self._groups / str(self._group)).unlink(missing_ok=True)
         self._group = None

@@ -144,7 +144,7 @@ def steps_for(stage: Stage) -> list[Step]:
 @step("a Service without the annotation", "no Ingress")
 def without_annotation(stage: Stage) -> None:
     stage.act(lambda: stage.memory.update(service=stage.create_service("shop", {}, PORT)))
-    # That no Ingress appears can't be waited for. But Services are synced in the order of their events: once a Service
+    # The absence of an Ingress can't be awaited. But Services are synced in the order of their events: once a Service
     # that was created later has its Ingress, this one has been synced.
     stage.create_service("canary", {"ingress/http": "true"})
     stage.until_ingress("canary", "the Ingress of another Service, annotated later", lambda _: True)

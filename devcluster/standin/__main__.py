@@ -43,13 +43,13 @@ FIRST_DELAY, LONGEST_DELAY = 0.005, 1000.0
 """Seconds before a failed sync is retried. The delay doubles with each failure, up to the longest."""
 
 PAUSE = 0.8
-"""Seconds to wait before a failed watch is retried."""
+"""Seconds to wait after a failed list or watch."""
 
 log = logging.getLogger("devcluster.standin")
 
 
 class Informer(threading.Thread):
-    """A cache of one kind's objects, kept by list and watch. Calls on_change(before, after); None means no object."""
+    """A cache of one kind's objects, updated by list and watch. Calls on_change(before, after); None: no object."""
 
     def __init__(self, api: Api, resource: Resource, on_change: Callable[[Object | None, Object | None], None]) -> None:
         super().__init__(daemon=True)
@@ -84,7 +84,7 @@ class Informer(threading.Thread):
 
     def _list(self) -> str:
         answer = self._api.request("GET", path_of(self.resource))
-        type_of = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}  # items of a list lack it
+        type_of = {"apiVersion": self.resource.api_version, "kind": self.resource.kind}  # items of a list lack both
         listed = {name_of(item): type_of | item for item in answer["items"]}
         for known in [obj for objects in list(self._objects.values()) for obj in objects.values()]:
             if name_of(known) not in listed:
@@ -235,7 +235,7 @@ def record(api: Api, about: Object, kind: str, reason: str, message: str) -> Non
 
 
 def follow(api: Api) -> None:
-    """Run the first DecoratorController that appears. Restart this program if its spec changes or it is deleted."""
+    """Run the first DecoratorController that appears. If its spec changes or it is deleted, restart this program."""
     at_work: list[Object] = []
     ready = threading.Event()
 
@@ -256,7 +256,7 @@ def follow(api: Api) -> None:
 @click.option("--kubeconfig", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def main(kubeconfig: Path) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    # The API server can store JSON with 10,000 levels, which Go can decode.
+    # The API server can store JSON nested 10,000 levels deep, and Go can decode it.
     sys.setrecursionlimit(20_000)
     url, ca_file, token = read_kubeconfig(kubeconfig)
     follow(Api(url, token, ca_file, agent=SELF))

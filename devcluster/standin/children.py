@@ -22,7 +22,7 @@ SYSTEM_FIELDS = frozenset({
     "deletionGracePeriodSeconds", "managedFields",
 })  # fmt: skip
 
-# Go's JSON encoder escapes these, and the annotation must match byte for byte.
+# Go's JSON encoder escapes these, and the annotation must match Metacontroller's byte for byte.
 _GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 log = logging.getLogger(__name__)
