@@ -98,7 +98,7 @@ def denial(service: Service, refusal: Problems) -> dict[str, object]:
 
 
 def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
-    """Return whether the change from `old` adds mistakes without correcting any. A correction may uncover others."""
+    """Return whether the change from `old` adds mistakes without correcting any. Correcting one may uncover others."""
     earlier = refusal_of(decide(old, NOTHING_OBSERVED, settings)) if old else None
     if earlier is None:
         return True

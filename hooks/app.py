@@ -126,7 +126,7 @@ def response_of(answer: Answer) -> Response:
 def stop_receiving(response: Response) -> Response:
     """Stop receiving the request, and return the response. gunicorn would otherwise read a body of any length."""
     if client := request.environ.get("gunicorn.socket"):
-        # Shut down a copy, because a TLS socket would then send plain text. The client may be gone.
+        # Shut down a copy: once shut down, a TLS socket sends plain text. The client may be gone.
         with suppress(OSError), socket.fromfd(client.fileno(), client.family, client.type) as duplicate:
             duplicate.shutdown(socket.SHUT_RD)
     return response

@@ -18,12 +18,12 @@ PORT = 8080
 ADDRESS = "[::]" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104 - all of a Pod's
 bind = [f"{ADDRESS}:{PORT}"]
 
-# One greenlet per connection, so that an idle client or a half-sent request blocks no other. One process answers
+# One greenlet per connection, so that an idle client or a half-sent request blocks no others. One process answers
 # several times as fast as an API server accepts Ingresses, so more would only use memory.
 worker_class = "gevent"
 workers = 1
 
-# Metacontroller opens one for each of its 20 workers. The rest leaves room for connections that hang, within the usual
+# Metacontroller opens a connection for each of its 20 workers. The rest leaves room for hanging ones, within the usual
 # limit of 1,024 open files.
 worker_connections = 900
 
@@ -31,7 +31,7 @@ worker_connections = 900
 # just as a request arrives.
 keepalive = 120
 
-# Seconds for unfinished requests after SIGTERM. No connections are accepted then, and each is closed after its next
+# Seconds for unfinished requests after SIGTERM. No new connections are accepted, and open ones close after their next
 # response. The Pod's grace period is longer (manifests/).
 graceful_timeout = 25
 
@@ -54,7 +54,7 @@ def post_worker_init(worker: Any) -> None:
 
 
 def post_request(_worker: object, _request: object, _environ: object, _response: object) -> None:
-    """Yield to other connections, because one that always has data to read never would."""
+    """Yield to other connections. One that always has data to read would block them."""
     gevent.sleep(0)
 
 

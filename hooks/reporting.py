@@ -11,7 +11,7 @@ costs a token from the Service's namespace, and is held back if none is left:
 - A report of a refusal, which is repeated every hour, because the API server forgets old Events. After a restart, the
   hook doesn't know what it has reported, so a report also costs a token shared by all namespaces, unless the Service
   has just changed or just lost an object.
-- A report that a requested object is still missing, because Metacontroller doesn't report a taken name.
+- A report that a requested object is still missing. Metacontroller reports nothing if its name is taken.
 
 Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
 """
@@ -38,7 +38,7 @@ MOST_BUCKETS = 60_000
 """This many take about 10 MB. If there are more, the least recently used bucket is dropped."""
 
 FIRST_MIN, REPEAT_MIN = 1, 81
-"""Tokens, of 100, that a namespace needs for a first and for a repeated attempt. The latter leaves most to others."""
+"""Tokens, of 100, that a namespace needs for a first and for a repeated attempt. Repeats leave 80 for first ones."""
 
 
 class Bucket(NamedTuple):
@@ -79,7 +79,7 @@ class Buckets:
         if answer.status == 400:
             return answer if self.take(now, report_bucket(metadata)) else hold_back(answer, LATER_SECONDS)
         if answer.status == 429 or not metadata.resource_version:
-            return answer  # a pause, or a person's request: every stored Service has a version
+            return answer  # a pause, or a manual request: every stored Service has a version
         version = f"{metadata.uid} {metadata.resource_version}"
         is_done = answer.status == 200 and not answer.attempt
         for attempt, is_over in ((REMOVAL, answer.attempt != REMOVAL), (WRITE, is_done)):
@@ -122,7 +122,7 @@ def report_bucket(metadata: ObjectMeta) -> Bucket:
 
 
 def hold_back(answer: Answer, seconds: range) -> Answer:
-    """Return a 429, so that Metacontroller makes no Event, and retries after one of `seconds`."""
+    """Return a 429 with a Retry-After in the range `seconds`. Metacontroller then retries without an Event."""
     retry_after = spread(answer.service, seconds) if answer.service else seconds.start
     why = b"held back: too many attempts in this namespace have failed or are unfinished\n"
     body = why if answer.status == 200 else answer.body

@@ -91,7 +91,7 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
             return refusal(429, decision.problems, service, spread(service, PAUSE_SECONDS))
         return refusal(422, decision.problems, service)
     if isinstance(decision, RemovedFirst):
-        # The log and the metric need one reason. If only an entrance was switched off, that is the Service's mistake.
+        # The log and the metric need one reason. If no object is forbidden, it is the Service's mistake.
         reasons = [*decision.forbidden.values(), *(decision.problems.kept if decision.problems else ())]
         problems, resync, outcome = Problems(reasons[:1]), None, REMOVED
     elif decision.missing:
@@ -120,5 +120,5 @@ def encode(objects: Mapping[Key, Object], resync_after: int | None = None) -> by
 
 
 def refusal(status: int, problems: Problems, service: Service | None = None, retry_after: int | None = None) -> Answer:
-    """Return an answer with an error status, upon which Metacontroller changes nothing."""
+    """Return an answer with an error status, so that Metacontroller changes nothing."""
     return Answer(status, f"{problems.line()}\n".encode(), REFUSED, service, problems, retry_after)

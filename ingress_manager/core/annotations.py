@@ -139,7 +139,7 @@ class Annotation(msgspec.Struct, frozen=True):
 
 # fmt: off
 TABLE = {
-    # key: field, parser, meaning, default, differences from most
+    # key: field, parser, meaning, default, optional fields
     HTTP: Annotation("http", parse_boolean, '`"true"` exposes the Service through an Ingress or HTTPRoutes.', "off"),
     PROFILE: Annotation("profile", checked(wrong_name),
         "The profile, whose values apply where the Service has no annotation.", "`defaults.profile`", adopted=False),
@@ -168,7 +168,7 @@ SINGLE_KIND = {key: row for key, row in TABLE.items() if row.only}
 
 
 def parse(annotations: Mapping[str, str], prefix: str = "") -> Requested:
-    """Parse the ingress/… annotations of one entrance. Messages prepend `prefix` ("internal.") to the keys."""
+    """Parse the ingress/… annotations of one entrance. In messages, `prefix` ("internal.") precedes the keys."""
     unknown = [key for key in annotations if key not in TABLE]
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
     for key in unknown[:MOST_KEPT]:
@@ -221,7 +221,7 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
     described: dict[str, dict[str, str]] = {}
     for key, value in annotations.items():
         start, prefix, word = key.rpartition(PREFIX)
-        if prefix and (not start or start[1:].endswith(".")):  # .ingress/host has no entrance's name
+        if prefix and (not start or start[1:].endswith(".")):  # .ingress/host names no entrance
             described.setdefault(start[:-1], {})[PREFIX + word] = value
     return described
 

@@ -46,7 +46,7 @@ class Basis(msgspec.Struct, frozen=True):
         return bool(problems) and self.key(annotation) in {problem.annotation for problem in problems}
 
     def add(self, annotation: str, end: str, reason: Reason) -> None:
-        """Add a problem with an annotation (ingress/…). The message is its key in this entrance and `end`."""
+        """Add a problem with an annotation (ingress/…). The message is its key in this entrance, then `end`."""
         key = self.key(annotation)
         self.problems.add(f"{key}{end}", reason, key)
 

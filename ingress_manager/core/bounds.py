@@ -15,7 +15,7 @@ MOST_YAML_NODES = 1000
 """100 routes have 901 nodes: the list, and for each route a mapping with four keys and four values."""
 
 MOST_LEFT_BEHIND = 500
-"""Controller annotations that an object may lack. Searching each key for many fragments takes time."""
+"""Controller annotations that an object may lack. Matching each key against the vocabulary takes time."""
 
 MOST_OBJECTS = 27
 """Objects of one Service: three for each of nine entrances, such as an HTTPRoute, its redirect and a ListenerSet. No

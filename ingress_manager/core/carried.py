@@ -1,4 +1,4 @@
-"""The annotations that objects carry: copied from the Service or configured, on kinds whose controllers read them."""
+"""The annotations that objects carry: copied from the Service or configured, if the kind's controllers read them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,12 +36,12 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
         copied = {key: present[key] for key in limits if key in present and key not in effective.added_with_tls}
         basis.problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in copied.items()]))
     configured = effective.added_with_tls if basis.tls else effective.annotations
-    if copied:  # the Service's alternative replaces a configured annotation, but is refused if that protects
+    if copied:  # a copied alternative replaces a configured annotation; if that is protective, the Service is refused
         configured = {k: v for k, v in configured.items() if protects(k) or ALTERNATIVES.get(k) not in copied}
     kinds = {"Ingress": configured} if effective.makes_ingresses else {}
     if gateway and gateway.listener_sets and basis.tls:
         kinds["ListenerSet"] = configured
-    if gateway:  # after the ListenerSet: HTTPRoutes need not have its annotations
+    if gateway:  # after the ListenerSet, whose annotations HTTPRoutes may lack
         kinds["HTTPRoute"] = kinds["redirect"] = effective.annotations
     by_kind: dict[str, dict[str, str]] = {}
     left_behind: dict[str, list[str]] = {}

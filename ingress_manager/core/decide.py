@@ -9,8 +9,8 @@ Metacontroller sends a Service and its **observed** objects, which exist now and
 | is valid         |                                  | Desired      | the requested objects exist, and no others   |
 |                  | a forbidden object               | RemovedFirst | it is removed; the next sync recreates it    |
 | has a mistake    |                                  | Refused      | nothing changes                              |
-|                  | a forbidden object               | RemovedFirst | all are removed; the next sync refuses       |
-|                  | an object of a disabled entrance | RemovedFirst | all are removed; the next sync refuses       |
+|                  | a forbidden object               | RemovedFirst | all are removed, then the Service is refused |
+|                  | an object of a disabled entrance | RemovedFirst | all are removed, then the Service is refused |
 
 A forbidden object isn't updated in place, because an admission webhook could reject the update and so keep it. The
 Service's owner can't prevent a removal. The objects of a paused Service aren't checked.
@@ -73,7 +73,7 @@ class RemovedFirst(msgspec.Struct, frozen=True):
     objects: Mapping[Key, Object]
     """The desired objects that aren't forbidden; none if the Service has a mistake."""
     forbidden: Mapping[Key, Problem]
-    """Why each object is forbidden; {} if only an entrance was switched off."""
+    """Why each object is forbidden; {} if the only cause is a disabled entrance."""
     problems: Problems | None = None
     """The mistakes for which the next sync refuses the Service; None if it recreates the objects."""
 

@@ -106,7 +106,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return host.removeprefix("*").endswith(endings)
 
     def not_allowed(self, value: str | None, limit: Limit[str]) -> str:
-        """Return why a class, path type or profile is outside its limit, or "". None is the cluster's default class."""
+        """Return why a class, path type or profile isn't allowed, or "". None means the cluster's default class."""
         if is_within(value, limit):
             return ""
         named = "null (the cluster's default)" if value is None else quoted(value)
@@ -117,10 +117,10 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
 
 def effective_settings(settings: Settings, namespace: str, profile: str | None = None) -> EffectiveSettings:
-    """Return the settings for a Service that requests `profile`; an unknown or disallowed one is ignored."""
+    """Return the settings for a Service that requests `profile`, or those without a profile if it can't be used."""
     # Unknown names would fill the cache. "" is no profile's name.
     requested = profile if profile is None or profile in settings.profiles else ""
-    # Anyone who can reach the port can send a long namespace. With one character too many, it still isn't a real one.
+    # Anyone who can reach the port can send a long namespace. Cut to one character too many, it still isn't a real one.
     effective: EffectiveSettings = settings.remember(resolve, namespace[: LONGEST_LABEL + 1], requested)
     return effective
 

@@ -56,7 +56,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 
 
 def check_ignored(basis: Basis) -> None:
-    """Add a problem for each valid ingress/… annotation of the Service that would have no effect."""
+    """Add a problem for each valid ingress/… annotation without effect, and for EDIT_IN_PLACE."""
     requested, effective, gateway = basis.requested, basis.effective, basis.effective.httproute_gateway
     if requested.tls_secret and requested.tls is False:
         basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
@@ -106,7 +106,7 @@ def choose_class(basis: Basis) -> str | None:
         if requested is None:
             end, reason = "ask an administrator to remove one of them", Reason.SETTINGS_CONFLICT
         end = f"{quoted(chosen)} can't be combined with {other}; {end}"
-    if end and requested is None:  # by a profile: without one, the parser rejects the settings
+    if end and requested is None:  # set by a profile: without one, the parser rejects the settings
         basis.problems.add(f"with the profile {effective.profile}, the class {end}", reason, basis.key(PROFILE))
     elif end:
         basis.add(CLASS, f": {end}", reason)
@@ -142,7 +142,7 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
     for scope, (host, paths) in product(scopes, exposure.rules.items()):
         claimed = list[tuple[Hashable, str]]()
         claimed += [(claim_key(host, path.path, path.path_type), f"{host}{path}") for path in paths]
-        if isinstance(scope, ListenerSetPort):  # a Gateway takes one listener for a host at a port
+        if isinstance(scope, ListenerSetPort):  # a Gateway accepts one listener per host and port
             claimed.append((host, host))
         for claim, shown in claimed:
             if (scope, claim) not in claims:

@@ -67,8 +67,8 @@ def _beyond_limits(
         yield Problem(f"{subject} profile {end}", Reason.PROFILE_NOT_ALLOWED)
     if end := effective.hosts_not_allowed([host or EVERY_HOST for host in observed.hosts]):
         yield Problem(f"{subject} host {end}", Reason.HOST_NOT_ALLOWED)
-    if observed.kind == "Ingress":  # without a class in the settings, it has the cluster's default
-        ingress_class = observed.spec.ingress_class_name or annotations.get(OLD_CLASS)
+    if observed.kind == "Ingress":
+        ingress_class = observed.spec.ingress_class_name or annotations.get(OLD_CLASS)  # None: the cluster's default
         if end := effective.not_allowed(ingress_class, effective.limits.classes):
             yield Problem(f"{subject} class {end}", Reason.CLASS_NOT_ALLOWED)
     for path, path_type in observed.paths:
