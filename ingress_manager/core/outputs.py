@@ -27,7 +27,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
 MOST_MATCHES = 8
-"""The most per rule; CRDs before v1.2 allow 8, later ones 64. 100 routes need fewer than the 128 per HTTPRoute."""
+"""The most per rule in CRDs before v1.2; later ones allow 64. An HTTPRoute may have 128, more than MOST_ROUTES."""
 
 MATCH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 """The path types of an Ingress and their names in an HTTPRoute."""
@@ -195,8 +195,8 @@ def name_for_hosts(basis: Basis, hosts: Sequence[str]) -> str:
     """Return the name of the HTTPRoute or ListenerSet for `hosts`: the Ingress's name if they include the main host.
 
     The main host is the first in ingress/host, else the default host, even if no route uses it. Appending a host
-    renames no object, so none is briefly missing. For other hosts, a dot and a hash follow the Ingress's name: Service
-    names contain no dots, so no two Services' objects share a name.
+    renames no object, so no object is briefly missing. For other hosts, a dot and a hash follow the Ingress's name:
+    Service names contain no dots, so no two Services' objects share a name.
     """
     host, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
     return basis.name if host in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

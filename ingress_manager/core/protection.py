@@ -49,7 +49,7 @@ def add_loss(basis: Basis, key: str, cause: tuple[str, str], configured: Contain
 
 
 def check_protection(basis: Basis, carried: Carried) -> None:
-    """Add a problem for each of the Service's annotations that would stop protecting it or undo other protection."""
+    """Add a problem for each of the Service's annotations that would lose or undo protection, or contradict another."""
     by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT_BEHIND:
         sentence = (
@@ -93,7 +93,7 @@ def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> N
 def check_expressed(basis: Basis, carried: Carried) -> None:
     """Add a problem for each annotation that changes an Ingress's responses, but has no effect on HTTPRoutes.
 
-    Checks protective annotations only from the settings; `check_protection` checks the Service's own.
+    Checks protective annotations only if the settings add them; `check_protection` checks the Service's own.
     """
     at_root = all(resolve_path(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
     for key, value in carried.for_ingress.items():

@@ -66,8 +66,8 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     """Return the name of the listener that redirects http to https, if any.
 
     Adds a problem if a redirect is requested, but the Gateway can't redirect. Also adds one for each annotation that
-    turns the redirect off, unless one listener serves http and https. Without a redirect, an Ingress serves plain HTTP,
-    but an HTTPRoute on the https listener doesn't.
+    turns the redirect off: an Ingress then serves plain HTTP, but an HTTPRoute on the https listener doesn't, unless
+    that listener also serves http.
     """
     is_wanted, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
     if not basis.tls:

@@ -70,7 +70,7 @@ def choose_hosts(basis: Basis) -> Sequence[str]:
 
 
 def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, start: str) -> Sequence[str]:
-    """Return `hosts` if the limits allow all of them. Otherwise, add a problem with `annotation` and return ()."""
+    """Return `hosts` if all are allowed, else (), after adding a problem that begins with `annotation` and `start`."""
     if end := basis.effective.hosts_not_allowed(hosts):
         basis.add(annotation, f"{start} {end}", Reason.HOST_NOT_ALLOWED)
         return ()
@@ -125,7 +125,7 @@ def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     # The API server defaults the protocol to TCP.
     tcp = [port for port in basis.service.ports if port.protocol in {"TCP", ""}]
     named = {*requested_ports, requested} - {None}
-    numbers: dict[str | None, int | None] = {  # in one pass: there can be many
+    numbers: dict[str | None, int | None] = {  # in one pass: there can be many ports
         key: port.port for port in tcp if named for key in (port.name, str(port.port)) if key in named
     }
     if None in requested_ports and not basis.is_invalid(PORT):

@@ -38,7 +38,7 @@ def fill_in(template: str, service: str, namespace: str, star: str) -> str:
 
 
 def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
-    """Return the mistake in a template: an unknown placeholder, or what `check` rejects after filling in the names."""
+    """Return the mistake in a template, or "": unknown placeholders, or what `check` reports for the filled-in text."""
     filled_in = fill_in(text, service, namespace, namespace)
     expected = f"may contain no placeholders other than {' and '.join(placeholders)}"
     return expected if "{" in filled_in else check(filled_in)
@@ -130,7 +130,7 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = False
     """Whether hosts are served with TLS."""
     secret: Secret | None = None
-    """The Secret with the certificate; {service} is the Ingress's name. null selects the controller's certificate."""
+    """The certificate's Secret; {service} becomes the Ingress's name. null selects the controller's certificate."""
     redirect: bool = False
     """Whether HTTPRoutes redirect http to https for hosts with TLS."""
     annotations: dict[TlsKey, AnyText] = {}
@@ -225,11 +225,11 @@ class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     hosts: Limit[AllowedHost] = ANY
     """The hosts that a Service may claim; {namespace} is replaced with its namespace. `*.suffix` allows every host
-    below the suffix, but not the suffix itself. `*` allows only rules without a host. `any` allows all."""
+    below the suffix, but not the suffix itself. `*` matches only rules without a host. `any` allows all."""
     classes: Limit[Name] = ANY
     """The allowed IngressClasses, or `any`."""
     path_types: PathTypes = PATH_TYPES[:2]
-    """The allowed path types, including Prefix. With ImplementationSpecific, a path may be a regular expression."""
+    """The allowed path types; must include Prefix. With ImplementationSpecific, a path may be a regular expression."""
     copy_annotations: dict[CopiedKey, Limit[AnyText]] = msgspec.field(default_factory=lambda: DEFAULT_COPIED)
     """The annotations to copy from Services: full keys, each with a list of allowed values or `any`."""
     profiles: Limit[Name] = ANY

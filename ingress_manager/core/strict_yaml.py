@@ -84,7 +84,7 @@ class _Reader(NamedTuple):
     places: Places
 
     def value(self, event: Any, start: Any, path: FieldPath) -> Any:
-        """Return the value that begins with `event`, at the line of `start`: its key in a mapping, else `event`."""
+        """Read the value that begins with `event`; record the line of `start`: its key in a mapping, else `event`."""
         self.places[path] = start.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event)

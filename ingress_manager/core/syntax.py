@@ -2,9 +2,9 @@
 
 A check is a table of rules; the message comes from the first broken rule. Sources: RFC 1123 and RFC 1035 (hosts), RFC
 3986 section 3.3 (paths), Kubernetes' validation of Ingresses (1.36), CVE-2021-25745 and similar CVEs (controllers write
-paths into their configuration), and the sources of controllers that treat paths as patterns: AWS Load Balancer
-Controller (*), Cilium and Contour (regular expressions), Kong (after /~; every path with its classic routers),
-ingress-nginx (every path of a host, if one Ingress of that host requests it).
+paths into their configuration), and the source code of controllers that treat paths as patterns: AWS Load
+Balancer Controller (*), Cilium and Contour (regular expressions), Kong (after /~; with its traditional router, every
+path), ingress-nginx (every path of a host, if one Ingress of that host requests it).
 """
 
 import re
@@ -17,7 +17,7 @@ LONGEST_NAME = 253
 LONGEST_LABEL = 63
 LONGEST_PATH = 1024
 
-# Possessive quantifiers (`*+`, `{…}+`) never try again with less: a label ends where its characters end.
+# Possessive quantifiers (`*+`, `{…}+`) don't backtrack: a label ends where its characters end.
 _LABEL = r"[a-z0-9][-a-z0-9]{0,62}+(?<!-)"
 _NUMBER_LIKE = r"(?:[0-9]+|0x[0-9a-f]*)"
 _HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*+(?!{_NUMBER_LIKE}$){_LABEL}")

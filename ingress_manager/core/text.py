@@ -8,7 +8,7 @@ LONGEST_VALUE, MOST_LISTED = 60, 10
 """How many characters of a value, and items of a list, are shown."""
 
 LONGEST_KEY = 317
-"""Characters of an annotation's key: a domain of 253, a slash and a name of 63."""
+"""The longest annotation key: a domain of 253 characters, a slash and a name of 63."""
 
 LONGEST_WORD, MOST_WORDS = 64, 200
 """The longest word, and the most known words, that `nearest` compares. More would be slow."""

@@ -36,7 +36,7 @@ PROTECTING = (
     "/-polic",
     *(f"-{kind}-polic" for kind in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
 )
-"""Name fragments of annotations that keep requests out, or might. None of them matches retention-policy or waffle."""
+"""Name fragments of annotations that keep requests out, or might; chosen not to match retention-policy or waffle."""
 
 PROTECTING_DOMAINS = ("auth", "firewall.", "waf.")
 """Fragments of domains whose annotations protect, as in waf.example.com/enabled."""
@@ -81,7 +81,8 @@ CONTROLLER_DOMAINS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
     "f5.com", "route.openshift.", "ako.vmware.", "getambassador.", "external-dns.", "cert-manager.",
 )
-"""Fragments of domains whose annotations look meant for an Ingress, but Traefik reads `…/service.*` from Services."""
+"""Fragments of domains whose annotations look meant for an Ingress, except `…/service.*`, which Traefik
+reads from Services."""
 
 RESERVED_PREFIXES = ("ingress/", "metacontroller.k8s.io/", "kubectl.kubernetes.io/")
 
@@ -161,8 +162,7 @@ EXPRESSED: dict[tuple[str, str], bool | None] = {
     **{(f"{NGINX}backend-protocol", http): None for http in ("HTTP", "http")},
     (REWRITE, "/"): None,
 }
-"""Annotations (key, value) whose effect HTTPRoutes have without them: with TLS (True), without TLS (False), or always
-(None)."""
+"""Annotations (key, value) whose effect HTTPRoutes have anyway: with TLS (True), without (False) or always (None)."""
 
 _CODE, _PROTECTING, _PROTECTING_DOMAINS, _NOT_AUTH, _NOT_PROTECTING, _TUNING, _CONTROLLER_DOMAINS = (
     re.compile("|".join(map(re.escape, parts)))
