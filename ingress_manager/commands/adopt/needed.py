@@ -24,9 +24,9 @@ def find_needs(
     plan: Callable[[Settings], Sequence[Adoption]],
     accepted: Container[str],
 ) -> None:
-    """Set the `needs` of adoptions that limits prevent, and add the messages that appear only without the limits.
+    """Set the `needs` of adoptions that only limits prevent, and extend `messages` with problems that the limits hid.
 
-    `plan` plans the same adoptions, in the same order, with other settings. The fields in `accepted` may change.
+    `plan` plans the same adoptions, in the same order, with the given settings. The fields in `accepted` may change.
     """
     refused = [adoption for adoption in adoptions if adoption.messages]
     if not refused:
@@ -41,7 +41,7 @@ def find_needs(
 
 
 def lifted(settings: Settings, copied: Iterable[str]) -> Settings:
-    """Return the settings, changed to allow all hosts, classes and path types, and copying the keys in `copied`."""
+    """Return the settings, changed to allow all hosts, classes and path types, and to copy the keys in `copied`."""
     replace = msgspec.structs.replace
 
     def without(limits: Limits) -> Limits:
@@ -85,7 +85,7 @@ def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]
 
 
 def overrides_of(entry: Object, general: Object) -> Object:
-    """Return the fields of a namespace's entry (also in defaults and limits) that differ from the general settings."""
+    """Reduce a namespace's entry, and its defaults and limits, to the fields that differ from the general settings."""
     differ = {field: value for field, value in entry.items() if value != general[field]}
     for field in differ.keys() & {"defaults", "limits"}:
         differ[field] = {key: value for key, value in entry[field].items() if value != general[field][key]}

@@ -134,7 +134,7 @@ def with_annotations(part: Part) -> Part:
 
 
 def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
-    """Return the annotations of an Ingress that restrict access and that the settings neither add nor accept losing."""
+    """Return an Ingress's annotations that restrict access, except those that the settings add or allow to be lost."""
     excluded = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
     excluded.update(filter(is_read_from_services_alone, item.annotations))
     return {key: value for key, value in item.annotations.items() if protects(key) and key not in excluded}
@@ -185,7 +185,7 @@ class Inventory:
     def __init__(self, items: Sequence[Item], settings: Settings, accepted: Container[str]) -> None:
         self.settings, self.accepted = settings, accepted
         self.services = {item.full_name: item for item in of_kind(items, SERVICE)}
-        # Whether an Ingress is managed, by name; Ingresses and their classes, by claim; names of Ingresses, by Service.
+        # By Ingress: whether it is managed. By claim: (Ingress, class) pairs. By Service: its Ingresses' names.
         self.ingresses: dict[str, bool] = {}
         self.claims: dict[tuple[str, str, bool], list[tuple[Item, str]]] = {}
         self.referring: dict[str, list[str]] = {}

@@ -51,7 +51,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
     Exit status: 0 if there are only hints (with --settings: if nothing is removed or moved); 1 for any other finding,
     or if a file is invalid; 2 for a usage error, if a file can't be opened, if there is nothing to check, or if
     Services, their objects or Events couldn't be read. Without --settings, it is also 2 if the current settings
-    couldn't be read, and files may lack kinds of objects.
+    couldn't be read, but not if files lack a kind of object.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ from ingress_manager.core.settings import Settings
 ALL = "--all-namespaces"
 DEPLOYMENTS = "deployments.apps"
 SHORT_TIMEOUT = "--request-timeout=5s"
-"""Limits requests to the hook, which pass through the API server and hang if a NetworkPolicy isolates the hook."""
+"""For requests to the hook, which pass through the API server and hang if a NetworkPolicy isolates the hook."""
 
 _METACONTROLLER = re.compile(r"(?:.*/)?metacontroller(?::(?P<tag>[^@]+))?(?:@.*)?")
 """Matches the name of a Metacontroller image from any registry."""

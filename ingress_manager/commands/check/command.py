@@ -27,7 +27,7 @@ CHECK_CONNECTION = "Check that the hook runs, and that no NetworkPolicy blocks M
 class Check(NamedTuple):
     part: str
     what: str
-    """The desired state of the part, printed if the check finds no problem or can't be carried out."""
+    """The desired state of `part`, printed if the check finds no problem or can't be carried out."""
 
     look: Callable[[Cluster], Iterable[Result]]
     """Yields a result for each problem. Raises KubectlFailed if something can't be read."""
@@ -53,7 +53,7 @@ def results(cluster: Cluster) -> Iterator[Result]:
     for part, what, look, remedy in CHECKS:
         outcomes: list[Result] = []
         try:
-            outcomes.extend(look(cluster))  # keeps the results before a failure
+            outcomes.extend(look(cluster))  # keeps the results yielded before a failure
             outcomes = outcomes or [ok(what)]
         except KubectlFailed as failed:
             outcomes.append(unknown(f"can't tell whether {what}: {failed.message}"))

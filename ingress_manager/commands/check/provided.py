@@ -1,6 +1,4 @@
-"""`check`: the hook's dependencies. Objects must match those that this version installs (installed/), and versions
-must be supported.
-"""
+"""`check`: the hook's dependencies. Versions must be supported, and objects must match this version's (installed/)."""
 
 import json
 import re
@@ -30,7 +28,7 @@ from ingress_manager.core.text import cut, listed
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
-"""DecoratorController fields that, if different, may leave Services without Ingresses or make them undeletable."""
+"""DecoratorController fields that, if they differ, may leave Services without Ingresses, or undeletable."""
 
 MINIMUM_VERSIONS = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
 
@@ -188,7 +186,7 @@ def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
             if _BY_CRD.search(failed.message):
                 remedy = f"Correct the profile, or upgrade the CRDs of the Gateway API: {PAGES['HTTPRoute']} shows how."
                 yield wrong(f"the API server rejects HTTPRoutes with profile {listed(names)}: {failed.message}", remedy)
-            elif " denied " not in failed.message:  # by a policy or a webhook, which comes after the CRD
+            elif " denied " not in failed.message:  # by a policy or a webhook, which run after the CRD's checks
                 raise
 
 

@@ -139,7 +139,7 @@ def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings
 
 @lru_cache(maxsize=1)  # both kinds of findings use it
 def _competitors(evidence: Evidence) -> list[list[Claimant]]:
-    """Group claims by server, host and path, served ones first, then by age. Omit groups with no managed object."""
+    """Group claims by server, host and path; conflicting ones last, then oldest first. Omit wholly unmanaged groups."""
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_key: dict[tuple[object, ...], list[Claimant]] = {}
@@ -154,7 +154,7 @@ def _competitors(evidence: Evidence) -> list[list[Claimant]]:
 
 
 def _compete(one: Claimant, other: Claimant) -> bool:
-    """Return whether two objects with the same host, path and server compete. At least one must look managed."""
+    """Return whether two objects with the same host, path and server compete. Two that don't look managed never do."""
     (first, claim), (second, rival) = one, other
     listeners = zip(claim.listener, rival.listener, strict=True)
     if first is second or not (first.looks_managed or second.looks_managed):

@@ -8,7 +8,7 @@ from ingress_manager.core.settings import Settings
 
 
 class Evidence:
-    """Lists of a snapshot's objects; kinds that weren't read are omitted. Decisions ignore the pauses in `settings`."""
+    """Lists of a snapshot's objects, without unread kinds. The decisions on Services ignore pauses in `settings`."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around
@@ -30,7 +30,7 @@ class Evidence:
         pairs = [(service, obj) for service in self.exposed for obj in service.observed.values()]
         pairs = [(service, obj) for service, obj in pairs if not obj.item.is_being_deleted]
         self.observed = [(service, obj, service.forbidden.get(obj.key)) for service, obj in pairs]
-        """(Service, observed object, why the settings forbid it or None) pairs, without objects being deleted."""
+        """(Service, object, why the settings forbid it or None) for each observed object that isn't being deleted."""
 
         kept = [(service, obj) for service, obj in pairs if not service.item.is_being_deleted]
         self.allowed = [(service, obj) for service, obj in kept if obj.key not in service.forbidden]

@@ -26,7 +26,7 @@ from ingress_manager.core.kubernetes import Key
 
 
 class Severity(StrEnum):
-    """How serious a finding is, most serious first. If all findings are hints, `audit` exits with 0."""
+    """How serious a finding is, most serious first. Hints don't affect the exit status of `audit`."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -56,8 +56,6 @@ class Blocks(Enum):
 
 
 class Kind(NamedTuple):
-    """A kind of finding. Call it with evidence to get the findings of this kind."""
-
     name: str
     severity: Severity
     meaning: str = ""
@@ -66,7 +64,7 @@ class Kind(NamedTuple):
     find: "Find" = lambda _: iter(())
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
-        """Return the findings of this kind, the administrator's first, sorted by their objects' namespace and name."""
+        """Return this kind's findings, sorted by who has to act (the administrator first), then namespace and name."""
         findings = [replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence)]
         findings.sort(key=lambda one: (one.whose != Responsible.ADMINISTRATOR, one.item.full_name, str(one.item)))
         return findings

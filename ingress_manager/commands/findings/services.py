@@ -37,7 +37,6 @@ NEEDS_THOUGHT = {Reason.DUPLICATE_ROUTE, Reason.NOT_IN_HTTPROUTE, Reason.PROTECT
 """Reasons that a new value for the annotation may not fix, so a person has to review the whole Service."""
 
 DISOWN_PATCH = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}}
-"""The merge patch that removes our label and Metacontroller's annotation from an object."""
 
 
 @finding(blocks=None, remedy="")  # the reasons have remedies
@@ -59,7 +58,7 @@ def name_taken(evidence: Evidence) -> Iterator[Finding]:
     for service, key, namesake in evidence.missing:
         if namesake is None or namesake.item.is_being_deleted:
             continue
-        # A managed object without a Service is `detached`.
+        # `detached` reports a managed object without a Service.
         if not namesake.looks_managed or (namesake.is_decorated and evidence.snapshot.owner_of(namesake)):
             backends = backends_of(namesake)
             leads = f"; it routes to {listed(backends, ' '.join)}" if backends else ""
@@ -139,7 +138,7 @@ def detached(evidence: Evidence) -> Iterator[Finding]:
         command = kubectl("delete", obj.item) if obj.service else steps.patch(obj.item, DISOWN_PATCH)
         if service:
             change = managed.patch_to_own(obj.item, service.item)
-            # Controllers update the object's status all the time, so a patch with its version would fail.
+            # Controllers often update the object's status, so a patch with its resourceVersion would fail.
             del change["resourceVersion"]
             command = steps.patch(obj.item, {"metadata": change})
         yield Finding(obj.item, _missing_link(obj, owner), command, service.item if service else None)
@@ -154,7 +153,7 @@ def not_copied(evidence: Evidence) -> Iterator[Finding]:
     """Annotations apparently meant for an ingress controller aren't copied. None of them protects the Service."""
     for service in evidence.accepted:
         keys = keys_not_copied(service.item.annotations, evidence.snapshot.desired_once_allowed(service).values())
-        # The settings accept the loss of the others, which protect: otherwise the Service would be refused.
+        # The other keys protect the Service. The settings accept their loss; otherwise it would be refused.
         if dropped := [key for key in keys if not protects(key)]:
             sentence = f"{listed(dropped)} {'is' if len(dropped) == 1 else 'are'} not copied"
             command = kubectl("annotate", service.item, changes=[f"{key}-" for key in dropped])
@@ -194,7 +193,7 @@ def no_http(evidence: Evidence) -> Iterator[Finding]:
 
 @lru_cache(maxsize=1)  # both kinds of findings use it
 def _not_requested(evidence: Evidence) -> list[tuple[ServiceSnapshot, ObjectSnapshot, dict[str, str]]]:
-    """Return (Service, object, the object's annotations that a recreated object would lack), if it would lack any."""
+    """Return (Service, object, its annotations that a recreated object would lack) for each object that has any."""
     triples = []
     for service, obj in [pair for pair in evidence.allowed if _is_wanted(*pair)]:
         desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
@@ -232,7 +231,7 @@ def _awaiting_sync(
 
 
 def _is_wanted(service: ServiceSnapshot, obj: ObjectSnapshot) -> bool:
-    """Return whether a Service requests an object. If refused, it counts as requesting all objects of its entrances."""
+    """Return whether a Service requests an object. A refused one counts as requesting all objects of its entrances."""
     is_on = entrance_of(service.item.name, obj.key[1]) in service.entrances
     return is_on if service.refused else obj.key in service.desired
 

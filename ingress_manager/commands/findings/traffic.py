@@ -142,7 +142,7 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
     ready = [slice_ for slice_ in slices if surroundings.is_ready(slice_)]
     served = {str(port.get("name")) for slice_ in ready for port in items.mappings(at(slice_, "ports"))}
     tcp = [port for port in service.service.spec.ports or () if port.protocol == "TCP" and port.port in ports_of(obj)]
-    # Controllers differ in whether a port without a name has endpoints of any name.
+    # Controllers differ in whether an unnamed port matches endpoint ports of any name.
     unserved = [port.name or str(port.port) for port in tcp if (port.name not in served if port.name else not served)]
     if ready and unserved:
         # An EndpointSlice lacks the port if the targetPort is a name that the Pods don't have.
