@@ -47,7 +47,7 @@ class Request(NamedTuple):
 
 
 Answer = dict[str, str]
-"""A response's status, compared headers ("" if missing) and certificate. For an error, STATUS is the only key."""
+"""A response's status, compared headers ("" if missing) and certificate (trusted or not). An error has only STATUS."""
 
 
 def address_in(_context: click.Context, _option: click.Parameter, value: str) -> Address:
@@ -129,7 +129,7 @@ def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
                 connection.sock = tls(verified=verified).wrap_socket(connection.sock, server_hostname=request.host)
             connection.request("GET", request.path, headers={"Host": request.host, "User-Agent": "ingress-manager"})
             answer = connection.getresponse()
-    except ssl.SSLCertVerificationError:  # not an error: the old controller's may be untrusted
+    except ssl.SSLCertVerificationError:  # not an error: the old controller's certificate may be untrusted
         return ask(address, request, verified=False)
     except TimeoutError:
         return {STATUS: f"no answer in {TIMEOUT:.0f} seconds"}
@@ -156,7 +156,7 @@ def comparable(name: str, values: Sequence[str]) -> str:
 
 
 def answer_differences(old: Answer, new: Answer) -> list[str]:
-    """Return a message for each difference. A missing response is one, even if both controllers sent none."""
+    """Return a message for each difference. A missing response counts as one, even if neither controller responded."""
     if len(old) == 1 or len(new) == 1 or old[STATUS] != new[STATUS]:
         return [f"{old[STATUS]} → {new[STATUS]}"]
     pairs = {name: (value, new[name]) for name, value in old.items() if value != new[name]}

@@ -23,7 +23,8 @@ def settings(context: click.Context, files: tuple[str, ...], policies: str | Non
     A FILE contains settings or a ConfigMap with settings, and can be - for standard input. The first error in each
     file is reported on standard error, as `file:line: message`.
 
-    Exit status: 0 if all files are valid, 1 if any is invalid, 2 for a usage error or if a file can't be opened.
+    Exit status: 0 if all files are valid; 1 if any is invalid; 2 for a usage error, if a file can't be opened or, with
+    --policies, if its settings are invalid.
 
     \b
     Examples:
@@ -44,8 +45,7 @@ def settings(context: click.Context, files: tuple[str, ...], policies: str | Non
         return
     wrong = 0
     for text in map(settings_of_file, files):
-        settings = text.parse()
-        if isinstance(settings, Message):
+        if isinstance(settings := text.parse(), Message):
             wrong += show([settings])
             continue
         parts = f"{counted(len(settings.profiles), 'profile')}, {len(settings.namespaces):,} under `namespaces`"

@@ -1,7 +1,6 @@
 """Wraps text to the terminal's width, and prints notes and progress on standard error.
 
-Prose is wrapped between words, but commands are never wrapped. If the output isn't a terminal, the width is 0, and
-nothing is wrapped.
+Only prose is wrapped, between words. If the output isn't a terminal, the width is 0, and nothing is wrapped.
 """
 
 import json

@@ -17,8 +17,6 @@ from ingress_manager.core.copying import MANAGED_BY_LABEL
 
 
 class Deployer(NamedTuple):
-    """A tool that deploys objects, and how to recognize the objects that it deploys."""
-
     name: str
     source: str
     keep: str
@@ -28,7 +26,7 @@ class Deployer(NamedTuple):
     """Keys of labels or annotations, or names of field managers. Any of them identifies the tool."""
 
     takes_off: str = ""
-    """Whether the tool "removes" or "may remove" annotations added with kubectl; empty if it keeps them."""
+    """What the tool does to annotations added with kubectl: "removes" or "may remove" them; empty if it keeps them."""
 
 
 HELM = ("meta.helm.sh/release-name", "helm.toolkit.fluxcd.io/name", "helm.sh/hook")
@@ -44,7 +42,7 @@ DEPLOYERS = (
 
 
 def deployers_of(item: Item) -> list[Deployer]:
-    """Return an object's deployers. Helm, Argo CD and Flux may run kubectl, so they exclude kubectl and Terraform."""
+    """Return an object's deployers; with Helm, Argo CD or Flux, which may run kubectl, omit kubectl and Terraform."""
     entries = mappings(item.metadata.get("managedFields"))
     marks = {*item.labels, *item.annotations, *(str(entry.get("manager")) for entry in entries)}
     deployers = [deployer for deployer in DEPLOYERS if marks & {*deployer.marks}]

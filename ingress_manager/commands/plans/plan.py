@@ -1,8 +1,8 @@
 """Plans and their steps: how they are printed or, with `--apply`, carried out.
 
 Some steps wait until Metacontroller has seen their change. Metacontroller watches Services and Ingresses separately,
-and either watch can lag. If it sees a managed Ingress of a Service that requests none, it deletes the Ingress. An Event
-proves that a change was seen, because the hook reports requested objects that Metacontroller doesn't observe.
+and either watch can lag. If it sees a managed Ingress of a Service that requests none, it deletes the Ingress. The
+hook's Event about requested objects that Metacontroller doesn't observe proves that the change was seen.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -53,8 +53,7 @@ class Step:
 
     command: Command = ()
     undo: Command | None = ()
-    """The command that undoes the step; empty if there is nothing to undo. None if the step can't be undone; then the
-    steps before it must not be undone, either."""
+    """The command that undoes the step; empty if none is needed. None if the plan can't be undone after this step."""
 
     until: Sequence[Condition] = ()
     pause: int = 0  # seconds to wait before `until` is checked
@@ -85,7 +84,7 @@ class SharedLists:
     _latest: dict[Command, tuple[float, list[Item]]] = field(default_factory=dict)  # with the time of each list
 
     def get(self, condition: Condition, before: Collection[object] = ()) -> list[Item]:
-        """Return the objects a condition reads. If it `is_new`, omit those whose resourceVersion is in `before`."""
+        """Return the objects for a condition. If it `is_new`, omit those whose resourceVersion is in `before`."""
         end, called = condition.command.index("--"), monotonic()
         kind, *names = condition.command[end + 1 :]
         command = (kind, *condition.command[2:end])
@@ -136,7 +135,7 @@ def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
 
 
 def carry_out_together(lists: SharedLists, plans: Sequence[Plan]) -> None:
-    """Carry out up to AT_ONCE plans at a time, and print each plan's output in the order in which the plans start.
+    """Carry out up to MOST_CONCURRENT plans at a time, and print their output in the order in which they start.
 
     After a failure, no more plans start, but running plans finish. On Ctrl-C, running plans stop, too. In both cases,
     raises KubectlFailed.
@@ -239,8 +238,7 @@ def _wait(lists: SharedLists, condition: Condition, before: Collection[object], 
         if interrupted and interrupted.is_set():
             raise KeyboardInterrupt
         if monotonic() > end:
-            raise KubectlFailed(
-                f"After {WAIT_LIMIT} s, still waiting until {condition.sentence}: {condition.otherwise}"
-            )
+            unmet = f"{condition.sentence}: {condition.otherwise}"
+            raise KubectlFailed(f"After {WAIT_LIMIT} s, still waiting until {unmet}")
         sleep(seconds)
         seconds = min(seconds * 2, LONGEST_POLL_SECONDS)

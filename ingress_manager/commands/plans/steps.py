@@ -18,8 +18,8 @@ MOVING = "ingress-manager/moving"
 """An annotation that only serves to make Metacontroller sync a Service. The last step of a plan removes it."""
 
 MOST_NAMES = 10
-"""The most objects named on one command line. For these, kubectl sends at most five requests a second. For standard
-input, kubectl uses a client for each object, so 200 objects take 2 s instead of 40 s."""
+"""The most objects that one command names. For named objects, kubectl sends at most five requests a second. For each
+object on standard input, it uses a separate client, so 200 objects take 2 s instead of 40 s."""
 
 Annotations = Mapping[str, str | None]
 """New values for annotations, by key; None removes the annotation."""
@@ -113,7 +113,7 @@ def intact(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
-    """Yield a message for each annotation value that a printed command can't show: new, or old (for undoing)."""
+    """Yield a message for each annotation value, new or restored by undoing, that a printed command can't show."""
     for key, value in (*annotations.items(), *((key, item.annotations.get(key)) for key in annotations)):
         if value is not None and not is_seen(value):
             sentence = f"{key}: {quoted(value)} contains invisible characters, which a printed command would hide"

@@ -1,1 +1,1 @@
-"""Reads objects and settings from files or, with kubectl, from a cluster. Objects know each field's file and line."""
+"""Reads objects and settings from files, with the file and line of each field, or from a cluster with kubectl."""

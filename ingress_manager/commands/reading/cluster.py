@@ -92,7 +92,7 @@ def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]
     for kind in (kind for kind, does in matters.items() if does and kind in kinds):
         scopes = [source.scope]
         if kind == GATEWAY and not source.all_namespaces:
-            # Gateways may be in other namespaces than their routes.
+            # Gateways and their routes may be in different namespaces.
             scopes = [[f"--namespace={namespace}"] for namespace in sorted(gateways)]
         try:
             for scope in scopes:

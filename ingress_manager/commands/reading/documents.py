@@ -1,8 +1,8 @@
-"""Parses YAML or JSON text into documents, with the line of each field, or messages about documents that are invalid.
+"""Parses YAML or JSON text into documents, with the line of each field, or messages about invalid documents.
 
-As in kubectl, text that begins with a brace is JSON, with one or more values, if it can be parsed as JSON. Only the
-first line of a JSON value is recorded, because programs write JSON. YAML documents are separated by `---` lines, and
-read even if others are invalid. Aliases and merge keys are expanded as in kubectl (go.yaml.in/yaml/v2).
+As in kubectl, text that begins with a brace is parsed as one or more JSON values or, if that fails, as YAML. Only the
+first line of a JSON value is recorded, because most JSON is written by programs. YAML documents are separated by `---`
+lines, and are read even if others are invalid. Aliases and merge keys are expanded as in kubectl (go.yaml.in/yaml/v2).
 """
 
 import json

@@ -63,8 +63,8 @@ class Source:
     def read_settings(self, option: str = "--settings") -> Settings:
         """Return the settings in the given file. If none is given, return the cluster's or, with files, the defaults.
 
-        In that case, a note says which settings are used. Messages suggest `option` to name a file. Raises
-        KubectlFailed if the cluster's can't be read, and click.UsageError or Unreadable if they are invalid.
+        Without a settings file, a note says which settings are used. Messages suggest naming one with `option`.
+        Raises KubectlFailed if the cluster's can't be read, and click.UsageError or Unreadable if they are invalid.
         """
         if self.settings is not None:
             return usable_settings(settings_of_file(self.settings))

@@ -45,7 +45,7 @@ def near_expiry(crt: str, now: datetime, soon: timedelta) -> datetime | None:
     """Return a certificate's expiry if less than `soon` and less than a third of its lifetime remains; else None."""
     certificate = first_certificate(crt)
     start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-    # cert-manager renews at a third. With `soon` alone, a six-day certificate would always be reported.
+    # cert-manager renews when a third remains. With `soon` alone, a six-day certificate would always be reported.
     return end if end - now < min(soon, (end - start) / 3) else None
 
 

@@ -24,9 +24,9 @@ MERGE_KEYS = ("containerPort", "port", "mountPath", "name", "uid", "ip", "path")
 
 
 def differences(item: Item, desired: Object) -> list[str]:
-    """Describe each field that Metacontroller would change. Raises ValueError if its last-applied record is invalid."""
+    """Describe each field that Metacontroller would change. Raises ValueError if the last-applied record is invalid."""
     observed, expected = managed_parts(item.object), merged(item, desired)
-    return [] if same_json(observed, expected) else [*field_differences(observed, expected, "")]  # mostly the former
+    return [] if same_json(observed, expected) else [*field_differences(observed, expected, "")]  # most are equal
 
 
 def field_differences(observed: Any, desired: Any, path: str) -> Iterator[str]:

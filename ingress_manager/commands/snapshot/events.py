@@ -21,7 +21,7 @@ _DENIED = "can't reconcile children"
 """Words in each of Metacontroller's Events about a rejected write."""
 
 _KEY = re.compile(rf"\b({'|'.join(API_VERSIONS)}) ([a-z0-9-]+/[a-z0-9.-]*[a-z0-9])")
-"""An object as the hook writes it: Ingress team-a/shop."""
+"""Matches an object in the hook's messages, such as Ingress team-a/shop."""
 
 _REFUSAL = "status code: 422 body: "
 """The text before the hook's message in Metacontroller's report of a refusal."""
@@ -39,7 +39,7 @@ class Report(NamedTuple):
     """The resourceVersions of the Service at the first report, and of the Event; "" if unknown."""
 
     def precedes(self, current: str) -> bool:
-        """Return whether the Service, now at version `current`, changed later. False if Events are in another etcd."""
+        """Return whether the `current` version is newer than the report; False if Events seem to be in another etcd."""
         first, last, now = ((len(version), version) for version in (*self.versions, current))
         return (0, "") < first < last < now
 
@@ -61,7 +61,7 @@ def reports(items: Iterable[Item]) -> dict[str, Report]:
     newest: dict[str, Report] = {}
     of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
     for report in sorted(map(report_of, of_ours)):
-        # An abandoned request explains nothing, and a missing object less than an earlier rejected write.
+        # An abandoned request explains nothing, and a missing object explains less than an earlier rejected write.
         is_denied = report.uid in newest and _DENIED in newest[report.uid].sentence
         if report.uid and not report.sentence.endswith(_ENDED) and not (is_denied and missing_by(report.sentence)):
             newest[report.uid] = report

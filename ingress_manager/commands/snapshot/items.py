@@ -13,7 +13,7 @@ SERVICE, INGRESS, HTTPROUTE, LISTENERSET = "Service", "Ingress", "HTTPRoute", "L
 CLASS_KIND, SLICE, GATEWAY, SECRET = "IngressClass", "EndpointSlice", "Gateway", "Secret"
 
 VERSIONS = {SERVICE: "v1", **API_VERSIONS}
-"""The only supported apiVersion of each kind that commands read, and change with kubectl."""
+"""The only supported apiVersion of Service and of each managed kind."""
 
 
 class Document(NamedTuple):
@@ -69,7 +69,6 @@ class Item:
         return f"{self.namespace}/{self.name}"
 
     def __str__(self) -> str:
-        """Return the object's kind, namespace and name, as in Service team-a/shop."""
         return f"{self.kind} {self.full_name}"
 
     @cached_property

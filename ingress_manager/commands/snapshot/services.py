@@ -20,7 +20,7 @@ class Gaps:
     """What could not be read. A kind without objects in the files counts as unread, because they may be incomplete."""
 
     unread: dict[str, str] = field(default_factory=dict)
-    """Messages, by what could not be read: a kind, UNREAD_SETTINGS, "namespace" or "namespaces"."""
+    """Messages, by kind, UNREAD_SETTINGS, "namespace" (nothing was read) or "namespaces" (Services weren't read)."""
 
     lacking: set[str] = field(default_factory=set)
     """The kinds that the cluster lacks and that Metacontroller therefore can't manage."""

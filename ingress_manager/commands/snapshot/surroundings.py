@@ -55,7 +55,7 @@ def is_ready(slice_: Item) -> bool:
 
 
 def time_of(text: object) -> datetime:
-    """Parse a Kubernetes timestamp. Return LONG_AGO for any other text."""
+    """Parse a Kubernetes timestamp. Return EARLIEST for any other text."""
     try:
         time = datetime.fromisoformat(str(text))
     except ValueError:
@@ -64,7 +64,7 @@ def time_of(text: object) -> datetime:
 
 
 def changed_at(item: Item) -> datetime:
-    """Return when an object was created or last changed, ignoring changes of its status; LONG_AGO if unknown."""
+    """Return when an object was created or last changed, ignoring changes of its status; EARLIEST if unknown."""
     times = [one.get("time") for one in mappings(item.metadata.get("managedFields")) if not one.get("subresource")]
     return max(map(time_of, [item.metadata.get("creationTimestamp"), *times]))
 
@@ -103,7 +103,7 @@ def hosts_without_listener(obj: ObjectSnapshot, parent: ParentRef, around: Surro
     """Return the hosts of an HTTPRoute that no listener of a parent Gateway covers; [] for a ListenerSet."""
     names = [listener.get("hostname") or "*" for listener in listeners_of(obj.item, parent, around)]
     hosts = obj.typed.hosts if obj.kind != LISTENERSET else ()
-    # A wildcard covers several labels, unlike an Ingress's.
+    # Unlike in an Ingress, a wildcard covers several labels.
     return [host for host in hosts if not any(fnmatchcase(host, name) or fnmatchcase(name, host) for name in names)]
 
 
@@ -113,7 +113,7 @@ def attached_to(obj: ObjectSnapshot, kind: str) -> list[str]:
 
 
 def is_taken(obj: ObjectSnapshot) -> bool:
-    """Return whether all parents report an object as Accepted, ResolvedRefs and, if a ListenerSet, Programmed."""
+    """Return whether all parents report an object as Accepted, ResolvedRefs and, for a ListenerSet, also Programmed."""
     types = {*BY_CAUSE} if obj.kind == LISTENERSET else {*BY_CAUSE} - {"Programmed"}
     at_parents = (conditions_of(obj.item, parent) for parent in obj.typed.parents)
     true = {(type_, "True") for type_ in types}

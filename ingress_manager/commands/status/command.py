@@ -43,15 +43,15 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
 ) -> None:
     """List the URLs that Services expose, with the Ingress or HTTPRoute, the address and the state of each.
 
-    `status` also lists what it isn't allowed to read, and never shows a better state than is certain. Without the right
-    to read the settings, it uses Metacontroller's Events to find refused Services.
+    `status` also lists the data that it can't read, and shows the best state that is certain without that data. If it
+    can't read the settings, it uses Metacontroller's Events to find refused Services.
 
     With a SERVICE, it shows the Service's annotations and objects, Metacontroller's Events, and how to fix problems.
-    As JSON, it lists only the URLs. With --wait, it exits as soon as all URLs have the given state or a better one, or
-    a Service is refused.
+    As JSON, it lists only the URLs. With --wait, it exits as soon as all URLs have the given state or a better one, a
+    Service is refused, or a state depends on data that can't be read.
 
     Exit status: 0 in any state. With --wait, it is 1 if the state isn't reached in time, or if a Service is refused. It
-    is 2 for a usage error, or if a state depends on data that can't be read.
+    is 2 for a usage error, if kubectl fails, or if a state depends on data that can't be read.
 
     \b
     Examples:
