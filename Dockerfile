@@ -1,23 +1,23 @@
-# The exact version of Python and of Debian, but no digest: a rebuild gets the security fixes that are published under
-# the same tag.
+# Exact versions of Python and Debian, but no digest, so that a rebuild gets the security fixes published under the same
+# tag.
 ARG BASE=python:3.13.15-slim-trixie
 
 
 FROM ${BASE} AS build
 
-# Without pip: the base image's pip installs into this environment from outside, so that no pip is copied below.
+# Without pip, so that none is copied below: the base image's pip installs into this environment from outside.
 RUN python -m venv --without-pip /opt/venv
 
 WORKDIR /src
 
-# Dependencies have a layer apart from the hook, so that a change of the hook doesn't install them anew. The hashes make
-# sure that they are the ones that were tested. Only wheels: a source distribution runs its own code when it is built.
-# Some packages bring their own tests, 6 MB in all, which nothing imports.
+# Dependencies have their own layer, so that a change to the hook doesn't reinstall them. The hashes ensure that they are
+# the tested ones. Only wheels are allowed, because building a source distribution runs its code. Some packages include
+# their own tests, 6 MB in total, which nothing imports.
 COPY requirements.txt .
 RUN pip --python /opt/venv/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r requirements.txt \
  && find /opt/venv -depth -type d '(' -name tests -o -name testing ')' -exec rm -r '{}' +
 
-# What the image runs, and the library without the commands for people, which .dockerignore leaves out.
+# The programs and the library. .dockerignore excludes the commands for people.
 WORKDIR /opt/ingress-manager
 COPY ingress_manager ingress_manager
 COPY hooks hooks
@@ -32,18 +32,18 @@ LABEL org.opencontainers.image.title="ingress-manager" \
       org.opencontainers.image.source="https://github.com/ingress-manager/ingress-manager" \
       org.opencontainers.image.licenses="Apache-2.0"
 
-# The hook installs nothing. An intruder shall not find a pip to install anything with, nor ensurepip, which brings one.
+# The hook installs nothing. Without pip, and ensurepip, which contains it, an intruder can't install anything either.
 RUN pip uninstall --yes --root-user-action ignore pip \
  && rm -rf "$(python -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')/ensurepip"
 
-# Owned by root and compiled: the hook has no file to write.
+# Owned by root and compiled, so the hook needs to write no file.
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /opt/ingress-manager /opt/ingress-manager
 ENV PATH=/opt/venv/bin:$PATH
-# From here gunicorn imports hooks and not_found.
+# gunicorn imports hooks and not_found from here.
 WORKDIR /opt/ingress-manager
 
-# The build: `make image` and the release state them. They come last, so that no layer above is made again.
+# Set by `make image` and the release. They come last, so that the layers above stay cached.
 ARG VERSION=""
 ARG REVISION=""
 ARG CREATED=""
@@ -52,10 +52,10 @@ LABEL org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.created="$CREATED"
 ENV INGRESS_MANAGER_REVISION=$REVISION
 
-# By number, because the kubelet can't tell whether a name is root's. It needs no entry in /etc/passwd.
+# A number, because the kubelet can't tell whether a named user is root. It needs no entry in /etc/passwd.
 USER 65532:65532
 
-# Documentation; hooks/gunicorn_conf.py decides.
+# For documentation; hooks/gunicorn_conf.py sets the port.
 EXPOSE 8080
 
 ENTRYPOINT ["gunicorn", "--config", "python:hooks.gunicorn_conf", "hooks.app:create_app()"]

@@ -1,16 +1,16 @@
 """The benchmark: it measures what users experience, and shows each figure beside its bound.
 
-A bound on time is a ratio of two times of the same run, taken in turns: a slower machine slows both. Seconds without a
-bound are for information. Each bound stands beside the code that measures, with its reason.
+Time bounds are ratios of two times measured alternately in one run, because a slower machine slows both. Seconds
+without a bound are for information. Each bound is documented beside the code that measures it.
 """
 
 Figure = tuple[str, str, str]
-"""What was measured, its value, and its bound with a mark that says whether it holds; "" without a bound."""
+"""A measurement's name, its value, and its bound with a mark that says whether it holds; "" without a bound."""
 
 Section = tuple[str, list[Figure]]
-"""Figures that were measured together, and their title."""
+"""A title, and the figures that were measured together."""
 
 
 def at_most(name: str, value: float, limit: float, shown: str = "{:.2f}") -> Figure:
-    """Return a figure with an upper bound; `shown` formats both. By default, they are ratios."""
+    """Return a figure with an upper bound; `shown` formats the value and the bound, as ratios by default."""
     return name, shown.format(value), f"at most {shown.format(limit)} {'✔' if value <= limit else '✘'}"

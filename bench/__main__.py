@@ -24,16 +24,16 @@ PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("parts", nargs=-1, type=click.Choice([*PARTS]))
-@click.option("--services", type=click.IntRange(min=20), default=3000, show_default=True, help="Of the cluster.")
+@click.option("--services", type=click.IntRange(min=20), default=3000, show_default=True, help="In the cluster.")
 @engine_option
 def main(parts: tuple[str, ...], services: int, engine: str) -> None:
-    """Measure what users experience: the PARTS core, commands and cluster.
+    """Measure what users experience. PARTS are core, commands and cluster; all of them by default.
 
-    Nothing else may run on the machine meanwhile. All parts take about two minutes. A figure beyond its bound is
-    marked.
+    Nothing else should run on the machine meanwhile. All parts take about two minutes. Figures that exceed their bound
+    are marked.
     """
     if (load := os.getloadavg()[0]) > BUSY:
-        click.secho(f"THE MACHINE IS BUSY (load {load:.1f}): these figures vary.", fg="red", bold=True, err=True)
+        click.secho(f"THE MACHINE IS BUSY (load {load:.1f}): figures will vary.", fg="red", bold=True, err=True)
     with progress() as report:
         for part in parts or PARTS:
             title, figures = PARTS[part](engine, services, report)

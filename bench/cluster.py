@@ -1,4 +1,4 @@
-"""How fast existing Services get their Ingresses, against plain creates of the same Ingresses in the same run."""
+"""How fast existing Services get their Ingresses, compared with plain creates of the same Ingresses in the same run."""
 
 import json
 import time
@@ -11,17 +11,17 @@ from devcluster.cluster import DevCluster
 from devcluster.processes import run
 
 NUMBER, WORKERS, LONGEST_WAIT = 100, 20, 900.0
-"""Namespaces; plain creates under way at once, as many as Metacontroller has workers; seconds to wait for anything."""
+"""Namespaces; concurrent plain creates, as many as Metacontroller has workers; seconds to wait for any result."""
 
 MOST = 2.4
-"""Rate of plain creates / rate of catch-up. It is about 2 with a hook that answers a constant, too: Metacontroller does
-more for each Service than one create. The rest is for the variance of a run."""
+"""Rate of plain creates / rate of catch-up. It is about 2 even with a hook whose answer is constant, because
+Metacontroller does more for each Service than one create. The rest allows for the variance of a run."""
 
 SYSTEM_FIELDS = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
 
 
 def cluster_section(engine: str, count: int, progress: Progress) -> Section:
-    """Return the figures of a cluster with so many Services over a hundred namespaces."""
+    """Return the figures for a cluster with `count` Services in a hundred namespaces."""
     build(["loadgen"], progress)
     with DevCluster(engine, progress=progress) as cluster:
         progress(f"creating {count:,} Services")
@@ -34,10 +34,10 @@ def cluster_section(engine: str, count: int, progress: Progress) -> Section:
 
 
 def catch_up(cluster: DevCluster, count: int, progress: Progress) -> list[Figure]:
-    """Start the engine, which has been stopped, and return how fast it made an Ingress for each Service."""
+    """Start the stopped engine, and return how fast it creates the Ingresses, compared with plain creates."""
     progress("catching up")
     cluster.engine.start()
-    # Measured from the first Ingress on: the time that a start and an election take says nothing about the speed.
+    # Measured from the first Ingress on, because starting and leader election say nothing about the speed.
     present = wait_for(lambda: how_many(cluster), LONGEST_WAIT, what="the first Ingress", interval=0.02)
     began = time.monotonic()
     wait_for(lambda: how_many(cluster) >= count, LONGEST_WAIT, what=f"{count} Ingresses", interval=0.05)
@@ -45,13 +45,13 @@ def catch_up(cluster: DevCluster, count: int, progress: Progress) -> list[Figure
     plain = plain_creates(cluster, progress)
     return [
         ("Ingresses a second while catching up", f"{rate:,.0f}", ""),
-        ("plain creates a second of the same Ingresses", f"{plain:,.0f}", ""),
+        ("plain creates a second, of the same Ingresses", f"{plain:,.0f}", ""),
         at_most("rate of plain creates / rate of catch-up (aim 2.0)", plain / rate, MOST),
     ]
 
 
 def plain_creates(cluster: DevCluster, progress: Progress) -> float:
-    """Stop the engine, delete all Ingresses and create them again plainly; return the creates a second."""
+    """Stop the engine, delete all Ingresses and recreate them directly; return the number of creates per second."""
     cluster.engine.stop()
     ingresses = cluster.api.list(INGRESSES)
     for number in range(NUMBER):
@@ -62,7 +62,7 @@ def plain_creates(cluster: DevCluster, progress: Progress) -> float:
 
 
 def service(namespace: str, name: str) -> Object:
-    """Return a Service that asks for an Ingress. It is headless, so that it takes no address from a small range."""
+    """Return a Service that asks for an Ingress. It is headless, because the range of cluster IPs is small."""
     annotations = {"ingress/http": "true", "ingress/host": f"{name}.example.com"}
     metadata = {"name": name, "namespace": namespace, "annotations": annotations}
     spec = {"clusterIP": "None", "selector": {"app": name}, "ports": [{"name": "http", "port": 80}]}
@@ -70,19 +70,19 @@ def service(namespace: str, name: str) -> Object:
 
 
 def as_sent(ingress: Object) -> Object:
-    """Return an Ingress as it was sent to the API server."""
+    """Return an Ingress as a client sends it, without the fields that the API server sets."""
     metadata = {key: value for key, value in ingress["metadata"].items() if key not in SYSTEM_FIELDS}
     return {"apiVersion": INGRESSES.api_version, "kind": "Ingress", "metadata": metadata, "spec": ingress["spec"]}
 
 
 def create(cluster: DevCluster, resource: Resource, objects: Iterable[Object]) -> float:
-    """Create the objects as fast as the API server takes them; return the seconds. Raises CommandFailed."""
+    """Create the objects as fast as the API server accepts them; return the seconds taken. Raises CommandFailed."""
     lines = "".join(f"{path_of(resource, obj['metadata']['namespace'])} {json.dumps(obj)}\n" for obj in objects)
     command = (folder("loadgen") / "loadgen", f"--kubeconfig={cluster.kubeconfig}", f"--workers={WORKERS}")
     return float(run(*command, input=lines).split()[-2])
 
 
 def how_many(cluster: DevCluster) -> int:
-    """Return the number of Ingresses; the API server counts, and only sends one."""
+    """Return the number of Ingresses. Fetches only one; the API server reports how many remain."""
     answer = cluster.api.request("GET", path_of(INGRESSES), params={"limit": "1"})
     return len(answer["items"]) + int(answer["metadata"].get("remainingItemCount", 0))

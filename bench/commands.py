@@ -1,6 +1,6 @@
-"""The commands: what reading and deciding over a whole cluster costs a person who waits for it.
+"""The commands: how long a user waits while they read and decide on a whole cluster.
 
-Times are those of CPU: a command waits for nothing but its file.
+Times are CPU times, because a command waits for nothing but its file.
 """
 
 import json
@@ -20,18 +20,18 @@ from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.core.settings import Settings
 
 COMMANDS = {"render": "--settings", "audit": "--current-settings"}
-"""The commands that are measured, each with its option for the settings."""
+"""The measured commands, each with its settings option."""
 
 MOST = 9.0
-"""CPU of a command / CPU of json.load of the same file, both in a new Python. It is between 7 and 8: a command parses
-the objects, decides on each Service, and prints or compares each Ingress. Another pass over all of them would exceed
-the bound."""
+"""CPU time of a command / CPU time of json.load on the same file, each in a new Python process. It is between 7 and 8:
+a command parses the objects, decides on each Service, and prints or compares each Ingress. Another pass over all of
+them would exceed the bound."""
 
 TURNS = 5
 
 
 def commands_section(progress: Progress, services: int = 10_000) -> Section:
-    """Return the figures of the commands, with so many Services."""
+    """Return the figures for the commands, run on this number of Services."""
     of_them = f"{services:,} Services and their Ingresses"
     plain = [sys.executable, "-c", "import json, sys; json.load(open(sys.argv[1]))"]
     figures = []
@@ -48,7 +48,7 @@ def commands_section(progress: Progress, services: int = 10_000) -> Section:
 
 
 def dump(folder: Path, count: int) -> Path:
-    """Return a file such as `kubectl get services,ingresses --all-namespaces --output=json` prints."""
+    """Write what `kubectl get services,ingresses --all-namespaces --output=json` would print; return the file."""
     services = [service(f"n{number % 100}", f"s{number}") for number in range(count)]
     for number, obj in enumerate(services):
         obj["metadata"]["uid"] = f"11111111-2222-3333-4444-{number:012}"
@@ -61,7 +61,7 @@ def dump(folder: Path, count: int) -> Path:
 
 
 def seconds(command: list[str]) -> float:
-    """Return the CPU time that a program took. Raises CalledProcessError when it fails."""
+    """Run a command and return the CPU time it used. Raises CalledProcessError if it fails."""
     before = os.times()
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     after = os.times()

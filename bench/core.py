@@ -1,7 +1,7 @@
-"""The core and the hook: what an answer costs, and what the worst inputs cost.
+"""The core and the hook: the cost of an answer, for usual and for worst-case requests.
 
-What is compared is timed in turns, many times, and the median of the ratios counts: a machine may slow down for seconds
-at a time.
+Compared operations are timed alternately, many times, and the median ratio counts, because a machine may slow down for
+seconds at a time.
 """
 
 import itertools
@@ -26,40 +26,40 @@ from hooks.sync import answer
 from ingress_manager.core.settings import Settings
 
 RECORDED = Path(__file__).with_name("request.json")
-"""What Metacontroller 4.17.2 sent about a Service that kubectl had applied, and the Ingress that was made for it."""
+"""A request that Metacontroller 4.17.2 sent for a Service applied with kubectl, with the Ingress created for it."""
 
 DEFAULTS = Settings()
 NOW = time.time()
 TURNS = 41
 
 GROWTH = 10
-"""Time for 100 routes / time for 10: at most linear, or one Service with many routes could hold up all others."""
+"""Time for 100 routes / time for 10. Growth must be linear, or one Service with many routes could hold up others."""
 
 MADE, NEW = 1.3, 1.7
-"""Time of an answer / time of json.loads and json.dumps of the same request and answer. msgspec decodes faster than
-json, and the decision may take what that saves, and a little more. The request for a new Ingress is shorter and needs
-the same decision."""
+"""Time of an answer / time of json.loads and json.dumps on the same data, for an existing and a new Ingress. msgspec
+decodes faster than json; the decision may use the time saved, and a little more. The request for a new Ingress is
+shorter, but needs the same decision."""
 
 HOOK = 4.0
-"""Time of a sync call / time of one that a hook answers with a constant, both through Flask, without a server. It is
-about 3.2: deciding, bounding the body and counting are the rest. With gunicorn and HTTP it is 1.3, which hides more."""
+"""Time of a sync call / time of one to a hook with a constant answer, both through Flask, without a server. It is about
+3.2, for deciding, bounding the body and counting. With gunicorn and HTTP it is 1.3, which would hide regressions."""
 
 WORST = 1.0
-"""Time of the answer to any request / time of json.loads of the largest one: no annotation may cost more than the mere
+"""Time of the answer to any request / time of json.loads on the largest one: no annotation may cost more than the mere
 size that anybody's request may have."""
 
 WORST_MEMORY = 16
-"""Megabytes beyond the request itself that the answer to any request may take, the same on any machine. The container
-has 256 MiB."""
+"""Megabytes that answering any request may take in addition to the request itself, the same on every machine. The
+container has 256 MiB."""
 
 
 def core_section(progress: Progress) -> Section:
-    """Return the figures of the core."""
+    """Return the figures for the core and the hook."""
     progress("timing the core")
     some, many = (answering(sync_request({"ingress/routes": lines(count, "path: /{}")})) for count in (10, 100))
     growth = median(seconds(many, 5) / seconds(some, 5) for _ in range(TURNS))
-    figures = [at_most("100 routes / 10 routes, of time", growth, GROWTH)]
-    for name, body, most in (("made, as nearly always", RECORDED.read_bytes(), MADE), ("new", sync_request(), NEW)):
+    figures = [at_most("time for 100 routes / time for 10", growth, GROWTH)]
+    for name, body, most in (("observed, as usual", RECORDED.read_bytes(), MADE), ("new", sync_request(), NEW)):
         plain, bare = answering(body), bare_json(body)
         taken = [(seconds(plain, 500), seconds(bare, 500)) for _ in range(TURNS)]
         microseconds, ratio = 1e6 * median(took for took, _ in taken), median(took / json for took, json in taken)
@@ -67,7 +67,7 @@ def core_section(progress: Progress) -> Section:
         figures.append(at_most("its time / that of json.loads + json.dumps (aim 1.2)", ratio, most))
     hook, plain = sync_call(create_app()), sync_call(constant())
     ratio = median(seconds(hook, 100) / seconds(plain, 100) for _ in range(TURNS))
-    figures.append(at_most("a sync call of the hook / one of a hook that answers a constant, of time", ratio, HOOK))
+    figures.append(at_most("time of a sync call / time of one to a hook with a constant answer", ratio, HOOK))
     worst = dict(worst_requests())
     largest = max(worst.values(), key=len)
     for name, body in worst.items():
@@ -82,7 +82,7 @@ def core_section(progress: Progress) -> Section:
 
 
 def sync_request(annotations: dict[str, str] | None = None) -> bytes:
-    """Return the recorded request as it was before the Ingress was made, with more annotations."""
+    """Return the recorded request as it was before the Ingress existed, with these annotations added."""
     recorded = json.loads(RECORDED.read_bytes())
     recorded["attachments"] = {kind: {} for kind in recorded["attachments"]}
     recorded["object"]["metadata"]["annotations"] |= annotations or {}
@@ -90,7 +90,7 @@ def sync_request(annotations: dict[str, str] | None = None) -> bytes:
 
 
 def seconds(work: Callable[[], Any], runs: int) -> float:
-    """Return the CPU time of one run."""
+    """Return the mean CPU time of one run."""
     started = time.process_time()
     for _ in range(runs):
         work()
@@ -98,7 +98,7 @@ def seconds(work: Callable[[], Any], runs: int) -> float:
 
 
 def answering(body: bytes) -> Callable[[], Any]:
-    """Return the work of answering, after one answer to see that it is an Ingress."""
+    """Return a function that answers the request. Raises ValueError if the hook refuses the request."""
     first = answer(body, DEFAULTS, NOW)
     if first.status != 200:
         raise ValueError(f"the benchmark's request is refused: {first.body.decode()}")
@@ -106,27 +106,27 @@ def answering(body: bytes) -> Callable[[], Any]:
 
 
 def bare_json(body: bytes) -> Callable[[], Any]:
-    """Return the work of reading a request, and of writing its answer, by the standard library."""
+    """Return a function that decodes the request and encodes its answer with the standard library."""
     response = json.loads(answer(body, DEFAULTS, NOW).body)
     return lambda: (json.loads(body), json.dumps(response))
 
 
 def constant() -> Flask:
-    """Return the simplest hook, which reads each request and always gives the same answer."""
+    """Return a minimal hook that reads each request and always gives the same answer."""
     app, body = Flask(__name__, static_folder=None), answer(RECORDED.read_bytes(), DEFAULTS, NOW).body
     app.post("/sync")(lambda: Response(request.get_data(cache=False) and body, content_type="application/json"))
     return app
 
 
 def sync_call(app: Flask) -> Callable[[], Any]:
-    """Return the work of a sync call, without a server."""
+    """Return a function that makes one sync call, without a server."""
     body = RECORDED.read_bytes()
     environ = create_environ("/sync", method="POST", data=body)
     return lambda: list(app({**environ, "wsgi.input": BytesIO(body)}, lambda *_: lambda _: None))
 
 
 def megabytes(body: bytes, settings: Settings = DEFAULTS) -> float:
-    """Return the memory that an answer takes at most at once."""
+    """Return the peak memory that answering a request takes."""
     tracemalloc.start()
     try:
         answer(body, settings, NOW)
@@ -136,19 +136,19 @@ def megabytes(body: bytes, settings: Settings = DEFAULTS) -> float:
 
 
 VALUE = 250_000
-"""Bytes: the length of a value that leaves some room for other annotations."""
+"""The length of a large annotation value in bytes, with some room left for other annotations."""
 
 ROUTES = 32 * 1024
-"""Characters: the most that ingress/routes may have."""
+"""The maximum length of ingress/routes, in characters."""
 
 HTTP = {"ingress/http": "true"}
 COPIED = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 
 
 def worst_requests() -> Iterator[tuple[str, bytes]]:
-    """Yield what is bad about a request, and the body that Metacontroller sends to /sync.
+    """Yield a description of each worst-case request, and the body that Metacontroller sends to /sync.
 
-    The API server takes them: up to 3 MiB as JSON, with 262,144 bytes of annotations, and any number of labels.
+    The API server accepts these Services: up to 3 MiB of JSON, 262,144 bytes of annotations, and any number of labels.
     """
     for name, annotations in worst_annotations():
         yield name, encoded(request_of(service(HTTP | annotations)))
@@ -169,7 +169,7 @@ def worst_requests() -> Iterator[tuple[str, bytes]]:
 
 
 def worst_annotations() -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield annotations that take long to read, or to look at."""
+    """Yield annotations that are slow to parse or to check, each set with a description."""
     yield "250 KB of commas as hosts", {"ingress/host": "," * VALUE}
     yield "a copied annotation of 250 KB", {COPIED: "\x01" * VALUE}
     yield "12,000 unknown annotations of ours, nearly known", {f"ingress/path-typ{n}": "" for n in range(12_000)}
@@ -184,10 +184,10 @@ def worst_annotations() -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def lines(count: int, form: str) -> str:
-    """Return a YAML list with so many items; `form` is given the number of each."""
+    """Return a YAML list of `count` items; `form` is the format of an item, given its number."""
     return "".join(f"- {form.format(number)}\n" for number in range(count))
 
 
 def encoded(request: Object) -> bytes:
-    """Return a request as JSON without spaces, in UTF-8, as Go writes it."""
+    """Return a request as compact JSON in UTF-8, as Go encodes it."""
     return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()

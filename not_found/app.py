@@ -26,7 +26,7 @@ HEADERS = {
 
 
 def create_app(probes_port: int = PROBES_PORT) -> Callable[..., Iterable[bytes]]:
-    """Return the WSGI application. Only `probes_port`, for use inside the cluster, has health checks and metrics."""
+    """Return the WSGI application. It serves health checks and metrics only on `probes_port`, inside the cluster."""
     registry = make_registry()
     pages = Counter("ingress_manager_not_found_pages", "404 pages served.", registry=registry)
 

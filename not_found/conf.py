@@ -1,4 +1,4 @@
-"""How the 404 page is served: `gunicorn --config python:not_found.conf 'not_found.app:create_app()'`."""
+"""Gunicorn's settings for the 404 page: `gunicorn --config python:not_found.conf 'not_found.app:create_app()'`."""
 
 from hooks.gunicorn_conf import *  # noqa: F403 - all of the hook's settings, but for those below
 from hooks.gunicorn_conf import ADDRESS, PORT

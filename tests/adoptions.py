@@ -1,19 +1,19 @@
-"""The cases of `adopt`: an Ingress that somebody wrote, its Services, and what becomes of it. They are a table.
+"""The cases of `adopt`: a table of hand-written Ingresses, their Services, and the result of adopting each Ingress.
 
 A case in tests/commands/adopt/cases.yaml has a name, and below it:
 
 why        the reason that the case exists
-services   the Services by their names, as tests/dumps.py has them; if there are none, one has the name of the case
+services   the Services by name, in the form of tests/dumps.py; by default, one with the name of the case
 beside     other Ingresses, likewise
-ingress    the Ingress, likewise; it has the name of the case, and the path / of the host CASE.example.com, which leads
-           to the Service of that name, unless stated
-settings   the administrator's settings, if they aren't DEFAULT_SETTINGS
+ingress    the Ingress, likewise; by default, it has the name of the case, and routes the path / of the host
+           CASE.example.com to the Service of that name
+settings   the administrator's settings, by default DEFAULT_SETTINGS
 accept     the fields that may change
-becomes    what becomes of it; written by `make cases`
+becomes    the result; written by `make cases`
 
-What becomes of it has the steps, without what goes without saying. `as usual` is that the Service is annotated with
-the host alone, and that the Ingress gets its owner, and changes in nothing else. Where `forms` say so, `printed` has
-all of it, and what is waited for. There are `notes`, and what it is `refused` for.
+The result lists the steps, abbreviated: `as usual` means that the Service is annotated with only its host, and that
+the Ingress gets an owner and is otherwise unchanged. If the case has `forms`, `printed` holds the complete output,
+including what each step waits for. `notes` are notes, and `refused` gives the reasons for a refusal.
 """
 
 import json
@@ -33,7 +33,7 @@ from tests.golden import Case
 
 FOLDER = golden.TESTS / "commands/adopt"
 DEFAULT_SETTINGS = "{defaults: {class: nginx}, limits: {pathTypes: [Prefix, Exact, ImplementationSpecific]}}"
-"""Those of all cases that have none of their own."""
+"""The settings of cases that don't specify any."""
 
 
 def objects(case: Case) -> list[Object]:
@@ -45,9 +45,9 @@ def objects(case: Case) -> list[Object]:
 
 
 def adoptable(case: Case) -> tuple[list[Item], list[Item], Settings, list[str]]:
-    """Return the objects of a case, its Ingress, the settings, and the changes that are accepted.
+    """Return the objects of a case, its Ingress, the settings, and the accepted changes.
 
-    The objects have a uid and a resourceVersion, as those of a cluster do.
+    The objects have a uid and a resourceVersion, like objects from a cluster.
     """
     items = read(json.dumps({"kind": "List", "items": objects(case)})).items
     for number, item in enumerate(items, start=1):
@@ -78,7 +78,7 @@ def printed(case: Case) -> str:
 
 
 def words(step: Step) -> Iterator[str]:
-    """Yield what a step does, and how it is taken back, if not by taking off what it puts on."""
+    """Yield a step's command, and its undo command unless that only removes the annotations that were added."""
     if step.command:
         yield short(step.command)
     if step.command[1:2] == ("annotate",) and step.undo:
@@ -88,7 +88,7 @@ def words(step: Step) -> Iterator[str]:
 
 
 def short(command: Command) -> str:
-    """Return a command of kubectl without what every one has."""
+    """Return a kubectl command without the options that every command has."""
     _, verb, *options = command
     by_name = {name: value for name, _, value in (option.partition("=") for option in options)}
     if verb == "delete":
@@ -100,7 +100,7 @@ def short(command: Command) -> str:
 
 
 def of_patch(patch: Object, name: str) -> Iterator[str]:
-    """Yield what a patch does beside making the Ingress of that name the Service's of the same name."""
+    """Yield the changes in a patch other than those that make the Service of the same name the Ingress's owner."""
     metadata = patch["metadata"]
     assert [owner["name"] for owner in metadata["ownerReferences"]] == [name]
     labels = {key: value for key, value in metadata["labels"].items() if key not in golden.MANAGED}

@@ -1,26 +1,26 @@
-"""Objects of a cluster in few words: what the cases of `audit`, `status`, `release` and `uninstall` are made of.
+"""A cluster's objects in short form, for the cases of `audit`, `status`, `release` and `uninstall`.
 
 An object is one of these:
 
 Service          `name`, by default shop; `host`, for which it asks; `annotations`, `labels`; `ports` and `selector`; by
                  default it has a port http
-Ingress,         as tests/golden.py has them, made by ingress-manager for the Service `of`, with Metacontroller's record
-HTTPRoute,       of it, an owner, and all else; without `of`, somebody's. `host` says the rest, if that is usual: the
-ListenerSet      path / of port 80, the Secret NAME-tls. `address` is in the status of an Ingress; `controller` is what
-                 the Gateway's says: a reason and a message for each condition that isn't as it should be
-EndpointSlice    one of the Service `of`, with one ready address
-Event            one of the Service `of`, with the `message` of Metacontroller's `at` a time
-Secret           `crt`, its certificate; it is for TLS
+Ingress,         in the form of tests/golden.py. With `of`, created by ingress-manager for that Service, with owner and
+HTTPRoute,       Metacontroller's record; without, somebody else's. `host` suffices for a usual object: the path / of
+ListenerSet      port 80, the Secret NAME-tls. `address` is in the status of an Ingress; `controller` is the status of
+                 the other kinds: a reason and a message for each condition that isn't as it should be
+EndpointSlice    with one ready address, for the Service `of`
+Event            by Metacontroller, with a `message`, `at` a time, for the Service `of`
+Secret           for TLS, with the certificate `crt`
 IngressClass     `name`, by default nginx; `controller`
 Gateway          `name` and `namespace`, by default web and infrastructure; `listeners`, by default http and https;
                  `address`
-anything else    whole, as Kubernetes has it
+anything else    a complete Kubernetes object
 
-Each has the `namespace` team-a, when it was `created`, and `then`, a patch (RFC 7396) by which it has become another
-one since; `held` are the finalizers that hold its deletion. A Service has a `uid`; other objects have one, and a
-`version`, where these are stated.
+Each has the `namespace` team-a, the time when it was `created`, and `then`, a patch (RFC 7396) with later changes;
+`held` are the finalizers that block its deletion. A Service has a `uid`; other objects have a `uid` and a `version` if
+these are given.
 
-What stands in one item with a Service is `of` it, in its namespace, and has its host.
+Objects in the same item as a Service have `of`, namespace and host from it.
 """
 
 import json
@@ -53,9 +53,9 @@ def manifests(case: Case) -> list[Item]:
 
 
 def looked(case: Case, kinds: Set[str] = frozenset(), namespaces: Set[str] = frozenset()) -> Inspection:
-    """Return the inspection of a case, if some kinds, UNREAD_SETTINGS among them, and namespaces may not be read.
+    """Return the inspection of a case for a user who may not read these kinds and namespaces.
 
-    Of a kind that stands around, all were read if there is an object.
+    `kinds` may include UNREAD_SETTINGS. A surrounding kind counts as read if the case has an object of it.
     """
     whole = manifests(case)
     readable = [item for item in whole if item.object["kind"] not in kinds and item.namespace not in namespaces]
@@ -80,7 +80,7 @@ def objects(items: list[Object]) -> list[Object]:
 
 
 def apart(item: Object) -> list[tuple[str, Object]]:
-    """Return the objects of an item, each with its kind, which is empty where it is whole."""
+    """Return the objects of an item, each with its kind, or "" for a complete object."""
     if "kind" in item:
         return [("", item)]
     same: Object = {}
@@ -105,7 +105,7 @@ def since(obj: Object, short: Object) -> Object:
 
 
 def patched(target: Any, patch: Any) -> Any:
-    """Return what a merge patch makes of a value (RFC 7396), in which a number stands for an item of a list."""
+    """Return a value with a merge patch applied (RFC 7396); numeric keys select items of a list."""
     if not isinstance(patch, dict):
         return patch
     if isinstance(target, list):
@@ -120,7 +120,7 @@ def patched(target: Any, patch: Any) -> Any:
 
 
 def metadata(short: Object, created: str, **extra: Any) -> Object:
-    """Return metadata: its name and namespace, and when it was created, unless that is null."""
+    """Return an object's metadata; a creation time of null leaves it out."""
     fields = {
         "name": short.get("name", "shop"),
         "namespace": short.get("namespace", NAMESPACE),
@@ -135,7 +135,7 @@ def metadata(short: Object, created: str, **extra: Any) -> Object:
 
 
 def service(short: Object, number: int) -> Object:
-    """Return a Service, whose uid tells its number, unless it is stated."""
+    """Return a Service; by default, its uid contains its number."""
     asking = {"ingress/http": "true", "ingress/host": short["host"]} if "host" in short else {}
     if annotations := asking | golden.parsed(short.get("annotations", {})):
         short = short | {"annotations": annotations}
@@ -145,7 +145,7 @@ def service(short: Object, number: int) -> Object:
 
 
 def attachment(kind: str, short: Object, services: list[Object]) -> Object:
-    """Return an object that is made for a Service, or somebody's."""
+    """Return an Ingress, HTTPRoute or ListenerSet, created for the Service `of`, or somebody else's."""
     meta = metadata({"name": short.get("of", "shop")} | short, MADE)
     of = meta | {"name": short.get("of", meta["name"])}
     hosts = short["host"].split(", ") if "host" in short else []
@@ -160,7 +160,7 @@ def attachment(kind: str, short: Object, services: list[Object]) -> Object:
 
 
 def as_made(desired: Object, short: Object, meta: Object, services: list[Object]) -> Object:
-    """Return an object as Metacontroller has made it for its Service, which may be gone."""
+    """Return an object as Metacontroller creates it for its Service, which may no longer exist."""
     identity = {"name": short["of"], "namespace": meta["namespace"]}
     gone: Object = {"apiVersion": "v1", "kind": "Service", "metadata": identity | {"uid": "gone"}}
     [owner, *_] = [service for service in services if identity.items() <= service["metadata"].items()] or [gone]
@@ -168,14 +168,14 @@ def as_made(desired: Object, short: Object, meta: Object, services: list[Object]
     if copied := [key for key in sorted(annotations) if key[:8] != "ingress/" and annotations[key] == source.get(key)]:
         desired["metadata"]["annotations"] = annotations | {COPIED: ", ".join(copied)}
     made = as_created(desired, owner)
-    # An API server gives it these.
+    # The API server sets these.
     del made["metadata"]["uid"], made["metadata"]["resourceVersion"], made["status"]
     made["metadata"] |= {key: meta[key] for key in ("creationTimestamp", "uid", "resourceVersion") if key in meta}
     return made
 
 
 def status(kind: str, short: Object, spec: Object) -> Object:
-    """Return the status that its controller has written: an address, or conditions, true but for what it says."""
+    """Return the status set by the object's controller: an address, or conditions, true unless `short` lists them."""
     if kind == "Ingress":
         return {"status": {"loadBalancer": {"ingress": [{"ip": short["address"]}]}}}
     judged, said = [], short["controller"]
@@ -205,7 +205,7 @@ LISTENERS = [{"name": "http", "port": 80, "protocol": "HTTP"}, {"name": "https",
 
 
 def beside(kind: str, short: Object) -> Object:
-    """Return an object that stands around the others."""
+    """Return an object of a surrounding kind, such as a Gateway."""
     fields: Object = {}
     if kind == "EndpointSlice":
         fields = {"name": f"{short['of']}-x", "labels": {"kubernetes.io/service-name": short["of"]}}

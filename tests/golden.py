@@ -1,20 +1,20 @@
-r"""Golden cases: tables of Services and what becomes of them, in YAML. All that read them read them by this.
+r"""Golden cases: tables of Services and their results, in YAML. All tests read these tables with this module.
 
 A case is a name at the beginning of a line, and below it:
 
 why            the reason that the case exists, in a sentence
-from           what an attack is known from
-metadata       what the Service's metadata has beside the name shop, the namespace team-a and annotations
-annotations    those that it has beside `ingress/http: "true"`; `ingress/http: null` takes that one away
-spec           the Service's spec, if it isn't the one port 80
-settings       the administrator's settings, if they aren't the defaults; as text where their lines matter
-becomes        what the Service becomes; the last, and written by `make cases`, which leaves the rest as it is
+from           the source from which an attack is known
+metadata       additions to the Service's metadata, which has the name shop, the namespace team-a and annotations
+annotations    additions to `ingress/http: "true"`; `ingress/http: null` removes that one
+spec           the Service's spec, by default the one port 80
+settings       the administrator's settings, by default none; as text where their lines matter
+becomes        the result; the last, and written by `make cases`, which keeps the rest of the text
 
-`!each [1, 3, "- path: /#\n"]` is that text three times, with the number in the place of #. It may stand for all
-annotations or ports, too. Behind the text, there may be what is before and behind all of them.
+`!each [1, 3, "- path: /#\n"]` is that text three times, with the number in place of #. It can also replace all
+annotations or ports. Two more items after the text are put before and after all repetitions.
 
-A Service becomes objects, in which what goes without saying is left out (USUAL, `ingress` and `httproute` below say
-it); `nothing`; `refused 422`, with the sentences of the refusal; or `settings refused`, with why the hook doesn't start
+The result is a list of objects without their usual fields (see USUAL, `ingress` and `httproute` below); `nothing`;
+`refused 422`, with the sentences of the refusal; or `settings refused`, with the reason that the hook doesn't start
 with them.
 """
 
@@ -49,23 +49,23 @@ USUAL: dict[str, Object] = {
     },
     "ListenerSet": {},
 }
-"""What an object is, unless a case states it: for the placeholder's host, as most Services of cases state none."""
+"""The usual fields of an object, which a case omits. Most Services set no host, and get the example's."""
 MANAGED = {"app.kubernetes.io/managed-by": "ingress-manager"}
 
 
 class Loader(yaml.CSafeLoader):
-    """Reads cases."""
+    """Loads tables of cases, in which `!each` repeats text."""
 
 
 def repeat(loader: Loader, node: yaml.SequenceNode) -> str:
-    """Return what `!each [FIRST, LAST, TEXT]` says, perhaps with what is before and behind all of it."""
+    """Return the text of `!each [FIRST, LAST, TEXT]`, or of `!each [FIRST, LAST, TEXT, BEFORE, AFTER]`."""
     first, last, text, *around = loader.construct_sequence(node)
     before, behind = around or ("", "")
     return before + "".join([text.replace("#", str(number)) for number in range(first, last + 1)]) + behind
 
 
 Loader.add_constructor("!each", repeat)
-# A time is text, as it is to Kubernetes.
+# A time is a string, as in Kubernetes.
 Loader.yaml_implicit_resolvers = {
     first: [resolver for resolver in resolvers if resolver[0] != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in Loader.yaml_implicit_resolvers.items()
@@ -73,7 +73,7 @@ Loader.yaml_implicit_resolvers = {
 
 
 def parsed(value: Any) -> Any:
-    """Return a value, read if it was made by `!each`."""
+    """Return a value, parsed if it is YAML text from `!each`."""
     return yaml.safe_load(value) if isinstance(value, str) and "\n" in value else value
 
 
@@ -94,25 +94,25 @@ class Case:
 
     @property
     def settings_text(self) -> str:
-        """The text of the settings; without any, the defaults hold."""
+        """The text of the settings; empty for the defaults."""
         settings = self.fields.get("settings", "")
         return settings if isinstance(settings, str) else as_yaml(settings)
 
     @property
     def settings(self) -> Settings:
-        """What the settings say. Raises SettingsError when the hook doesn't start with them."""
+        """The settings. Raises SettingsError if the hook can't start with them."""
         return parse(self.settings_text) if self.settings_text else Settings()
 
     @property
     def objects(self) -> list[Object]:
-        """What the Service becomes, as the case says it, whole; nothing where it is refused, or the settings are."""
+        """The complete objects that the case expects; none for a refusal."""
         becomes, of = self.fields["becomes"], self.service["metadata"]
         pairs = [pair for made in becomes for pair in made.items()] if isinstance(becomes, list) else []
         return [whole(kind, short, of) for kind, short in pairs]
 
     @property
     def becomes(self) -> Any:
-        """What the Service becomes, as a case says it. Raises ValueError for what no case can say."""
+        """The actual result, in the form of a case. Raises ValueError if this form can't express it."""
         asking = self.service
         try:
             answered = answer(body(sync_request(asking)), self.settings)
@@ -130,13 +130,13 @@ def cases_in(folder: Path) -> list[Case]:
 
 
 def read(file: Path) -> list[Case]:
-    """Return the cases of a table. Raises YAMLError for what is not YAML."""
+    """Return the cases of a table. Raises YAMLError for invalid YAML."""
     with file.open(encoding="utf-8") as text:
         return list(itertools.starmap(Case, yaml.load(text, Loader).items()))  # noqa: S506  (it is a safe one)
 
 
 def whole(kind: str, short: Object, of: Object) -> Object:
-    """Return the object of which a case says this; `of` is the Service's metadata. Its name is that, unless stated."""
+    """Return the complete object for a short form; `of` is the Service's metadata, with the default name."""
     specs = {"Ingress": ingress, "HTTPRoute": httproute, "ListenerSet": listenerset}
     metadata = {"name": short.get("name", of["name"]), "namespace": of["namespace"]}
     metadata |= {"labels": MANAGED | short.get("labels", {})}
@@ -147,9 +147,9 @@ def whole(kind: str, short: Object, of: Object) -> Object:
 
 
 def short(made: Object, of: Object) -> Object:
-    """Return what a case says of an object: what is not as usual. What it lacks is stated as empty.
+    """Return the short form of an object: the fields that aren't usual. Usual fields that it lacks are given as empty.
 
-    Raises ValueError for what no case can say.
+    Raises ValueError if the short form can't express the object.
     """
     kind, metadata = made["kind"], made["metadata"]
     shorts = {"Ingress": short_ingress, "HTTPRoute": short_httproute, "ListenerSet": short_listenerset}
@@ -164,10 +164,10 @@ def short(made: Object, of: Object) -> Object:
 
 
 def ingress(short: Object) -> Object:
-    """Return the spec of an Ingress: `tls` has each Secret's hosts, `rules` each path's port.
+    """Return the spec of an Ingress from its short form: `tls` maps Secrets to hosts, `rules` maps paths to ports.
 
-    `no Secret` is the controller's own certificate. The port is one of the Service's, by its number or name, or
-    `SERVICE:PORT`. The host "*" is none: every host.
+    `no Secret` is the controller's own certificate. A port is one of the Service's, by number or name, or
+    `SERVICE:PORT`. The host "*" stands for a rule without a host.
     """
 
     def backend(port: int | str) -> Object:
@@ -194,7 +194,7 @@ def ingress(short: Object) -> Object:
 
 
 def short_ingress(spec: Object) -> Object:
-    """Return what a case says of an Ingress that is made for a Service: the ports are its own, by number."""
+    """Return the short form of the spec of a Service's Ingress, with ports by number."""
     fields: Object = {"class": spec.get("ingressClassName")}
     if "tls" in spec:
         fields["tls"] = [{entry.get("secretName", OWN_CERTIFICATE): entry.get("hosts", [])} for entry in spec["tls"]]
@@ -209,9 +209,9 @@ def short_ingress(spec: Object) -> Object:
 
 
 def httproute(short: Object) -> Object:
-    """Return the spec of an HTTPRoute: `to` is a Gateway's namespace, name and listener, or a ListenerSet's first two.
+    """Return the spec of an HTTPRoute: `to` is NAMESPACE/GATEWAY/LISTENER, or NAMESPACE/NAME of a ListenerSet.
 
-    The rest of a rule is the API's own.
+    The other fields of a rule are those of the Gateway API.
     """
 
     def match(path: str) -> Object:
@@ -247,7 +247,7 @@ def short_httproute(spec: Object) -> Object:
 
 
 def listenerset(short: Object) -> Object:
-    """Return the spec of a ListenerSet: `at` is the namespace, name and port of its Gateway."""
+    """Return the spec of a ListenerSet: `at` is NAMESPACE/NAME/PORT of its Gateway."""
     namespace, gateway, port = short["at"].split("/")
     certificate = {"group": "", "kind": "Secret", "name": short["secret"]}
     listener = {

@@ -1,7 +1,7 @@
-"""Writes the goldens: `make cases` updates the result of each case, and prints the diff. Read it before you commit.
+"""Writes the goldens: `make cases` updates the result of each case, and prints the diff. Review it before you commit.
 
-tests/golden.py describes a case. In tests/cases it is a Service; in the tables of commands, below tests/commands, it is
-the objects of a cluster; in tests/chart.yaml, it is values of the chart.
+tests/golden.py describes cases. In tests/cases, a case is a Service; in the tables below tests/commands, a cluster's
+objects; in tests/chart.yaml, values of the chart.
 """
 
 import difflib
@@ -41,18 +41,18 @@ STATUSES = TESTS / "commands/status"
 CASE = re.compile(r"^(\S+):\n((?: .*\n|\n(?=\n* ))+)", re.MULTILINE)
 BECOMES = re.compile(r"^  becomes:.*\n(?:  [- ].*\n|\n(?=\n*  ))*", re.MULTILINE)
 WIDTH = 104
-"""The longest line for several values, without its indentation, that isn't a `Line`."""
+"""The maximum length of a line with several values, without its indentation, unless it is a `Line`."""
 
 FIELDS = ["why", "services", "beside", "ingress", "settings", "accept", "new", "forms", "objects", "becomes"]
-"""The fields of a case of a command. tests/dumps.py describes `objects`, and tests/adoptions.py what `adopt` has.
+"""The fields of a case of a command. tests/dumps.py describes `objects`, and tests/adoptions.py the fields for `adopt`.
 
-`new` are the settings that `audit` previews. `forms` are the forms in which the result is printed, too: one case of a
-command has them, so that one golden holds the layout. With "sentences", each finding of `audit` has its sentence; cases
-that differ by kind, object or command do without, so that few goldens hold a sentence."""
+`new` are the settings that `audit` previews. `forms` are output forms to include in the result; one case of each
+command has them, so that only one golden holds the layout. With "sentences", each finding of `audit` has its sentence;
+cases that differ by kind, object or command omit it, so that few goldens hold sentences."""
 
 
 def released(case: Case) -> dict[str, str]:
-    """Return the steps that release the Service of a case, or the reasons against it, and the notes."""
+    """Return the steps that release a case's Service, or the reasons against it, and the notes."""
     items = dumps.manifests(case)
     [service] = of_kind(items, SERVICE)
     plan = release_of(service, items)
@@ -63,7 +63,7 @@ def released(case: Case) -> dict[str, str]:
 
 
 def uninstalled(case: Case) -> dict[str, str]:
-    """Return the steps of `uninstall` in a case: with --keep, and with --remove if they differ."""
+    """Return the steps of `uninstall` with --keep, and with --remove if these differ."""
     keep, remove = (
         "".join(f"{line}\n" for line in listed(uninstall_steps(dumps.manifests(case), keep=keep)))
         for keep in (True, False)
@@ -72,17 +72,17 @@ def uninstalled(case: Case) -> dict[str, str]:
 
 
 class Line(dict[str, Any]):
-    """Fields that are written in one line, however long it is, without those that are empty."""
+    """Fields written on one line, however long; empty ones are left out."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
         super().__init__({name: value for name, value in fields.items() if value})
 
 
 def audited(case: Case) -> dict[str, Any]:
-    """Return the findings in a case of `audit`, or what its new settings would change; and these as printed.
+    """Return the findings of `audit` in a case, or its preview of new settings, and its output in the case's forms.
 
-    A finding is its kind and object; `about`, if it is about another object; the reasons; the command, word by word;
-    and its sentence, if `forms` has "sentences".
+    A finding has its kind and object; `about`, for another object; the reasons; the words of the command; and, if
+    `forms` has "sentences", its sentence.
     """
     seen, forms = dumps.looked(case), case.fields.get("forms", ())
     if "new" in case.fields:
@@ -104,9 +104,9 @@ def audited(case: Case) -> dict[str, Any]:
 
 
 def status_of(case: Case) -> dict[str, Any]:
-    """Return the rows of `status` in a case, as its JSON has them; and these as printed.
+    """Return the rows of `status` in a case, as in its JSON, and its output in the case's forms.
 
-    In the place of a finding's sentence, a row has `why`: the kind of the finding.
+    In place of a finding's sentence, a row has `why`, the finding's kind.
     """
     seen, forms = dumps.looked(case), case.fields.get("forms", ())
     kinds = {finding.sentence: finding.kind.name for finding in seen.findings}
@@ -118,7 +118,7 @@ def status_of(case: Case) -> dict[str, Any]:
 
 
 def printed_status(seen: Inspection, form: str, width: int = 0) -> str:
-    """Return what `status` prints; in the form `service`, what it prints of each Service by itself."""
+    """Return the output of `status`; in the form `service`, the details of each Service."""
     services, judge = seen.snapshot.services.values(), Judge(seen)
     if form == "service":
         return "\n".join(details(service, judge.rows([service]), seen, width=width) for service in services)
@@ -141,7 +141,7 @@ COMMANDS: dict[Path, Callable[[Case], Any]] = {
 def update(file: Path, becomes: Callable[[Case], Any]) -> Iterator[str]:
     """Write the result of each case in a table; yield the lines of the diff, none if nothing changes.
 
-    Raises ValueError, and writes nothing, if two cases have the same name.
+    Raises ValueError, and writes nothing, if two cases have the same name or a text is not a case.
     """
     before = file.read_text(encoding="utf-8")
     cases = {case.name: case for case in golden.read(file)}
@@ -154,7 +154,7 @@ def update(file: Path, becomes: Callable[[Case], Any]) -> Iterator[str]:
 
 
 def updated(text: str, case: Case, becomes: Callable[[Case], Any]) -> str:
-    """Return the text of a case with its result. The rest of the text stays as it was written."""
+    """Return the text of a case with its new result; the other text is kept as written."""
     now = becomes(case)
     if case.fields.get("becomes") == now:
         return text
@@ -165,7 +165,7 @@ yaml.SafeDumper.add_representer(Line, yaml.SafeDumper.represent_dict)
 
 
 class Dumper(yaml.SafeDumper):
-    """Writes what fits into a line in one, and each `Line`."""
+    """Writes a value on one line if it fits or is a `Line`."""
 
     def represent_data(self, data: Any) -> yaml.Node:
         node = super().represent_data(data)
@@ -180,21 +180,21 @@ class Dumper(yaml.SafeDumper):
         return True
 
 
-# A text of several lines is a block.
+# Write a string of several lines as a block.
 Dumper.add_representer(
     str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, "|" if "\n" in text else None)
 )
 
 
 def written(content: Any) -> str:
-    """Return content as YAML. If it has a character that English doesn't use, all such characters are escaped."""
+    """Return content as YAML. If it has unusual characters, all non-ASCII characters are escaped."""
     expected = all(char.isascii() or char in "…·–" for char in json.dumps(content, ensure_ascii=False))
     text: str = yaml.dump(content, Dumper=Dumper, sort_keys=False, width=10**6, allow_unicode=expected)
     return text
 
 
 def main() -> None:
-    """Write all cases. Raises ValueError if something is no case."""
+    """Update all cases. Raises ValueError for text that is not a case."""
     for folder, becomes in ({golden.CASES: lambda case: case.becomes} | COMMANDS).items():
         for table in sorted(folder.glob("*.yaml")):
             sys.stdout.writelines(update(table, becomes))

@@ -1,18 +1,18 @@
-"""How what is found is compared with what a test states."""
+"""Compares found values with those that a test states."""
 
 import re
 from typing import Any
 
 
 def ours(text: str) -> str:
-    """Return `text` with … in the place of why a library can't read YAML or JSON: another version has other words."""
+    """Return `text` with … in place of a YAML or JSON library's reason, which differs between versions."""
     return re.sub(r"(is not (?:YAML|JSON): )(?!it holds |but found another )[^(\n]*[^( \n]", r"\1…", text)
 
 
 def holds(found: Any, stated: Any) -> bool:
-    """Return whether what is found has all that is stated: of a mapping its fields, of a list each of its items.
+    """Return whether `found` has all of `stated`: the fields of a mapping, and each item of a list.
 
-    None is a field that isn't there.
+    None stands for an absent field.
     """
     if isinstance(stated, dict):
         there = found if isinstance(found, dict) else {}

@@ -1,1 +1,1 @@
-"""Programs for developers: they write what docs and the chart have from the code, and releases; they install."""
+"""Developer tools: they generate docs and the chart's schema, build releases, and install on a cluster."""

@@ -1,8 +1,8 @@
-"""The schema of the Helm chart's values: `make docs` writes it.
+"""Generates the JSON schema of the Helm chart's values: `make docs` writes it.
 
-values.yaml is its source: whatever has a comment above it is a value, or a section of values. What Metacontroller, the
-API server and Prometheus need isn't made: files/ of the chart has links to the kustomize folders, which Helm follows,
-also when it packages the chart.
+The source is values.yaml: each key with a comment above it is a value or a section of values. Manifests for
+Metacontroller, the API server and Prometheus aren't generated: files/ in the chart links to the kustomize folders, and
+Helm follows these links, also when it packages the chart.
 """
 
 import ast
@@ -22,23 +22,23 @@ CHART = REPOSITORY / "charts/ingress-manager"
 VALUES, SCHEMA = CHART / "values.yaml", CHART / "values.schema.json"
 
 LONGEST_KEY = 253 + 1 + 63
-"""Of labels or annotations. Where a key has more than 1,024 characters, Helm leaves out all of them, in silence."""
+"""The longest label or annotation key, in characters. One above 1,024 makes Helm silently drop the whole mapping."""
 
 LINE = 110
-"""Characters of a line of the schema, without its key and its comma."""
+"""The maximum length of a line in the schema, in characters, without its key and comma."""
 
 LABELS = re.compile("(Labels|labels|Annotations|nodeSelector)$")
-"""The values that are labels or annotations."""
+"""Matches the names of values that are mappings of labels or annotations."""
 
 TYPES: dict[type, dict[str, Any]] = {
     bool: {"type": "boolean"},
     int: {"type": "integer", "minimum": 0},
     str: {"type": "string"},
     list: {"type": "array", "items": {"type": "object"}},
-    # A part of a Kubernetes object: the API server checks it.
+    # Part of a Kubernetes object, which the API server validates.
     dict: {"type": "object"},
 }
-"""What the schema says of a value, by its default."""
+"""The schema of a value, by the type of its default."""
 
 RULES: dict[str, dict[str, Any]] = {
     "image.digest": {"pattern": "^(sha256:[0-9a-f]{64})?$"},
@@ -49,11 +49,11 @@ RULES: dict[str, dict[str, Any]] = {
     "admission.caBundle": {"pattern": "^(-----BEGIN CERTIFICATE-----|$)"},
     "settings": {"$ref": "#/$defs/Settings"},
 }
-"""What it says of some values beside."""
+"""Additional schema rules for some values, by path."""
 
 
 def comments() -> dict[tuple[str, ...], str]:
-    """Return what stands above each value, and each section of values, by its path."""
+    """Return the comment above each value and each section of values, by path."""
     texts, path = dict[tuple[str, ...], str](), tuple[str, ...]()
     text = VALUES.read_text(encoding="utf-8")
     for indent, comment, key in re.findall(r"^( *)# ((?:.*\n *# )*.*)\n *(\w+):", text, re.MULTILINE):
@@ -63,22 +63,22 @@ def comments() -> dict[tuple[str, ...], str]:
 
 
 def values_schema() -> str:
-    """Return values.schema.json, which holds the schema of the settings.
+    """Return the text of values.schema.json, including the schema of the settings.
 
-    It is of draft 7 of JSON Schema: older versions of Helm know no later one.
+    It uses JSON Schema draft 7, the latest draft that older versions of Helm support.
     """
     values = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
     root = schema_of((), values, {(): "The values of the chart."} | comments())
-    # Of a chart that another one depends on, `global` and the condition `enabled` are among the values.
+    # Helm passes `global` and the condition `enabled` to a dependency in its values.
     root["properties"] = {"global": {"type": "object"}, "enabled": {"type": "boolean"}} | root["properties"]
     root["$defs"] = {**types_of_settings(settings.Settings), **types_of_settings(settings.Profile)}
     for field in (field for struct in root["$defs"].values() for field in struct["properties"].values()):
-        field.pop("default", None)  # what a namespace leaves out is as in general
+        field.pop("default", None)  # a namespace's omitted fields have the general values
     return written({"$schema": "http://json-schema.org/draft-07/schema#", **root}) + "\n"
 
 
 def schema_of(path: tuple[str, ...], default: Any, texts: dict[tuple[str, ...], str]) -> dict[str, Any]:
-    """Return the schema of a value, or of a section. A text that isn't empty by default has to be stated."""
+    """Return the schema of a value or a section. A string with a non-empty default must not be empty."""
     inside = {
         key: schema_of((*path, key), value, texts)
         for key, value in (default.items() if isinstance(default, dict) else ())
@@ -95,7 +95,7 @@ def schema_of(path: tuple[str, ...], default: Any, texts: dict[tuple[str, ...], 
 
 
 def written(value: Any, indent: str = "") -> str:
-    """Return a value as JSON: in one line where it fits, else with a line for each of its parts."""
+    """Return a value as JSON, on one line if it fits; otherwise, with one line for each field of a mapping."""
     line = json.dumps(value, ensure_ascii=False)
     if len(indent + line) <= LINE or not isinstance(value, dict):
         return line
@@ -104,7 +104,7 @@ def written(value: Any, indent: str = "") -> str:
 
 
 def types_of_settings(type_: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the schema of one of the settings' types, and of those in it, with what stands below each field."""
+    """Return the schemas of a settings type and its nested types, with each field's docstring as description."""
     below = {
         (struct.name, ast.unparse(field.target)): " ".join(ast.literal_eval(text.value).split())
         for struct in ast.parse(Path(settings.__file__).read_text(encoding="utf-8")).body

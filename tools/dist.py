@@ -1,6 +1,6 @@
-"""The files of a release: `python -m tools.dist` writes them to dist/.
+"""Builds the files of a release: `python -m tools.dist` writes them to dist/.
 
-With the same tools (kubectl, Helm, setuptools), the same commit becomes the same bytes each time.
+With the same versions of kubectl, Helm and setuptools, a commit always gives identical bytes.
 """
 
 import hashlib
@@ -28,24 +28,24 @@ MANIFESTS = {
     "httproute.yaml": ("metacontroller/httproute",),
     "listenerset.yaml": ("metacontroller/listenerset",),
 }
-"""Each file of manifests, and the folders whose objects are in it, in the order in which they are to be applied."""
+"""The folders whose objects each manifest file contains, in the order in which to apply them."""
 
 CHART = "charts/ingress-manager"
 
 PACKAGED = ("LICENSE", "README.md", "pyproject.toml", "setup.cfg", "ingress_manager")
-"""What the wheel is made from."""
+"""The files and folders from which the wheel is built."""
 
 SUMS = "SHA256SUMS"
 
 
 def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
-    """Write the files of a release into `to`, in the place of an earlier one. Returns them, the sums last.
+    """Write the files of a release into `to`, replacing an earlier release. Return their paths, checksums last.
 
-    `image` is what the hook's containers run, instead of what the manifests name. Raises DevClusterError, also when
-    there is something else in `to`.
+    `image`, if given, replaces the image named in the manifests. Raises DevClusterError, for example if `to` contains
+    anything other than a release.
     """
     if to.exists() and any(to.iterdir()) and not (to / SUMS).exists():
-        raise DevClusterError(f"{to} holds something else than a release: it would be lost")
+        raise DevClusterError(f"{to} contains files that are not a release and would be lost; choose another folder")
     replaced = [] if image is None else [replacement(image)]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "dist"
@@ -60,7 +60,7 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
         report("packaging the chart")
         make(get("helm", report), "package", copy([CHART], Path(temporary) / "charts") / CHART, "--destination", folder)
         made = sorted(folder.iterdir())
-        # As `sha256sum` prints it.
+        # In the format of `sha256sum`.
         sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made)
         (folder / SUMS).write_text("".join(sums), encoding="utf-8")
         shutil.rmtree(to, ignore_errors=True)
@@ -69,15 +69,15 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
 
 
 def manifests(folders: tuple[str, ...], images: list[dict[str, str]]) -> str:
-    """Return the objects of folders of the repository as one YAML text, in their order."""
+    """Return the objects of the given folders as one YAML text, in the order of the folders."""
     title = f"# ingress-manager {__version__}: {', '.join(folders)}\n"
     return "---\n".join([title, *(Overlay([folder], images=images).render().text for folder in folders)])
 
 
 def copy(names: Sequence[str], to: Path) -> Path:
-    """Copy files and folders of the repository, with the time of the commit and the same rights wherever it is done.
+    """Copy repository files and folders, with the commit's time and the same permissions on every machine.
 
-    Returns `to`. What Python leaves behind is not copied.
+    Returns `to`. Python's caches are not copied.
     """
     for name in names:
         source, target = REPOSITORY / name, to / name
@@ -93,17 +93,17 @@ def copy(names: Sequence[str], to: Path) -> Path:
 
 
 def epoch() -> int:
-    """Return the time that is written into files: SOURCE_DATE_EPOCH, else that of the commit; seconds since 1970.
+    """Return the timestamp for the built files, in seconds since 1970: SOURCE_DATE_EPOCH, or else the commit's time.
 
-    https://reproducible-builds.org/specs/source-date-epoch/. Raises DevClusterError.
+    Source: https://reproducible-builds.org/specs/source-date-epoch/. Raises DevClusterError.
     """
     return int(os.environ.get("SOURCE_DATE_EPOCH") or run("git", "log", "-1", "--format=%ct", cwd=REPOSITORY))
 
 
 def make(*command: str | Path) -> None:
-    """Run a program that makes a file; raises CommandFailed with its error message."""
+    """Run a program that builds a file. Raises CommandFailed with its error message."""
     environment = {"SOURCE_DATE_EPOCH": str(epoch()), "SETUPTOOLS_SCM_PRETEND_VERSION": __version__}
-    # umask: the wheel holds the rights of files that are made on the way.
+    # umask: the wheel records the permissions of files created during the build.
     run(*command, cwd=REPOSITORY, env=os.environ | environment, umask=0o022)
 
 
@@ -111,22 +111,22 @@ def make(*command: str | Path) -> None:
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="For example: python -m tools.dist --image registry.example.com/ingress-manager:0.1.0",
 )
-@click.option("--version", "wanted", help="The version that is to be released. It has to be that of the package.")
-@click.option("--image", help="What the hook's containers run, with a tag or a digest.")
-@click.option("--to", type=click.Path(path_type=Path, file_okay=False), default=REPOSITORY / "dist", help="The folder.")
+@click.option("--version", "wanted", help="The version to release, which must be that of the package.")
+@click.option("--image", help="The image in the manifests, with a tag or a digest.")
+@click.option("--to", type=click.Path(path_type=Path, file_okay=False), default=REPOSITORY / "dist", help="The output.")
 def main(wanted: str | None, image: str | None, to: Path) -> None:
-    """Write the files of a release into the folder dist/."""
+    """Write the files of a release into dist/, or into the folder given with --to."""
     if wanted and wanted != __version__:
         bump = f"`bump-my-version bump --new-version {wanted}`"
-        raise DevClusterError(f"this is version {__version__}; {bump} changes it")
+        raise DevClusterError(f"the package has version {__version__}, not {wanted}; change it with {bump}")
     with progress() as report:
         files = write(to, image=image, report=report)
     for path in files:
         click.echo(path)
     if not image:
-        click.echo(f"Without --image, they run {PUBLISHED}:{__version__}, which is not published.", err=True)
+        click.echo(f"Without --image, the manifests use {PUBLISHED}:{__version__}, which is not published.", err=True)
     if changed := run("git", "status", "--porcelain", cwd=REPOSITORY):
-        click.echo(f"These files differ from the commit, so nobody else can make the same:\n{changed}", err=True)
+        click.echo(f"These files differ from the commit, so nobody can reproduce the release:\n{changed}", err=True)
 
 
 if __name__ == "__main__":

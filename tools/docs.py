@@ -1,4 +1,4 @@
-"""What is made from the code or from a file: `make docs` writes it, tests/docs/test_docs.py keeps it true."""
+"""Generates docs and the chart's schema: `make docs` writes them, tests/docs/test_docs.py checks they are current."""
 
 import contextlib
 import os
@@ -29,13 +29,13 @@ DOCS = REPOSITORY / "docs"
 EXAMPLES = DOCS / "commands/examples"
 
 SHOWN_INSIDE = {"Admission", "Tls", "Gateway"}
-"""The settings' types whose fields stand in the table of the type that has them."""
+"""Settings types whose fields are listed with the type that contains them."""
 
 
 def settings(
     type_: type[msgspec.Struct], built_in: msgspec.Struct | None = None, left_out: Collection[str] = ()
 ) -> str:
-    """Return the list of the fields of one of the settings' types, each with what is built in, but for some."""
+    """Return a Markdown list of a settings type's fields with their defaults, without the fields in `left_out`."""
     types, values = chart.types_of_settings(type_), msgspec.to_builtins(built_in) or {}
     rows = fields(types, type_.__name__, values, left_out)
     return listed(f"{name}{f' ({shown})' if shown else ''}: {meaning}" for name, meaning, shown in rows)
@@ -44,7 +44,7 @@ def settings(
 def fields(
     types: dict[str, Any], name: str, built_in: dict[str, Any], left_out: Collection[str] = (), above: str = ""
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield each field of a type of a JSON Schema, its meaning, and what is built in; for a mapping, its fields."""
+    """Yield the name, meaning and default of each field of a type, and of nested types in SHOWN_INSIDE."""
     for field, described in types[name]["properties"].items():
         if field in left_out:
             continue
@@ -56,7 +56,7 @@ def fields(
         elif field == "ingressClasses":
             shown = "[the gateway's](#what-a-controller-reads)"
         else:
-            # As one would write it in the settings file.
+            # As in the settings file.
             value = yaml.safe_dump(facts.get("default"), default_flow_style=True).removesuffix("...\n").strip()
             shown = "" if "$ref" in described or "default" not in facts or name == "Profile" else f"`{value}`"
         named = [schema.get("$ref", "").rpartition("/")[2] for schema in (described, *described.get("anyOf", ()))]
@@ -68,7 +68,7 @@ def fields(
 
 
 def findings() -> str:
-    """Return the list of the kinds of findings, and which are no errors. `status` shows their remedies."""
+    """Return the list of finding kinds with their severities. Remedies are left to `status`, which shows them."""
     warnings, hints = (
         ", ".join(f"`{kind.name}`" for kind in KINDS if kind.severity is severity)
         for severity in (Severity.WARNING, Severity.HINT)
@@ -78,7 +78,7 @@ def findings() -> str:
 
 
 def listed(texts: Iterable[str]) -> str:
-    """Return a Markdown list, in lines that fit."""
+    """Return the texts as a Markdown list, wrapped at 150 characters."""
     return "\n".join(textwrap.fill(f"- {text}", 150, subsequent_indent="  ", break_on_hyphens=False) for text in texts)
 
 
@@ -98,17 +98,17 @@ PARTS: dict[str, Callable[[], str]] = {
     "findings": findings,
     "values": lambda: listed(f"`{path[0]}`: {text}" for path, text in chart.comments().items() if not path[1:]),
 }
-"""The parts of the Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
+"""The generated sections of Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 
 PLAIN = {"NO_COLOR": "1", "COLUMNS": "100"}
-"""The environment of a page's commands."""
+"""Environment variables for the commands on a page, to make their output the same on every machine."""
 
 APART = re.compile(r"[|<>$;&*?~]|--help")
-"""What only a shell understands; and help, which CliRunner makes wider than it is elsewhere."""
+"""Matches commands that need a subprocess: those with shell syntax, and `--help`, which CliRunner prints wider."""
 
 
 def fill_in_parts(page: str) -> str:
-    """Return the page with each of its parts as the code makes it."""
+    """Return the page with its generated sections updated."""
     return re.sub(
         r"(<!-- made: (\w+) -->\n)(?:(?!<!-- end).)*(<!-- end -->)",
         lambda match: f"{match[1]}{PARTS[match[2]]()}\n{match[3]}",
@@ -118,10 +118,10 @@ def fill_in_parts(page: str) -> str:
 
 
 def output(command: str) -> str:
-    """Return what a command prints, on both streams, in the folder of the examples."""
+    """Run a command in the folder of the examples, and return its standard output and standard error combined."""
     program, *arguments = shlex.split(command)
     if program == "ingress-manager" and not APART.search(command):
-        # In this process: to start another takes longer than all that it does.
+        # In this process, because starting another would take longer than the command itself.
         with contextlib.chdir(EXAMPLES):
             ran = CliRunner(catch_exceptions=False).invoke(commands, arguments, prog_name=program, env=PLAIN)
         return ran.output
@@ -131,13 +131,13 @@ def output(command: str) -> str:
 
 
 def paths() -> list[Path]:
-    """Return what is made from the code, or has parts that are."""
+    """Return the files that are generated, or have generated sections."""
     pages = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("commands/*.md"))]
     return [*pages, chart.CHART / "README.md", chart.SCHEMA]
 
 
 def made(path: Path) -> str:
-    """Return what a file should hold."""
+    """Return the content that a file should have."""
     if path == chart.SCHEMA:
         return chart.values_schema()
     return replayed(fill_in_parts(path.read_text(encoding="utf-8")), "console", lambda typed: output(typed.command))

@@ -1,6 +1,6 @@
-"""From a clone to a cluster, and off it again: `make install IMAGE=…` and `make uninstall`.
+"""Installs ingress-manager from a clone, and uninstalls it: `make install IMAGE=…` and `make uninstall`.
 
-Every kubectl command is printed before it is run, with the reason for it.
+Every kubectl command that changes the cluster is printed before it runs, with the reason for it.
 """
 
 import json
@@ -44,38 +44,38 @@ METACONTROLLER_CRDS = (
     "https://raw.githubusercontent.com/metacontroller/metacontroller/v4.17.2/"
     "manifests/production/metacontroller-crds-v1.yaml"
 )
-"""The CRDs of the release whose image metacontroller/install names."""
+"""The CRDs from the Metacontroller release that metacontroller/install runs."""
 
 CRD = "customresourcedefinition.apiextensions.k8s.io/decoratorcontrollers.metacontroller.k8s.io"
 OURS = "clusterrole.rbac.authorization.k8s.io/ingress-manager-metacontroller"
-"""What metacontroller/install brings, and no other installation of Metacontroller."""
+"""An object that only metacontroller/install creates, not other installations of Metacontroller."""
 
 OVERLAYS = ("listenersets", "httproutes")
-"""What folders of metacontroller/ add to the DecoratorController, by which they are named; the first has both."""
+"""Resources that overlays add to the DecoratorController and are named after. The listenerset overlay adds both."""
 
 PUBLISHED = "registry.example.com/ingress-manager"
-"""The image that the manifests name, without a tag."""
+"""The image named in the manifests, without a tag."""
 
 KINDS = "validatingadmissionpolicies,validatingadmissionpolicybindings"
 SETTINGS_FILE = REPOSITORY / "manifests/settings.yaml"
 MOST_NAMED = 10
-"""How many objects that would be removed or moved are named."""
+"""The maximum number of lost objects and URLs to list."""
 
 UNLIMITED_HOSTS = """\
-With these settings, every namespace may claim every host. DOMAIN=apps.example.com, with a domain of yours, gives each
-namespace hosts of its own; manifests/settings.yaml has other ways. Then run the same command again."""
+With these settings, every namespace may claim every host. To give each namespace its own hosts, run the same command
+again with your domain, such as DOMAIN=apps.example.com, or edit the limits in manifests/settings.yaml first."""
 
 EXAMPLE = "apps.example.com"
 BY_DOMAIN = ('host: "{{service}}.{{namespace}}.{}"', 'hosts: ["*.{{namespace}}.{}"]')
-"""The lines of the settings that name a domain. manifests/settings.yaml has them, with the example's, behind a #."""
+"""The settings lines that contain the domain. manifests/settings.yaml has them commented out, with EXAMPLE."""
 
 INJECTED = "cert-manager.io/inject-ca-from"
 
 
 def replacement(reference: str) -> dict[str, str]:
-    """Return the entry of a kustomization's `images` that puts an image in the place of the one in the manifests.
+    """Return the `images` entry of a kustomization that replaces the image in the manifests.
 
-    Raises DevClusterError if it has no tag or digest: `latest` would be meant, which may be any version.
+    Raises DevClusterError for an image without tag or digest, because `latest` could be any version.
     """
     rest, _, digest = reference.partition("@")
     folder, slash, last = rest.rpartition("/")
@@ -88,16 +88,16 @@ def replacement(reference: str) -> dict[str, str]:
 
 
 def with_domain(text: str, domain: str) -> str:
-    """Return the text of settings that give each namespace hosts of its own below a domain.
+    """Return the settings text, changed so that each namespace has its own hosts below the domain.
 
-    Raises DevClusterError if the text has other hosts already, or if that is no domain.
+    Raises DevClusterError if the text already sets other hosts, or the domain is invalid.
     """
     for line in BY_DOMAIN:
         wanted, example = line.format(domain), line.format(EXAMPLE)
         if f"#{example}" not in text and wanted not in text:
             raise DevClusterError(
-                f"DOMAIN={domain}: manifests/settings.yaml has no line #{example} any more, which would become "
-                f"{wanted}; set the {wanted.partition(':')[0]} there yourself, and leave DOMAIN out"
+                f"DOMAIN={domain}: manifests/settings.yaml no longer has the line #{example} to replace with "
+                f"{wanted}; set {wanted.partition(':')[0]} there yourself, and omit DOMAIN"
             )
         text = text.replace(f"#{example}", wanted)
     try:
@@ -109,52 +109,52 @@ def with_domain(text: str, domain: str) -> str:
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs programs for a person who looks on."""
+    """Runs programs for a user who watches the output."""
 
     context: str
-    """Of which context of the kubeconfig the cluster is; empty: the current one."""
+    """The cluster's context in the kubeconfig; empty for the current one."""
 
     @property
     def options(self) -> list[str]:
-        """Return the options that name the cluster, for kubectl and for ingress-manager."""
+        """Return the options that select the cluster, for kubectl and for ingress-manager."""
         return [f"--context={self.context}"] if self.context else []
 
     def name(self) -> str:
-        """Return the name of the context. Raises CommandFailed where there is none."""
+        """Return the context's name. Raises CommandFailed if there is no current context."""
         return self.context or self.read("kubectl", "config", "current-context").strip()
 
     def run(self, why: str, *command: str, fails: tuple[int, ...] = ()) -> int:
-        """Print why and a command, and run it; return its status. Raises CommandFailed unless it is 0 or in `fails`."""
+        """Print `why` and the command; return its exit status. Raises CommandFailed unless that is 0 or in `fails`."""
         shown = [*command, *self.options]
         click.echo(f"\n# {why}\n{shlex.join(shown)}")
         status = subprocess.run(shown, cwd=REPOSITORY, check=False).returncode
         if status and status not in fails:
-            raise CommandFailed(f"{command[0]} has failed; what it says is above. Run the same command again after it.")
+            raise CommandFailed(f"{command[0]} failed with the error above. Fix it, then run the same command again.")
         return status
 
     def rollout(self, why: str, name: str) -> None:
-        """Wait until a Deployment's Pods run, whose namespace has its name. Raises CommandFailed."""
+        """Wait for a Deployment in the namespace of the same name to roll out. Raises CommandFailed after 3 minutes."""
         where = f"--namespace={name}"
         if self.run(why, "kubectl", "rollout", "status", f"deployment/{name}", where, "--timeout=3m", fails=(1,)):
             raise CommandFailed(
-                f"{name} isn't ready, and no Service has noticed anything. To see why:\n"
+                f"{name} isn't ready; existing Ingresses are unaffected. To see why:\n"
                 f"  kubectl describe pods {where}\nThen run the same command again."
             )
 
     def read(self, *command: str) -> str:
-        """Return what a program prints. Raises CommandFailed with what it says on standard error."""
+        """Return a program's standard output. Raises CommandFailed with its error message."""
         ended = subprocess.run([*command, *self.options], capture_output=True, text=True, check=False)
         if ended.returncode:
             raise CommandFailed(f"{shlex.join(command)}\n{error_message(ended.stderr)}")
         return ended.stdout
 
     def existing(self, *objects: str) -> set[str]:
-        """Return which of these objects, each with its kind, the cluster has. Raises CommandFailed."""
+        """Return which of the objects, given as KIND/NAME, exist in the cluster. Raises CommandFailed."""
         return set(self.read("kubectl", "get", *objects, "--ignore-not-found", "--output=name").split())
 
 
 def require_kubernetes(shell: Shell) -> None:
-    """Say it where the cluster's version of Kubernetes can't be told. Raises CommandFailed where it is too old."""
+    """Warn if the cluster's Kubernetes version is unknown. Raises CommandFailed if it is too old."""
     versions = json.loads(shell.read("kubectl", "version", "--output=json"))
     for result in by_version("Kubernetes", versions["serverVersion"]["gitVersion"]):
         if result.outcome is Outcome.WRONG:
@@ -163,9 +163,9 @@ def require_kubernetes(shell: Shell) -> None:
 
 
 def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes: bool) -> None:
-    """Apply manifests/ with that image and these settings, and wait until the hook answers. Raises CommandFailed.
+    """Apply manifests/ with this image and these settings, and wait for the hook to be ready. Raises CommandFailed.
 
-    Where it is installed, show first what would change, and ask. manifests/settings.yaml is written after that.
+    If the hook is installed already, first show what would change, and ask. Then write manifests/settings.yaml.
     """
     with tempfile.TemporaryDirectory(prefix="ingress-manager-") as name:
         folder = Path(name).resolve()
@@ -177,44 +177,44 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
         hooks = json.loads(shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json"))
         for deployment in hooks["items"]:
             if release := deployment["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"):
-                raise CommandFailed(f"Nothing was done: Helm keeps it, as the release {release}. Run `helm upgrade`.")
+                raise CommandFailed(f"Nothing was done: Helm manages it as release {release}. Use `helm upgrade`.")
         policies = show_policies(shell, parse(settings), folder / "policies.json")
         changes = [bool(policies)]
         if hooks["items"]:
-            # Without its ConfigMap, which has a new name each time.
+            # Without the ConfigMap, whose name changes with its content.
             objects = yaml.safe_load_all(shell.read("kubectl", "kustomize", str(folder)))
             others = folder / "without-settings.yaml"
             others.write_text(yaml.safe_dump_all(each for each in objects if each["kind"] != "ConfigMap"), "utf-8")
             options = (f"--filename={others}", f"--kustomize={controller}")
-            why = "It is installed already. What would change beside the settings:"
+            why = "Already installed. Changes other than the settings:"
             changes += [bool(shell.run(why, "kubectl", "diff", option, fails=(1,))) for option in options]
             changes += [show_settings(shell, settings), show_losses(shell, parse(settings))]
         if any(changes):
-            ask("Change that?", yes=yes)
+            ask("Apply these changes?", yes=yes)
         if settings != SETTINGS_FILE.read_text(encoding="utf-8"):
             SETTINGS_FILE.write_text(settings, encoding="utf-8")
         if policies:
-            shell.run("The limits for hand-written routes, before the hook serves others.", "kubectl", *policies)
-        shell.run("The hook. It has no rights, and nobody asks it yet.", "kubectl", "apply", f"--kustomize={folder}")
-    why = "Wait until it answers: before, Metacontroller would report an error for every Service of the cluster."
+            shell.run("The limits for hand-written routes, before the hook gets new settings.", "kubectl", *policies)
+        shell.run("The hook, which has no rights in the cluster.", "kubectl", "apply", f"--kustomize={folder}")
+    why = "Wait for the hook: without it, Metacontroller would report an error for every Service in the cluster."
     shell.rollout(why, "ingress-manager")
 
 
 def show_settings(shell: Shell, settings: str) -> bool:
-    """Print the changed lines of the settings; return whether there are any."""
+    """Print the diff of the settings, and return whether they change."""
     try:
         old = settings_of_cluster(Kubectl(shell.options))
     except KubectlFailed as failed:
         old = SettingsText("", failed.message)
     changed = [*unified_diff(old.text.splitlines(), settings.splitlines(), old.file, "new settings", lineterm="")]
-    click.echo("\n".join(["\n# The settings:", *(changed or ["They don't change."])]))
+    click.echo("\n".join(["\n# The settings:", *(changed or ["No changes."])]))
     return bool(changed)
 
 
 def show_losses(shell: Shell, settings: Settings) -> bool:
-    """Print what Services would lose; return whether there is anything that no pause holds back. Raises KubectlFailed.
+    """Print what Services would lose; return whether any loss isn't held back by a pause. Raises KubectlFailed.
 
-    New settings are compared with the observed objects: a new version may decide otherwise by the same settings.
+    Checks the new settings against observed objects, because a new version may decide differently under old settings.
     """
     source = Source(all_namespaces=True, context=shell.context or None)
     inspection = inspect(source, settings, partial(preview, current=None), surroundings=PREVIEWED)
@@ -234,10 +234,10 @@ def show_losses(shell: Shell, settings: Settings) -> bool:
 
 
 def show_policies(shell: Shell, settings: Settings, file: Path) -> list[str]:
-    """Show how the limits' policies would change; return kubectl's arguments for it, or []. Raises KubectlFailed."""
+    """Print the diff of the limits' policies; return kubectl's arguments to apply it, or []. Raises KubectlFailed."""
     present = [KINDS, "--selector=app.kubernetes.io/name=ingress-manager,app.kubernetes.io/component=limits"]
     actions = shell.read("kubectl", "get", *present, "--output=jsonpath={.items[*].spec.validationActions}")
-    items = policies_of(settings, "warn" if "Warn" in actions else "deny")  # a policy that only warns still does
+    items = policies_of(settings, "warn" if "Warn" in actions else "deny")  # keep a policy that only warns
     if not items:
         return ["delete", *present] if actions else []
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), encoding="utf-8")
@@ -251,7 +251,7 @@ def show_policies(shell: Shell, settings: Settings, file: Path) -> list[str]:
 
 
 def restore_webhook(shell: Shell, overlay: Overlay) -> None:
-    """Add the admission webhook, where that is installed, with its certificate as before. Raises CommandFailed."""
+    """Add the admission webhook to the overlay if the cluster has it, and keep its CA bundle. Raises CommandFailed."""
     kind = "validatingwebhookconfiguration"
     text = shell.read("kubectl", "get", kind, "ingress-manager", "--ignore-not-found", "--output=json")
     if not text:
@@ -265,36 +265,36 @@ def restore_webhook(shell: Shell, overlay: Overlay) -> None:
 
 
 def apply_metacontroller(shell: Shell, crds: str) -> None:
-    """Apply Metacontroller's CRDs and metacontroller/install, and wait until it is ready. Raises CommandFailed."""
-    shell.run("Metacontroller's own kinds, from its release.", "kubectl", "apply", f"--filename={crds}")
+    """Install Metacontroller and its CRDs, and wait until it is ready. Raises CommandFailed."""
+    shell.run("Metacontroller's CRDs, from its release.", "kubectl", "apply", f"--filename={crds}")
     why = "Wait until the API server serves them."
     shell.run(why, "kubectl", "wait", "--for=condition=established", "--timeout=1m", CRD)
-    shell.run("Metacontroller. It has nothing to do yet.", "kubectl", "apply", "--kustomize=metacontroller/install")
+    shell.run("Metacontroller itself.", "kubectl", "apply", "--kustomize=metacontroller/install")
     shell.rollout("Wait until it is ready.", "metacontroller")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Install ingress-manager on the cluster that kubectl talks to, or remove it."""
-    # The user's own kubectl goes before the one beside Python.
+    """Install ingress-manager on the cluster that kubectl talks to, or uninstall it."""
+    # The user's own kubectl takes precedence over the one installed with Python.
     os.environ["PATH"] = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
 
 
-YES = click.option("--yes", is_flag=True, help="Ask nothing: for scripts.")
-CONTEXT = click.option("--context", default="", help="The context of the kubeconfig; by default, the current one.")
+YES = click.option("--yes", is_flag=True, help="Don't ask for confirmation; for scripts.")
+CONTEXT = click.option("--context", default="", help="The kubeconfig context; by default, the current one.")
 
 
 @main.command()
 @CONTEXT
 @YES
 @click.option("--crds", default="", help="Metacontroller's CRDs: a URL or a file; by default, those of its release.")
-@click.option("--domain", default="", help="Write into the settings that each namespace has hosts of its own below it.")
+@click.option("--domain", default="", help="Give each namespace its own hosts below this domain, in the settings.")
 @click.argument("image")
 def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> None:
     """Install ingress-manager with the image IMAGE, and Metacontroller where the cluster has none.
 
-    Once it is installed, the same command brings changed settings and a new version to the cluster, also to the
-    webhook, if that is there. It shows what would change of an installation and what Services would lose, and asks.
+    Run it again to apply changed settings or a new version, also to the admission webhook if that is installed. It
+    then shows what would change in the installation and what Services would lose, and asks for confirmation.
 
     \b
     Examples:
@@ -304,33 +304,33 @@ def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> N
     replacement(image)
     text = SETTINGS_FILE.read_text(encoding="utf-8")
     if isinstance(mistake := SettingsText(text, "manifests/settings.yaml").parse(), Message):
-        raise CommandFailed(f"Nothing was done: the settings can't be used:\n{mistake}")
+        raise CommandFailed(f"Nothing was done, because the settings are invalid:\n{mistake}")
     if domain:
         text = with_domain(text, domain)
     shell = Shell(context)
     require_kubernetes(shell)
     present = shell.existing(CRD, OURS)
-    click.echo(f"Installing on the cluster of the context {shell.name()}.")
+    click.echo(f"Installing on the cluster of context {shell.name()}.")
     controller = f"metacontroller/{folder_of(shell) if CRD in present else 'controller'}"
     apply_hook(shell, image, controller, text, yes=yes)
     if domain:
-        click.echo(f"\nmanifests/settings.yaml gives each namespace hosts of its own below {domain}.")
+        click.echo(f"\nmanifests/settings.yaml gives each namespace its own hosts below {domain}.")
     if CRD in present and OURS not in present:
-        click.echo("\n# The cluster has a Metacontroller already. metacontroller/README.md says what it needs to have.")
+        click.echo("\n# The cluster already has Metacontroller. metacontroller/README.md lists its requirements.")
     else:
         apply_metacontroller(shell, crds or METACONTROLLER_CRDS)
-    why = "The controller, last: from now on Metacontroller asks the hook about each Service."
+    why = "The controller, last: from now on, Metacontroller calls the hook for each Service."
     shell.run(why, "kubectl", "apply", f"--kustomize={controller}")
-    click.echo("\nIt is installed. To see it work:\n  kubectl apply -k manifests/sample/")
+    click.echo("\ningress-manager is installed. To try it:\n  kubectl apply -k manifests/sample/")
     click.echo("  kubectl get ingress --namespace sample")
     if parse(text).limits.hosts == ANY:
         click.echo(f"\n{UNLIMITED_HOSTS}")
-    # What is wrong doesn't undo the installation.
-    shell.run("Is it well installed?", "ingress-manager", "check", "--wait", "--timeout=30", fails=(1, 2))
+    # Problems don't undo the installation.
+    shell.run("Check the installation.", "ingress-manager", "check", "--wait", "--timeout=30", fails=(1, 2))
 
 
 def folder_of(shell: Shell) -> str:
-    """Return the folder of metacontroller/ that the cluster's DecoratorController is from. Raises CommandFailed."""
+    """Return the metacontroller/ folder that the cluster's DecoratorController comes from. Raises CommandFailed."""
     output = "--output=jsonpath={.spec.attachments[*].resource}"
     made = shell.read("kubectl", "get", "--ignore-not-found", output, "decoratorcontroller", "ingress-manager").split()
     return next((name.removesuffix("s") for name in OVERLAYS if name in made), "controller")
@@ -340,12 +340,12 @@ def folder_of(shell: Shell) -> str:
 @CONTEXT
 @YES
 @click.option(
-    "--ingresses", type=click.Choice(["keep", "remove"]), default="keep", help="Whether what was made stays, or goes."
+    "--ingresses", type=click.Choice(["keep", "remove"]), default="keep", help="Whether its objects stay or go."
 )
 def uninstall(context: str, ingresses: str, *, yes: bool) -> None:
-    """Remove ingress-manager, and Metacontroller if it came with it. Every Ingress stays and is served all the time.
+    """Uninstall ingress-manager, and Metacontroller if it was installed with it. By default, every Ingress stays.
 
-    It says what it will do, and asks.
+    It prints what it will do, and asks for confirmation.
 
     \b
     Examples:
@@ -356,22 +356,22 @@ def uninstall(context: str, ingresses: str, *, yes: bool) -> None:
     stays = [] if shell.existing(OURS) else ["--keep-metacontroller"]
     command = ["ingress-manager", "uninstall", f"--{ingresses}", *stays]
     plan = shell.read(*command)
-    click.echo(f"Removing it from the cluster of the context {shell.name()}:")
+    click.echo(f"Removing ingress-manager from the cluster of context {shell.name()}:")
     for line in plan.splitlines():
         if line.startswith("#"):
             click.echo(line.replace("#", " ", 1))
-    ask("Do that?", yes=yes)
+    ask("Remove it?", yes=yes)
     if subprocess.run([*command, "--apply", *shell.options], check=False).returncode:
-        raise CommandFailed("A step has failed, and those after it were not done. Run it again: it goes on there.")
-    click.echo("\nIt is removed.")
+        raise CommandFailed("A step failed, and the later steps were not run. To continue, run the same command again.")
+    click.echo("\ningress-manager is removed.")
 
 
 def ask(question: str, *, yes: bool) -> None:
-    """Return once somebody agrees, at once with `yes`. Raises CommandFailed, also where nobody can be asked."""
+    """Ask for confirmation, unless `yes`. Raises CommandFailed if the user declines or there is no terminal."""
     if yes:
         return
     if not sys.stdin.isatty():
-        raise CommandFailed("Nothing was done: there is no terminal on which to ask. YES=1 says yes.")
+        raise CommandFailed("Nothing was done: there is no terminal to ask on. Add YES=1 to confirm.")
     if not click.confirm(question):
         raise CommandFailed("Nothing was done.")
 

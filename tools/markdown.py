@@ -1,4 +1,4 @@
-"""How pages are read: the blocks of code in them, and the commands in those."""
+"""Parses pages: code blocks, and the commands in them."""
 
 import re
 import textwrap
@@ -7,27 +7,27 @@ from typing import NamedTuple
 
 
 class Fence(NamedTuple):
-    """A block of code: what stands behind its three backticks, and its lines."""
+    """A fenced code block: the info string after the backticks, and the text."""
 
     info: str
     text: str
 
 
 def fences(page: str) -> list[Fence]:
-    """Return the blocks of code of a page, in their order."""
+    """Return a page's fenced code blocks, in order."""
     blocks = re.findall(r"^( *)```([^\n]*)\n(.*?)^\1```$", page, re.MULTILINE | re.DOTALL)
     return [Fence(info.strip(), textwrap.dedent(text)) for _, info, text in blocks]
 
 
 class Typed(NamedTuple):
-    """A command that a page shows, and what it prints there."""
+    """A command on a page, and the output that the page shows for it."""
 
     command: str
     shown: str
 
 
 def replayed(page: str, info: str, see: Callable[[Typed], str]) -> str:
-    """Return the page with what `see` answers below each command in the blocks of a kind."""
+    """Return the page with the output of each command in blocks with this info string replaced by `see`'s result."""
 
     def shown(block: re.Match[str]) -> str:
         return "".join([block[1], *(f"$ {typed.command}\n{see(typed)}" for typed in _typed(block[2])), "```"])
@@ -36,6 +36,6 @@ def replayed(page: str, info: str, see: Callable[[Typed], str]) -> str:
 
 
 def _typed(block: str) -> list[Typed]:
-    """Return the commands in a block: the lines that begin with `$ `, each with what is below it."""
+    """Return a block's commands: the lines that begin with `$ `, each with the output below it."""
     parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
     return [Typed(command, shown) for command, shown in zip(parts[1::2], parts[2::2], strict=True)]

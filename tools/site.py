@@ -1,6 +1,6 @@
-"""Makes a site of the docs: `make docs-site`. The pages stay where they are in the repository, so their links hold.
+"""Builds the docs site: `make docs-site`. Pages keep their paths in the repository, so their links keep working.
 
-docs/README.md is the menu: its headings, the lines that end with a colon, and its links.
+docs/README.md defines the menu: its headings, the lines that end with a colon, and its links.
 """
 
 import re
@@ -18,7 +18,7 @@ from devcluster.build import REPOSITORY
 BUILT = REPOSITORY / ".build/site"
 INDEX = "docs/README.md"
 BESIDE = {"The project": {"Contributing": "CONTRIBUTING.md", "Security": "SECURITY.md", "What is new": "CHANGELOG.md"}}
-"""The pages that are in the menu, though the index doesn't name them."""
+"""Pages that are in the menu although the index doesn't link to them."""
 
 STYLE = """\
 /* A name in a table is read as one word: no line ends within it. A table that is too wide then is scrolled. */
@@ -33,7 +33,7 @@ Menu = list[dict[str, Any]]
 
 
 def menu(index: str) -> Menu:
-    """Return what an index of pages lists, as `nav` of mkdocs.yml has it; paths are from the repository's root."""
+    """Return an index page's links as a menu for `nav` in mkdocs.yml, with paths from the repository's root."""
     entries: Menu = [{"Start": "README.md"}, {"All pages": INDEX}]
     part: Menu = entries
     for line in index.splitlines():
@@ -49,18 +49,18 @@ def menu(index: str) -> Menu:
 
 
 def paths(nav: Menu) -> list[str]:
-    """Return the pages of a menu."""
+    """Return the paths of a menu's pages."""
     values = [value for entry in nav for value in entry.values()]
     return [path for value in values for path in ([value] if isinstance(value, str) else paths(value))]
 
 
 def from_root(page: str, link: str) -> str:
-    """Return the path from the repository's root of what a page links to."""
+    """Return the path from the repository's root that a page's link refers to."""
     return str((REPOSITORY / page).parent.joinpath(link.partition("#")[0]).resolve().relative_to(REPOSITORY))
 
 
 def for_site(page: str, text: str, pages: Container[str]) -> str:
-    """Return a page's text for the site: a file is shown where the repository is, and a fence says one word."""
+    """Return a page's text for the site: links to other files point to GitHub, and a fence keeps only its language."""
 
     def shown(link: re.Match[str]) -> str:
         target = from_root(page, link["to"])
@@ -76,7 +76,7 @@ def for_site(page: str, text: str, pages: Container[str]) -> str:
 
 
 def build() -> Path:
-    """Return the folder of the site. Raises CalledProcessError where Zensical warns, such as of a missing heading."""
+    """Build the site and return its folder. Raises CalledProcessError if Zensical warns, as of a missing heading."""
     shutil.rmtree(BUILT, ignore_errors=True)
     nav = menu((REPOSITORY / INDEX).read_text(encoding="utf-8"))
     pages = paths(nav)
@@ -95,7 +95,7 @@ def build() -> Path:
 
 
 def put(path: str) -> Path:
-    """Return where a file is built from, in a folder that is there."""
+    """Return the path that a page or picture is built from, and create its folder."""
     target = BUILT / "pages" / path
     target.parent.mkdir(parents=True, exist_ok=True)
     return target

@@ -1,4 +1,4 @@
-"""Runs the commands, in this process, and answers in the place of kubectl what a test wants."""
+"""Runs the commands in this process, with a fake kubectl."""
 
 import json
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class Ended(NamedTuple):
 
 
 def run(*arguments: str | Path, stdin: str | bytes = "") -> Ended:
-    """Return what `ingress-manager` does with these arguments. An exception that it lets through is raised here."""
+    """Run `ingress-manager` with these arguments, and return its result. Uncaught exceptions propagate."""
     result = CliRunner(catch_exceptions=False).invoke(
         commands, [str(argument) for argument in arguments], input=stdin, prog_name="ingress-manager"
     )
@@ -44,7 +44,7 @@ def run(*arguments: str | Path, stdin: str | bytes = "") -> Ended:
 
 
 def by_name(words: Sequence[str]) -> Sequence[str]:
-    """Return the arguments by which kubectl gets the same objects by the name of their kind."""
+    """Return the `kubectl get KIND` arguments that are equivalent to `get --raw=PATH`; others are unchanged."""
     return BY_NAME.get(words[-1], words)
 
 
@@ -53,21 +53,21 @@ def listing(*objects: Object) -> Object:
 
 
 def stored(*objects: Object) -> dict[str, Any]:
-    """Return what kubectl says of a cluster that has these objects, and knows no ListenerSets, by what it is asked."""
+    """Return kubectl's answers, by resource, for a cluster with these objects and without the ListenerSet CRD."""
     kinds = {"Service": "services", "Event": "events"} | MANAGED_RESOURCES | AROUND
     answers = {name: listing(*(obj for obj in objects if obj["kind"] == kind)) for kind, name in kinds.items()}
     return {name: answer for name, answer in answers.items() if name not in {LISTENERSETS, "secrets"}}
 
 
 def event(service: Object, message: str, **fields: Any) -> Object:
-    """Return the Event by which Metacontroller tells why it didn't make what a Service asks for."""
+    """Return the Event in which Metacontroller reports why a Service's sync failed."""
     name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
     short = {"of": name, "namespace": namespace, "message": message, "at": "2026-01-01T04:00:00Z"}
     return dumps.event(short, [service]) | fields
 
 
 def settings_on_a_cluster(text: str, namespace: str = "ingress-manager", name: str = "ingress-manager") -> Object:
-    """Return what kubectl says of an installation with these settings, by what it is asked."""
+    """Return kubectl's answers, by object, for an installation with these settings."""
     about, configmap = {"name": name, "namespace": namespace}, f"{name}-settings-abc"
     hooks = {"sync": {"webhook": {"service": about}}}
     volumes = [{"name": "tmp"}, {"name": "settings", "configMap": {"name": configmap}}]
@@ -91,22 +91,22 @@ def put(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
 
 
 class Cluster:
-    """Answers in the place of kubectl, as long as `monkeypatch` lasts. There is no waiting on it.
+    """Answers in place of kubectl, as long as `monkeypatch` lasts. Sleeping takes no time.
 
-    `answers` has what `kubectl get` prints when one of its words is a key: a text as it is, and an object as JSON; of a
-    list of them one after the other, then always the last. For other words, it fails with `error`.
+    `answers` maps a word of a `kubectl get` command to its output: a string, or an object to print as JSON. A list
+    holds one answer for each call, and the last one is repeated. If no word is a key, kubectl fails with `error`.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, answers: dict[str, Any] | None = None) -> None:
         self.answers, self.error = answers or {}, "Error from server: no"
         self.fails: dict[str, BaseException] = {}
-        """What is raised, by what a call begins with, as `asked` has it."""
+        """Exceptions to raise, by the beginning of a call in the form of `asked`."""
         self.calls: list[str] = []
         self.asked: list[str] = []
-        """The verb of each call, and the first name behind its `--`."""
+        """The verb of each call, and the first argument after `--`."""
         self.naps: list[float] = []
-        """The seconds that were slept; else no time goes by."""
-        # A bound method would not be told which kubectl.
+        """The seconds of each sleep; no other time passes."""
+        # A bound method would not receive the Kubectl instance.
         monkeypatch.setattr(Kubectl, "run", lambda kubectl, *words, stdin="": self.run(kubectl, words, stdin))
         for module in (plan, status, check):
             monkeypatch.setattr(module, "sleep", self.nap)
@@ -136,10 +136,10 @@ class Cluster:
             return ""
         kinds = set(words[-1].split(","))
         key = next((word for word in words[1:] if word in self.answers), None)
-        # Some of several kinds may be asked for by themselves.
+        # An answer for several kinds also serves requests for some of them.
         key = key or next((names for names in self.answers if kinds <= {*names.split(",")}), None)
         if key is None:
-            # Few clusters know ListenerSets.
+            # Few clusters have the ListenerSet CRD.
             raise KubectlFailed(UNKNOWN_KIND if kinds == {LISTENERSETS} else self.error)
         answer = self.answers[key]
         if isinstance(answer, list):

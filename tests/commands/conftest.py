@@ -1,4 +1,4 @@
-"""What most tests of commands need."""
+"""Fixtures for most tests of commands."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.commands.commands import Cluster
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    """A cluster that answers nothing, until a test says what."""
+    """A cluster that has no answers until a test sets them."""
     return Cluster(monkeypatch)
 
 

@@ -1,6 +1,6 @@
-"""`ingress-manager adopt`: tests/commands/adopt has Ingresses, and what becomes of them. tests/adoptions.py says more.
+"""`ingress-manager adopt`: tests/commands/adopt has Ingresses and the result of adopting them (see tests/adoptions.py).
 
-tests/e2e/test_adopt.py takes the steps on a cluster.
+tests/e2e/test_adopt.py runs the steps on a cluster.
 """
 
 import json
@@ -30,7 +30,7 @@ ADOPTIONS = {case.name: case for case in golden.cases_in(adoptions.FOLDER)}
 
 
 @pytest.mark.parametrize("case", ADOPTIONS.values(), ids=lambda case: case.name)
-def test_what_becomes_of_an_ingress_is_as_the_case_says(case: golden.Case) -> None:
+def test_an_ingress_is_adopted_as_its_case_says(case: golden.Case) -> None:
     becomes = case.fields["becomes"]
     assert adoptions.becomes(case) == becomes
     assert [*case.fields] == [field for field in make_cases.FIELDS if field in case.fields]
@@ -39,7 +39,7 @@ def test_what_becomes_of_an_ingress_is_as_the_case_says(case: golden.Case) -> No
     assert ("refused" in becomes) == (adoptions.printed(case) == "")
 
 
-def test_the_annotations_that_are_written_are_those_whose_row_says_so() -> None:
+def test_only_annotations_marked_as_adopted_are_written() -> None:
     adoptions_of_cases = [adoptions_of(*adoptions.adoptable(case)) for case in ADOPTIONS.values()]
     requests = [part.requested for [adoption] in adoptions_of_cases for part in adoption.parts]
     written = [by_entrance({key: value for key, value in texts.items() if value is not None}) for texts in requests]
@@ -60,8 +60,8 @@ def test_each_field_that_may_change_has_to_be_accepted(case: golden.Case) -> Non
 
 
 @pytest.mark.parametrize("name", ["several-services", "several-services-without-what-is-not-copied-accepted"])
-def test_a_plan_that_is_made_again_in_the_middle_gives_no_service_another_entrance(name: str) -> None:
-    """Not even where something was given up, which the Ingresses that stand therefore lack."""
+def test_a_new_plan_after_an_interruption_gives_no_service_another_entrance(name: str) -> None:
+    """Not even after a plan that dropped something, which the observed Ingresses therefore lack."""
     manifests, ingresses, settings, accepted = adoptions.adoptable(ADOPTIONS[name])
     [first] = adoptions_of(manifests, ingresses, settings, accepted)
     changed = {part.service.name: part.changed for part in first.parts if part.annotations}
@@ -72,8 +72,8 @@ def test_a_plan_that_is_made_again_in_the_middle_gives_no_service_another_entran
 
 
 @pytest.mark.parametrize("case", golden.cases_in(golden.CASES), ids=lambda case: case.name)
-def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
-    """Each Ingress of tests/cases, as if a person had written it, for a Service that has at most profiles yet."""
+def test_ingress_manager_can_adopt_what_it_creates(case: golden.Case) -> None:
+    """Adopts each Ingress of tests/cases as if it were hand-written, for a Service with at most profile annotations."""
     ingresses = case.objects
     if not ingresses or {made["kind"] for made in ingresses} != {"Ingress"}:
         return
@@ -92,16 +92,16 @@ def test_what_ingress_manager_makes_it_can_adopt(case: golden.Case) -> None:
 
 
 TIGHT = {"hosts": ["nobody.example.com"], "pathTypes": ["Prefix"], "copyAnnotations": {"example.com/none": "any"}}
-"""Limits that keep out nearly every Ingress."""
+"""Limits that forbid nearly every Ingress."""
 
 
-def test_each_limit_is_proposed_or_keeps_no_ingress_out() -> None:
-    """A new limit has to be in TIGHT, and among what adopt/needed.py lifts and proposes."""
+def test_each_limit_is_proposed_or_forbids_no_ingress() -> None:
+    """Add a new limit to TIGHT, and to the limits that adopt/needed.py lifts and proposes."""
     assert {*TIGHT, "classes"} == {*Limits.__struct_encode_fields__} - {"profiles", "acceptedLosses"}
 
 
 def tightened(case: golden.Case) -> dict[str, Any]:
-    """Return the settings of a case, whose limits keep nearly everything out."""
+    """Return the settings of a case, with limits that forbid nearly everything."""
     fields: dict[str, Any] = yaml.safe_load(case.settings_text or adoptions.DEFAULT_SETTINGS)
     default = parse(yaml.safe_dump(fields)).defaults.ingress_class
     classes = {"classes": [default]} if default else {}
@@ -110,7 +110,7 @@ def tightened(case: golden.Case) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", ADOPTIONS.values(), ids=lambda case: case.name)
-def test_the_proposed_settings_allow_just_what_an_adoption_needs(case: golden.Case) -> None:
+def test_the_proposed_settings_allow_only_what_an_adoption_needs(case: golden.Case) -> None:
     manifests, ingresses, _, accepted = adoptions.adoptable(case)
     fields, values = tightened(case), dict.fromkeys(ingresses[0].annotations, "any")
     copied = {key: value for key, value in values.items() if not wrong_copied_key(key)}
@@ -139,7 +139,7 @@ def test_the_proposed_settings_allow_just_what_an_adoption_needs(case: golden.Ca
         assert plan(settings)[0].messages, f"{name} would have to be allowed"
 
 
-# The shell.
+# The command.
 
 CASE = ADOPTIONS["hosts"]
 PRINTED = CASE.fields["becomes"]["printed"]
@@ -186,7 +186,7 @@ def test_a_comment_warns_of_code_among_the_settings_to_paste(name: str, is_code:
     assert (f"# {CODE.format(key)}\n" in pasted) == is_code
 
 
-def test_what_no_limit_can_let_in_is_told_beside_the_limit_that_hides_it(settings: Callable[[str], Path]) -> None:
+def test_what_no_limit_can_allow_is_reported_with_the_limit_that_hides_it(settings: Callable[[str], Path]) -> None:
     dump = json.dumps(objects(ADOPTIONS["annotation-that-protects-an-entrance-refused"]))
     path = settings("defaults: {class: nginx}\nlimits: {hosts: [a.example.com]}\n")
     ended = run("adopt", "--all", "-f", "-", "--settings", path, stdin=dump)
@@ -207,7 +207,7 @@ def test_a_dump_is_planned_without_a_cluster() -> None:
     assert "team-a/hosts: is not a valid Service: spec.ports: " in ended.err
 
 
-def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() -> None:
+def test_manifests_that_were_never_applied_are_planned_as_far_as_possible() -> None:
     text = "---\n".join(as_yaml(obj) for obj in adoptions.objects(CASE))
     ended = run("adopt", "hosts", "-f", "-", "-n", "team-a", stdin=text)
     hosts = "'ingress/host=www.hosts.example.com, hosts.example.com'"
@@ -216,7 +216,7 @@ def test_manifests_that_no_cluster_has_seen_are_planned_as_far_as_that_goes() ->
     assert (ended.status, ended.out) == (0, f"# team-a/hosts\n{step}\n{rest}\n")
 
 
-def test_an_ingress_that_is_ingress_managers_already_is_left_alone() -> None:
+def test_an_ingress_that_is_already_managed_is_left_alone() -> None:
     dump = listing(*dumps.objects([{"Service": {}, "Ingress": {}}]))
     ended = run("adopt", "team-a/shop", "-f", "-", stdin=json.dumps(dump))
     assert ended == (0, "", f"{DEFAULTS}team-a/shop: already managed by ingress-manager\n")
@@ -234,14 +234,14 @@ def test_an_ingress_that_is_ingress_managers_already_is_left_alone() -> None:
         (["team-a/hosts", "--all-namespaces"], "--namespace and --all-namespaces can't be combined"),
     ],
 )
-def test_wrong_use_is_told_with_exit_status_2(arguments: list[str], message: str) -> None:
+def test_usage_errors_exit_with_status_2(arguments: list[str], message: str) -> None:
     dump = objects()
     dump["items"] += [{**item, "metadata": {**item["metadata"], "namespace": "b"}} for item in dump["items"]]
     ended = run("adopt", *arguments, stdin=json.dumps(dump))
     assert (ended.status, ended.out, message in ended.err) == (2, "", True)
 
 
-def test_what_other_namespaces_answer_keeps_an_ingress_from_being_replaced(path: Path, cluster: Cluster) -> None:
+def test_claims_in_other_namespaces_keep_an_ingress_from_being_replaced(path: Path, cluster: Cluster) -> None:
     name = "several-services-of-other-names"
     dump = objects(ADOPTIONS[name])
     ingress, later = dump["items"][-1], {"namespace": "team-b", "creationTimestamp": "2030-01-01T00:00:00Z"}
@@ -256,7 +256,7 @@ def test_what_other_namespaces_answer_keeps_an_ingress_from_being_replaced(path:
     assert run(*arguments)[::2] == (0, unseen)
 
 
-# With --apply, on a kubectl that only answers; tests/e2e/test_adopt.py has a real one.
+# With --apply, on a fake kubectl; tests/e2e/test_adopt.py uses a real one.
 
 SHOP, BY_HAND = objects()["items"]
 
@@ -279,7 +279,7 @@ def path(settings: Callable[[str], Path]) -> Path:
 
 @pytest.fixture
 def apply(cluster: Cluster, path: Path) -> Apply:
-    """Return what runs `adopt --apply` on a cluster that has these Events, one after the other."""
+    """Return a function that runs `adopt --apply` on a cluster that has these Events, one after the other."""
 
     def applied(*arguments: str, events: Sequence[Any] = (NONE,)) -> Ended:
         seen = BY_HAND | {"metadata": BY_HAND["metadata"] | {"annotations": {LAST_APPLIED: "{}"}}}
@@ -289,7 +289,7 @@ def apply(cluster: Cluster, path: Path) -> Apply:
     return applied
 
 
-def test_the_steps_are_taken_one_by_one_and_the_ingress_is_looked_at_again(apply: Apply, cluster: Cluster) -> None:
+def test_the_steps_run_one_by_one_and_the_ingress_is_read_again(apply: Apply, cluster: Cluster) -> None:
     ended = apply(events=[NONE, NONE, TAKEN])
     assert (ended.status, ended.err) == (0, "")
     *steps, last = [line for line in ended.out.splitlines() if not line.startswith("#")]
@@ -303,7 +303,7 @@ OF_ANOTHER, REFUSED = events("Ingress team-a/hosts.web [not-made]"), events("Ing
 
 
 @pytest.mark.parametrize("said", [[TAKEN], [NONE, OF_ANOTHER], [NONE, REFUSED]])
-def test_without_a_new_event_it_stops_and_says_how_to_go_back(said: Any, apply: Apply, cluster: Cluster) -> None:
+def test_without_a_new_event_it_stops_and_says_how_to_undo(said: Any, apply: Apply, cluster: Cluster) -> None:
     ended = apply(events=said)
     assert (ended.status, "patch ingress" in cluster.asked) == (2, False)
     missing = "a new Event on Service team-a/hosts reports [not-made] for Ingress team-a/hosts: the Event would "
@@ -311,19 +311,19 @@ def test_without_a_new_event_it_stops_and_says_how_to_go_back(said: Any, apply: 
     assert ended.err.endswith("\n".join(["", "Run so far:", f"  {BEGUN[0]}", *GO_ON, f"  {BACK}", ""]))
 
 
-def test_an_ingress_that_is_not_as_planned_is_told(apply: Apply, cluster: Cluster) -> None:
+def test_an_ingress_that_is_not_as_planned_is_reported(apply: Apply, cluster: Cluster) -> None:
     cluster.answers["ingress"] = BY_HAND
     ended = apply(events=[NONE, TAKEN])
     assert (ended.status, "Ingress team-a/hosts is as planned and recorded by" in ended.err) == (2, True)
 
 
-def test_the_first_error_ends_it_and_what_was_begun_is_told(apply: Apply, cluster: Cluster) -> None:
+def test_the_first_error_ends_it_and_the_steps_so_far_are_listed(apply: Apply, cluster: Cluster) -> None:
     cluster.fails = {"patch": KubectlFailed("Error from server (Conflict): the object has been modified")}
     ended = apply(events=[NONE, TAKEN])
     assert ended.status == 2
     assert ended.err.splitlines() == [
         "Error: team-a/hosts: Error from server (Conflict): the object has been modified",
-        # Nobody knows whether the last one was carried out.
+        # It is unknown whether the last command took effect.
         *("Run so far:", *(f"  {command}" for command in BEGUN), *GO_ON),
         *("  ingress-manager release team-a/hosts --apply --context=there", f"  {BACK}"),
     ]
@@ -331,7 +331,7 @@ def test_the_first_error_ends_it_and_what_was_begun_is_told(apply: Apply, cluste
     assert apply().err == "Error: team-a/hosts: interrupted\nNothing was done.\n"
 
 
-def test_refused_ones_do_not_keep_others_from_being_adopted(apply: Apply, cluster: Cluster) -> None:
+def test_a_refused_ingress_keeps_no_other_from_being_adopted(apply: Apply, cluster: Cluster) -> None:
     refused = "kept-by-argo-cd-refused"
     cluster.answers = {"services,ingresses": listing(SHOP, BY_HAND, *objects(ADOPTIONS[refused])["items"])}
     ended = apply(f"team-a/{refused}", events=[NONE, TAKEN])
@@ -339,8 +339,8 @@ def test_refused_ones_do_not_keep_others_from_being_adopted(apply: Apply, cluste
     assert "\nteam-a/hosts is adopted. ingress-manager manages team-a/hosts.\n" in ended.out
 
 
-def test_the_settings_have_to_be_known(cluster: Cluster) -> None:
-    """A plan by other settings would make other Ingresses."""
+def test_the_settings_must_be_readable(cluster: Cluster) -> None:
+    """A plan based on other settings would create different Ingresses."""
     cluster.answers = {"services,ingresses": objects()}
     ended = run("adopt", "team-a/hosts")
     assert (ended.status, ended.out) == (2, "")

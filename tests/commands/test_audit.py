@@ -1,4 +1,4 @@
-"""`ingress-manager audit`: each case in tests/commands/audit is a cluster, and the findings in it."""
+"""`ingress-manager audit`: each case in tests/commands/audit is a cluster and its findings."""
 
 import copy
 import importlib
@@ -64,7 +64,7 @@ AUDITS = golden.cases_in(cases.AUDITS)
 
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
-def test_the_findings_are_those_of_the_golden(case: Case) -> None:
+def test_the_findings_match_the_golden(case: Case) -> None:
     assert cases.audited(case) == case.fields["becomes"]
     assert [*case.fields] == [field for field in cases.FIELDS if field in case.fields]
 
@@ -82,7 +82,7 @@ def test_each_finding_is_registered_and_in_a_case_and_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
-def test_an_object_that_a_finding_blocks_says_why_and_no_advice_deletes_what_serves(case: Case) -> None:
+def test_an_object_that_a_finding_blocks_says_why_and_no_advice_deletes_a_served_one(case: Case) -> None:
     snapshot, *_ = seen = dumps.looked(case)
     judge, blocking = Judge(seen), [finding for finding in seen.findings if finding.kind.blocks]
     for service in snapshot.services.values():
@@ -101,7 +101,7 @@ def test_an_object_that_a_finding_blocks_says_why_and_no_advice_deletes_what_ser
 
 
 @pytest.mark.parametrize("case", AUDITS, ids=lambda case: case.name)
-def test_a_narrow_terminal_breaks_lines_and_no_word(case: Case) -> None:
+def test_a_narrow_terminal_breaks_lines_but_no_words(case: Case) -> None:
     seen = dumps.looked(case)
     whole = click.unstyle("".join(printed(seen, "table")))
     for width in (80, 110, 160):
@@ -121,14 +121,14 @@ def found_in(objects: Iterable[Object], settings: Settings) -> list[Finding]:
 
 
 @given(made_up.services(), made_up.settings())
-def test_what_the_hook_answers_and_metacontroller_makes_needs_nobody(parent: Object, settings: Settings) -> None:
+def test_newly_created_objects_have_no_findings(parent: Object, settings: Settings) -> None:
     if made := [as_created(obj, parent) for obj in desired_for(parent, settings)]:
         assert Severity.ERROR not in {finding.kind.severity for finding in found_in([parent, *made], settings)}
         assert preview(evidence([parent, *made], settings), None) == []
 
 
 @given(made_up.services(), made_up.settings())
-def test_no_command_takes_off_what_protects(parent: Object, settings: Settings) -> None:
+def test_no_command_removes_protection(parent: Object, settings: Settings) -> None:
     for finding in found_in([parent], settings):
         assert not any(protects(word[:-1]) for word in finding.command if word.endswith("-"))
 
@@ -165,11 +165,11 @@ def audit_files(*objects: Object, options: tuple[str | Path, ...] = ("--current-
     return run("audit", "-f", "-", *options, stdin="---\n".join(map(as_yaml, objects)))
 
 
-def test_a_dump_of_which_nothing_is_found_is_told_in_a_line_with_what_was_not_looked_at() -> None:
+def test_a_dump_without_findings_gets_one_line_with_what_was_not_checked() -> None:
     assert audit_files(GOOD, MADE) == (0, f"0 findings in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n", "")
 
 
-def test_what_would_be_moved_is_told_in_a_pause_too_and_is_a_reason_for_exit_status_1(settings: WriteSettings) -> None:
+def test_moved_objects_are_reported_in_a_pause_too_and_set_exit_status_1(settings: WriteSettings) -> None:
     options = ("--settings", settings("defaults: {class: internal}\npaused: true\n"))
     ended = audit_files(GOOD, MADE, options=options)
     assert (ended.status, ended.out.split()[0]) == (1, "moved")
@@ -193,7 +193,7 @@ def test_new_settings_are_compared_with_the_current_ones_if_these_are_known(sett
     assert audit_files(GOOD, options=("--settings", os.devnull, "--current-settings", old)).status == 2
 
 
-def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of() -> None:
+def test_a_dump_without_services_is_an_error_and_one_without_ingresses_a_note() -> None:
     where = "could not be read: the files contain none; add the output of `kubectl get {} -o yaml`"
     ended = audit_files(MADE)
     assert (ended.status, f"Services {where.format('services')}" in ended.err) == (2, True)
@@ -203,7 +203,7 @@ def test_a_dump_without_services_is_no_use_and_one_without_ingresses_is_told_of(
     assert "HTTPRoutes could" not in ended.out, "no Service asks for one"
 
 
-def test_of_a_namespace_of_which_files_hold_no_service_nothing_is_said_but_that_it_was_not_looked_at() -> None:
+def test_a_namespace_without_services_in_the_files_is_only_reported_as_not_checked() -> None:
     alone = put(MADE, ("metadata", "namespace"), "team-b")
     for owner in ({"kind": "Service", "apiVersion": "v1", "name": "shop", "uid": "2"}, {}):
         ended = audit_files(GOOD, MADE, put(alone, ("metadata", "ownerReferences"), [owner | {"controller": True}]))
@@ -211,7 +211,7 @@ def test_of_a_namespace_of_which_files_hold_no_service_nothing_is_said_but_that_
         assert "No Service in team-b was read, so nothing there was checked.\n" in ended.out
 
 
-def test_what_is_of_an_old_version_ends_the_audit() -> None:
+def test_an_object_of_an_old_api_version_ends_the_audit() -> None:
     ended = audit_files(GOOD, {**MADE, "apiVersion": "networking.k8s.io/v1beta1"})
     message = 'team-a/shop: apiVersion: "networking.k8s.io/v1beta1" isn\'t supported; use networking.k8s.io/v1\n'
     assert (ended.status, ended.out, message in ended.err) == (1, "", True)
@@ -228,7 +228,7 @@ def test_a_cluster_is_read_kind_by_kind(cluster: Cluster) -> None:
     cluster.says(INSTALLED | stored(GOOD, MADE, *BESIDE))
     ended = run("audit", "-A", "--context", "there")
     assert (ended.status, ended.err) == (0, WITH_SETTINGS)
-    # The Services last: the Ingress of one that is made meanwhile isn't one whose Service is gone.
+    # Services come last: otherwise, a Service created meanwhile would seem missing for its Ingress.
     assert cluster.calls[3:7] == [
         f"get --output=json --all-namespaces --context=there -- {kind}"
         for kind in (INGRESSES, HTTPROUTES, LISTENERSETS, "services")
@@ -278,7 +278,7 @@ def test_new_settings_are_compared_with_the_clusters(settings: WriteSettings, cl
     assert (ended.status, ', but IngressClass "internal" doesn\'t exist\n' in ended.out) == (1, True)
 
 
-def test_nothing_in_a_namespace_is_said(cluster: Cluster) -> None:
+def test_an_empty_namespace_is_reported(cluster: Cluster) -> None:
     cluster.says(INSTALLED | stored())
     ended = run("audit", "-n", "nope")
     assert ended.status == 2
@@ -301,7 +301,7 @@ def in_team_a(settings: WriteSettings, *options: str) -> Ended:
     return run("audit", "--current-settings", settings(ANSWERING.settings_text), "-n", "team-a", *options)
 
 
-def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: WriteSettings, cluster: Cluster) -> None:
+def test_surrounding_objects_are_read_but_no_private_key(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says(AROUND)
     ended = in_team_a(settings)
     table = "".join(printed(dumps.looked(ANSWERING), "table"))
@@ -312,7 +312,7 @@ def test_what_is_around_is_asked_for_and_no_private_key_is_read(settings: WriteS
     assert not re.search(r"index \. [^)]*tls\.key|json", call)
 
 
-def test_without_the_library(settings: WriteSettings, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificates_need_library(settings: WriteSettings, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.says(AROUND)
     monkeypatch.setattr(certificates, "x509", None)
     [_, unseen] = in_team_a(settings, "-o", "json").json["unseen"]
@@ -331,7 +331,7 @@ def test_the_days_before_the_end_of_a_certificate_can_be_chosen(settings: WriteS
     assert [found.get("certificate-ends") for found in kinds] == [None, 1]
 
 
-# The merge, by which `audit` predicts what Metacontroller would change.
+# The merge with which `audit` predicts Metacontroller's changes.
 
 
 @pytest.mark.parametrize(
@@ -345,14 +345,14 @@ def test_a_merge(case: Object) -> None:
     assert case == given, "what was given is not changed"
 
 
-# Whoever may read less gets no further findings and no other states: each case is read without some of its parts.
+# With fewer rights, a user gets no additional findings or other states: each case is read without some of its parts.
 
 READ = [UNREAD_SETTINGS, INGRESS, HTTPROUTE, LISTENERSET, *SURROUNDING_RESOURCES]
 NAMESPACES = ["team", "team-a", "team-b", "routes"]
 
 
 def counted_by_object(findings: Iterable[Finding]) -> Counter[tuple[Kind, str, Key, Reason | None]]:
-    """Count the findings of each kind, item, object concerned and reason: no more are found by who may read less."""
+    """Count findings by kind, item, other object and reason. Fewer rights must not yield additional findings."""
     return Counter((one.kind, str(one.item), one.key, reason) for one in findings for reason in (*one.reasons, None))
 
 
@@ -374,11 +374,11 @@ def states_in(seen: Inspection) -> dict[tuple[str, ...], State]:
 
 
 @pytest.mark.parametrize("case", golden.cases_in(cases.STATUSES), ids=lambda case: case.name)
-def test_who_may_read_less_gets_a_weaker_state_or_unknown_and_never_another_one(case: Case) -> None:
+def test_fewer_rights_yield_a_weaker_state_or_unknown_and_never_another_one(case: Case) -> None:
     before = states_in(dumps.looked(case))
-    # Without the settings, Events tell the state: tests/commands/test_status.py.
+    # Without the settings, Events determine the state: tests/commands/test_status.py.
     for kind in {*READ} - {UNREAD_SETTINGS}:
         for key, state in states_in(dumps.looked(case, {kind})).items():
-            # Where no Ingress is known of, there may be one row for all of a Service.
+            # If no Ingress is known, a Service may have a single row.
             were = {was for other, was in before.items() if other[: len(key)] == key}
             assert state in {State.UNKNOWN, *were, *([State.ACCEPTED] if State.SERVING in were else [])}, key

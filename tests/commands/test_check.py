@@ -1,6 +1,6 @@
-"""`check`: each part of an installation, broken by itself, is named with what to do.
+"""`check`: for each part of an installation that is broken on its own, it reports the part and the remedy.
 
-check/cases.yaml has what a cluster has beside the manifests, and what is otherwise in each case.
+check/cases.yaml lists a cluster's objects other than the manifests, and what each case changes.
 """
 
 import functools
@@ -37,12 +37,12 @@ HOST = "ingress-manager-admission.ingress-manager.svc"
 GONE = object()
 MADE = "--output=jsonpath={.items[*].metadata.creationTimestamp}"
 PRINTED = {MADE: "made", "--output=name": "selected", "--raw": "metrics"}
-"""What a case says is printed, by an option of kubectl."""
+"""The field of a case with kubectl's output, by the kubectl option."""
 
 
 @functools.cache
 def sound() -> str:
-    """Return the objects of a sound installation with the webhook, as JSON."""
+    """Return the objects of a healthy installation with the webhook, as JSON."""
     objects = deepcopy([obj for folder in INSTALLED for obj in rendered(folder) if obj["kind"] != "ConfigMap"])
     for file in ("deployment", "webhook"):
         objects += yaml.safe_load_all((REPOSITORY / f"manifests/admission/{file}.yaml").read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def certificate(host: str = HOST, begin: datetime = datetime(2020, 1, 1), end: d
 
 
 def changed(objects: list[dict[str, Any]], place: str, value: Any = GONE) -> None:
-    """Change a place, `KIND NAME PATH`; without a value, take it away: all of the object, without a path."""
+    """Set the value at `KIND NAME PATH`; without a value, delete it, or the whole object if there is no PATH."""
     kind, name, *paths = place.split(" ")
     [target] = [obj for obj in objects if (obj["kind"], obj["metadata"]["name"]) == (kind, name)]
     if not paths:
@@ -80,7 +80,7 @@ def changed(objects: list[dict[str, Any]], place: str, value: Any = GONE) -> Non
 
 
 class Installed(Cluster):
-    """Answers in the place of kubectl, from the sound installation, but for what is otherwise in a case."""
+    """Answers in place of kubectl for a healthy installation with the changes of one case."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(monkeypatch)
@@ -88,7 +88,7 @@ class Installed(Cluster):
         self.case: dict[str, Any] = {}
         monkeypatch.setattr(reading, "datetime", SimpleNamespace(now=lambda _: NOW))
         self.heals_after = 0
-        """The nap after which all is well."""
+        """The number of sleeps after which the installation is healthy."""
 
     def nap(self, seconds: float) -> None:
         super().nap(seconds)
@@ -141,7 +141,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Installed:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_each_part_that_is_otherwise_is_named(case: dict[str, Any], cluster: Installed) -> None:
+def test_each_broken_part_is_reported(case: dict[str, Any], cluster: Installed) -> None:
     cluster.becomes(case)
     *lines, _, _ = run("check").out.splitlines(keepends=True)
     assert "".join(line for line in lines if line[0] != "✓") == case["says"]
@@ -156,7 +156,7 @@ def test_it_says_that_all_is_well() -> None:
 
 
 @pytest.mark.parametrize("right", [right.right for right in rights_of("check")])
-def test_what_may_not_be_read_is_unknown_and_no_other_finding(right: str, cluster: Installed) -> None:
+def test_unreadable_objects_are_unknown_and_cause_no_other_finding(right: str, cluster: Installed) -> None:
     resource = right.rsplit(maxsplit=1)[-1]
     failed = {
         "Event shop message": "sync hook failed: http error: connection refused",
@@ -180,7 +180,7 @@ def test_it_waits_until_nothing_is_wrong_or_the_timeout(heals_after: int, status
     assert ended.err.startswith("… waiting for this to be fixed: DecoratorController: DecoratorController ingr")
 
 
-def test_of_the_webhooks_secret_no_private_key_is_printed(cluster: Installed) -> None:
+def test_the_private_key_in_the_webhooks_secret_is_not_printed(cluster: Installed) -> None:
     run("check")
     [read] = [call for call in cluster.calls if "secret/" in call]
     only = "--namespace=ingress-manager --ignore-not-found --output=jsonpath={.data.tls\\.crt}"

@@ -1,4 +1,4 @@
-"""`ingress-manager compare`: two controllers are asked for every URL, and what differs is told by Ingress."""
+"""`ingress-manager compare`: it requests every URL from two controllers, and lists the differences by Ingress."""
 
 import contextlib
 import ssl
@@ -17,13 +17,13 @@ from tests import dumps
 from tests.commands.commands import run
 
 SILENT = 0
-"""The status of an answer that doesn't come."""
+"""The status of a request that is never answered."""
 
 Said = tuple[int, dict[str, str]]
 
 
 class Controller:
-    """A server for http and one for https: `says` has the answers, by the URL, else each is 404."""
+    """An HTTP and an HTTPS server; `says` holds the answers by URL, with 404 for all others."""
 
     def __init__(self, exits: contextlib.ExitStack, certificate: trustme.LeafCert) -> None:
         self.says: dict[str, Said] = {}
@@ -56,7 +56,7 @@ def authority() -> trustme.CA:
 
 @pytest.fixture
 def controllers(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Controller]]:
-    """An old and a new controller. Only the old one's certificate is trusted, for the names below example.com."""
+    """An old and a new controller. Only the old one's certificate, for *.example.com, is trusted."""
     authority.cert_pem.write_to_path(tmp_path / "trusted.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "trusted.pem"))
     compare.tls.cache_clear()
@@ -78,7 +78,7 @@ def asked_with(controllers: list[Controller], *objects: Any, options: tuple[str,
     return run("compare", "--old", old.address, "--new", new.address, "-f", "-", *options, stdin=text)
 
 
-def test_every_difference_is_told_with_its_ingress_and_its_url(controllers: list[Controller]) -> None:
+def test_every_difference_is_reported_with_its_ingress_and_url(controllers: list[Controller]) -> None:
     old, new = controllers
     old.says = {
         "http://a.example.com/": (308, {"Location": "https://a.example.com/?state=1"}),
@@ -114,7 +114,7 @@ def test_missing_answers_are_reported(controllers: list[Controller], monkeypatch
     assert "team-a/b http://a\\nb/ no answer (" in ended.out
 
 
-def test_the_hosts_and_paths_of_an_ingress_are_asked_for(controllers: list[Controller]) -> None:
+def test_every_host_and_path_of_an_ingress_is_requested(controllers: list[Controller]) -> None:
     old, _ = controllers
     asked = {
         "a.example.com /x/y%20z": ingress("a", "a.example.com", "/x/y z"),
@@ -128,13 +128,13 @@ def test_the_hosts_and_paths_of_an_ingress_are_asked_for(controllers: list[Contr
         assert {*old.asked} == {f"{scheme}://{places.replace(' ', '')}" for scheme in ("http", "https")}
 
 
-def test_a_regular_expression_is_asked_for_by_what_it_begins_with() -> None:
+def test_a_regular_expression_is_requested_by_its_literal_prefix() -> None:
     plain = {"/shop": "/shop", "/index.html": "/index.html", "/a/.*": "/a/", "/api(/|$)(.*)": "/api"}
     plain |= {r"/a\.b/?$": "/a.b", "/ab*": "/a", "/ab+": "/ab", "/v[0-9]+/x": "/v", r"/a\.?b": "/a", "?a": ""}
     assert {path: compare.plain_part(path) for path in plain} == plain
 
 
-def test_only_ingresses_of_the_class_are_asked_for(controllers: list[Controller]) -> None:
+def test_only_ingresses_of_the_class_are_requested(controllers: list[Controller]) -> None:
     old, _ = controllers
     internal = ingress("a", "a.example.com", "/", **{"class": "internal"})
     old_class = {"kubernetes.io/ingress.class": "nginx"}
@@ -148,7 +148,7 @@ def test_only_ingresses_of_the_class_are_asked_for(controllers: list[Controller]
     assert (ended.status, ended.err) == (2, "No Ingress has the class nginx, so there is nothing to request.\n")
 
 
-def test_an_address_that_is_none_is_wrong_use() -> None:
+def test_an_invalid_address_is_a_usage_error() -> None:
     for wrong in ("a b", "127.0.0.1:80"):
         ended = run("compare", "--old", wrong, "--new", "127.0.0.1", "-f", "-", stdin="")
         message = f'"{wrong}" is not an address such as 203.0.113.10 or, with the ports for HTTP and HTTPS'

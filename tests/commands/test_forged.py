@@ -1,4 +1,4 @@
-"""What kubectl prints, and what a folder holds, may be forged: a command tells of it in lines, and never breaks off."""
+"""kubectl's output and a folder's files may be forged: a command reports this in single lines, and never crashes."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ ODD = [None, *NUMBERS, "", "--all", EVIL, "\0", [], [None], [EVIL], {}, {EVIL: E
 
 
 class Forged(Cluster):
-    """Answers any text to what no test says."""
+    """Returns any text where a test sets no answer."""
 
     def answer(self, words: Sequence[str], stdin: str) -> str:
         name = words[words.index("--") + 1]
@@ -67,7 +67,7 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 
 
 @given(st.data())
-def test_whatever_kubectl_prints_is_told_in_lines_and_no_terminal_obeys_it(data: st.DataObject) -> None:
+def test_whatever_kubectl_prints_is_reported_in_lines_without_terminal_codes(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([key for key, objects in ANSWERS.items() if objects]))
     place = data.draw(st.sampled_from(list(places(ANSWERS[name]))))
     forged = put(ANSWERS[name], place, data.draw(st.sampled_from(ODD)))
@@ -79,7 +79,7 @@ def test_whatever_kubectl_prints_is_told_in_lines_and_no_terminal_obeys_it(data:
             assert is_seen(ended.out + ended.err), command
 
 
-def test_the_name_of_a_file_is_shown_in_a_line(tmp_path: Path) -> None:
+def test_the_name_of_a_file_is_shown_on_one_line(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     bad = json.dumps(service({"ingress/http": "maybe"}))

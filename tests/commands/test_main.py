@@ -1,4 +1,4 @@
-"""The program: its two names, its version, help, completion and colours, and what the others need not carry for it."""
+"""The program: two names, version, help, completion and colours, and the imports that other programs can do without."""
 
 import os
 import pty
@@ -26,7 +26,7 @@ BAD = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations: {ingr
 
 
 def started(*command: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Return what a program printed that was started as a person starts it."""
+    """Run a program as a user would, and return its result."""
     path = os.pathsep.join((str(BIN), str(find_kubectl().parent), os.environ["PATH"]))
     variables = {**os.environ, "PATH": path, **environment}
     return subprocess.run(command, cwd=REPOSITORY, env=variables, capture_output=True, text=True, check=False)
@@ -48,7 +48,7 @@ EXAMPLE = re.compile(r"(?:^ +|[|;] )ingress-manager ([^>|;\n]*?)(?: {3}.*| [>|;]
 
 
 @pytest.mark.parametrize("command", ["", *sorted(commands.commands)])
-def test_every_help_has_examples_that_commands_take_and_says_the_exit_status_and_the_rights(command: str) -> None:
+def test_every_help_text_has_valid_examples_exit_statuses_and_rights(command: str) -> None:
     text = run(*filter(None, [command]), "--help").out
     help_text = " ".join(text.split())
     assert bool(command) == ("Exit status: 0" in help_text)
@@ -62,9 +62,9 @@ def test_every_help_has_examples_that_commands_take_and_says_the_exit_status_and
     for example in examples:
         name, *words = shlex.split(example)
         with click.Context(commands) as group:
-            # Raises click.UsageError for a word or an option that it doesn't know.
+            # Raises click.UsageError for an unknown word or option.
             commands.commands[name].make_context(name, words, group).close()
-    # That these are right is shown on a cluster: tests/e2e.
+    # tests/e2e checks on a cluster that these are right.
     _, _, lines = text.partition("Rights that it needs on a cluster")
     assert bool(lines) == bool(rights_of(command))
     for right in rights_of(command):
@@ -81,7 +81,7 @@ def on_a_terminal(*command: str, **environment: str) -> str:
         while piece := os.read(ours, 4096):
             shown += piece
     except OSError:
-        pass  # the end, as Linux tells it
+        pass  # how Linux reports the end
     finally:
         os.close(ours)
         process.wait()
@@ -99,7 +99,7 @@ def test_colour_is_for_terminals_that_want_it_and_no_word_of_a_message_is_broken
     assert '\r\n    "yes" must be "true" or\r\n    "false" [invalid-value]\r\n' in shown
 
 
-def test_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_slow_steps_are_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(terminal, "SILENCE", 0.001)
     with terminal.waiting("waiting for the test"):
         while not (shown := capsys.readouterr().err):
@@ -107,13 +107,13 @@ def test_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert shown == "… waiting for the test\n"
 
 
-def test_the_commands_start_without_what_serves_the_hook_and_without_rich() -> None:
+def test_the_commands_start_without_the_hooks_dependencies_and_rich() -> None:
     others = {"flask", "gevent", "gunicorn", "prometheus_client", "rich", "structlog"}
     script = f"import sys, ingress_manager.commands.main; sys.exit(bool({others} & set(sys.modules)))"
     assert started(sys.executable, "-c", script).returncode == 0
 
 
-def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
+def test_pre_commit_calls_it_with_file_names(tmp_path: Path) -> None:
     hooks = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     (tmp_path / "bad.yaml").write_text(BAD)
     hook, of_settings = hooks
@@ -121,7 +121,7 @@ def test_pre_commit_calls_it_with_the_names_of_files(tmp_path: Path) -> None:
     assert started(*of_settings["entry"].split(), "docs/commands/examples/settings.yaml").returncode == 0
     assert started(*of_settings["entry"].split(), str(tmp_path / "bad.yaml")).returncode == 1
     good = "manifests/sample/hello.yaml"
-    # pre-commit splits the entry as a shell does, and puts the names of the files behind it.
+    # pre-commit splits the entry like a shell, and appends the file names.
     assert started(*hook["entry"].split(), good).returncode == 0
     ended = started(*hook["entry"].split(), good, str(tmp_path / "bad.yaml"))
     assert (ended.returncode, ended.stdout) == (1, "")

@@ -1,4 +1,4 @@
-"""Reading: YAML and JSON as kubectl reads them, each object with its line, and what can't be read told in a line."""
+"""Reading YAML and JSON as kubectl does: each object has its line, and each error is one line."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def test_what_is_read(text: str, values: list[Any]) -> None:
     assert objects(read(text, "f")) == values
 
 
-def test_documents_lists_and_lists_in_lists_are_opened_whatever_else_cannot_be_read() -> None:
+def test_documents_lists_and_nested_lists_are_read_despite_other_errors() -> None:
     lists = "kind: List\nitems:\n- b: 1\n- kind: List\n  items: [{c: 1}, null]\n"
     parsed = read(f"a: 1\n---\n{lists}--- \n# nothing\n--- {{d: 1}}\n---\ne: [\n---\nf: 1\n", "f")
     assert objects(parsed) == [{"a": 1}, {"b": 1}, {"c": 1}, {"d": 1}, {"f": 1}]
@@ -80,7 +80,7 @@ def test_an_object_knows_the_lines_of_its_fields_in_yaml() -> None:
     assert of_the_cluster.line("metadata") == 0
 
 
-def test_of_json_an_object_knows_the_line_on_which_its_document_begins() -> None:
+def test_in_json_an_object_knows_the_line_on_which_its_document_begins() -> None:
     parsed = read('\n{"kind": "List", "items": [\n  {"a": 1},\n  {"b": {\n  "d": 1}}\n]}\n', "f")
     assert [item.line() for item in parsed.items] == [2, 2]
     assert parsed.items[1].line("b", "d") == 2
@@ -120,7 +120,7 @@ def test_unreadable_text_is_reported_with_its_line(reason: str, text: str, line:
         ("{name: shop, uid: A.1_b-c, resourceVersion: '1', annotations: {A.b/C_d: c, e: f}}", ""),
     ],
 )
-def test_a_service_that_cannot_have_its_name_is_told_and_is_none(metadata: str, sentence: str) -> None:
+def test_a_service_with_an_invalid_name_is_reported_and_skipped(metadata: str, sentence: str) -> None:
     parsed = read(f"# a comment\napiVersion: v1\nkind: Service\nmetadata: {metadata}\n", "f")
     assert [message.line for message in parsed.unreadable] == [4] * bool(sentence)
     assert all(message.sentence.startswith(f"is not a valid Service: {sentence}") for message in parsed.unreadable)
@@ -132,7 +132,7 @@ def ingress(paths: str, more: str = "") -> str:
     return f"{head}spec: {{rules: [{{http: {{paths: [{{{paths}}}]}}}}]{more}}}\n"
 
 
-def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
+def test_a_null_field_of_an_ingress_counts_as_absent() -> None:
     backend = "pathType: Prefix, backend: {service: {name: shop, port: {number: 80}}}"
     [with_nulls] = read(ingress(f"path: , {backend}", ", tls: null")).items
     [without] = read(ingress(backend)).items
@@ -143,11 +143,11 @@ def test_a_field_of_an_ingress_that_is_null_was_left_out() -> None:
         as_spec(item)
 
 
-# Whatever is in a file, a command says what is wrong in lines, and never breaks off.
+# Whatever a file contains, a command reports errors as single lines, and never crashes.
 
 
 def expect_messages(text: str) -> None:
-    """Read the text, and do with it what `render` does; each finding is one line."""
+    """Read the text and process it as `render` does; check that each message is one line."""
     parsed = read(text, "f")
     objects, messages = rendered(parsed.items, Settings())
     for finding in [*parsed.unreadable, *messages]:
@@ -159,13 +159,13 @@ def expect_messages(text: str) -> None:
 
 
 @given(made_up.services())
-def test_services_made_up_at_random_are_rendered_or_told_of(made: Object) -> None:
+def test_random_services_are_rendered_or_reported(made: Object) -> None:
     expect_messages(as_yaml(made))
     expect_messages(json.dumps(made, ensure_ascii=False))
 
 
 @given(st.text(alphabet=st.sampled_from(list("ab:-[]{}#&*!<|>'\"%@`,? \n\t\0\x85\u2028\ud7ff")), max_size=40))
-def test_whatever_stands_in_a_file_is_told_in_lines(text: str) -> None:
+def test_whatever_a_file_contains_is_reported_in_lines(text: str) -> None:
     expect_messages(text)
 
 

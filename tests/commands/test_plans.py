@@ -1,4 +1,4 @@
-"""Many plans are carried out together: some at a time, those of a Service one by one, and up to a failure."""
+"""Carrying out many plans together: several at a time, a Service's plans one by one, until one fails."""
 
 import threading
 import time
@@ -42,7 +42,7 @@ def test_plans_run_together_and_print_in_order(monkeypatch: Patch, capsys: pytes
             (running.add if verb == "begin" else running.discard)(number)
             most.add(len(running))
         together.wait()
-        # A later one ends earlier.
+        # A later plan ends earlier.
         time.sleep(0.002 * (MOST_CONCURRENT - number % MOST_CONCURRENT))
 
     kubectl_does(monkeypatch, does)
@@ -51,7 +51,7 @@ def test_plans_run_together_and_print_in_order(monkeypatch: Patch, capsys: pytes
     assert max(most) == MOST_CONCURRENT
 
 
-def test_those_of_one_service_follow_each_other(monkeypatch: Patch) -> None:
+def test_the_plans_of_one_service_run_one_after_the_other(monkeypatch: Patch) -> None:
     done = list[tuple[str, int]]()
 
     def does(verb: str, number: int) -> None:
@@ -90,7 +90,7 @@ def test_after_a_failure_no_other_plan_begins(monkeypatch: Patch, capsys: pytest
     )
 
 
-def test_plans_share_a_list_if_it_was_asked_for_after_they_began_to_look(monkeypatch: Patch) -> None:
+def test_plans_share_a_list_requested_after_they_began_to_wait(monkeypatch: Patch) -> None:
     lists, begun, go_on = list[Item](), threading.Event(), threading.Event()
 
     def get(*_: object) -> list[Item]:
@@ -112,7 +112,7 @@ def test_plans_share_a_list_if_it_was_asked_for_after_they_began_to_look(monkeyp
     assert all(seen is not lists[0] for other in others for seen in other.result())
 
 
-def test_ctrl_c_ends_what_waits_and_says_what_was_begun(monkeypatch: Patch) -> None:
+def test_ctrl_c_ends_waiting_plans_and_lists_the_steps_so_far(monkeypatch: Patch) -> None:
     never = Condition("it is there", ("kubectl", "get", "--", "ingress"), lambda _: False, "it isn't")
     both_wait, presses, looks = threading.Event(), iter([KeyboardInterrupt()]), set[int]()
 

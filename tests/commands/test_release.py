@@ -1,7 +1,7 @@
-"""`ingress-manager release` and `uninstall`: the ways out. tests/e2e takes the steps on a cluster.
+"""`ingress-manager release` and `uninstall`. tests/e2e runs their steps on a cluster.
 
-The table in tests/commands/release has Services, and how each is released, or why it isn't; that in
-tests/commands/uninstall has objects, and what is printed of them.
+The table in tests/commands/release has Services, and the steps to release each or the reasons against it; the table in
+tests/commands/uninstall has objects, and the output for them.
 """
 
 import shlex
@@ -28,14 +28,14 @@ MISSING = "422 body: Ingress team-a/shop: by its words, no program goes [not-mad
 
 @pytest.fixture(autouse=True)
 def shop(cluster: Cluster) -> None:
-    """A cluster with the Service shop and its Ingress, which knows neither HTTPRoutes nor Metacontroller's kinds."""
+    """Set up a cluster with the Service shop, its Ingress, and no CRDs for HTTPRoutes or Metacontroller."""
     before, after = (event(SHOP, MISSING, metadata={"name": "a", "resourceVersion": version}) for version in "12")
     cluster.says({"events": [listing(before), listing(after)], "ingress": MADE}, UNKNOWN_KIND)
     has(cluster, SERVICE | {"Ingress": {}})
 
 
 def has(cluster: Cluster, *items: Object) -> None:
-    """Let a cluster have other Services and Ingresses, which are as tests/dumps.py has them."""
+    """Replace a cluster's Services and Ingresses with these items, in the form of tests/dumps.py."""
     objects = dumps.objects([*items])
     services, ingresses = ([obj for obj in objects if obj["kind"] == kind] for kind in ("Service", "Ingress"))
     answers = {"services": services, "ingresses": ingresses, "services,ingresses": objects}
@@ -47,7 +47,7 @@ def commands(printed: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("folder", "case"), CASES, ids=lambda parameter: parameter.name)
-def test_what_is_printed_is_as_the_case_says(folder: Path, case: Case) -> None:
+def test_the_output_is_as_the_case_says(folder: Path, case: Case) -> None:
     assert cases.COMMANDS[folder](case) == case.fields["becomes"]
     assert [*case.fields] == [field for field in cases.FIELDS if field in case.fields]
 
@@ -65,7 +65,7 @@ def test_one_entrance_is_released_and_the_others_stay(cluster: Cluster) -> None:
     assert (nothing.out, nothing.err) == ("", "team-a/shop.other: ingress-manager manages no object of this Service\n")
 
 
-def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
+def test_the_steps_of_a_release_run(cluster: Cluster) -> None:
     ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.splitlines()[-1] == "team-a/shop is released. Unchanged: Ingress team-a/shop."
@@ -78,8 +78,8 @@ def test_the_steps_of_a_release_are_taken(cluster: Cluster) -> None:
     assert run("release", "team-a/shop", "--apply").out.endswith("team-a/shop is released.\n")
 
 
-def test_nothing_is_taken_off_the_service_before_metacontroller_has_let_go(cluster: Cluster) -> None:
-    """An Event of before doesn't say so."""
+def test_no_annotation_is_removed_before_metacontroller_has_let_go(cluster: Cluster) -> None:
+    """An Event from before the release is no proof."""
     del cluster.answers["events"][1]
     ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, cluster.asked[-1], "ingress/http-" in ended.out) == (2, "get events", False)
@@ -100,7 +100,7 @@ def test_more_objects_than_an_event_names_are_given_time(cluster: Cluster) -> No
     assert ("#   wait 10 seconds\n" in printed, "a new Event" in printed) == (True, False)
 
 
-def test_what_cannot_be_seen_is_not_taken_for_nothing(cluster: Cluster) -> None:
+def test_unreadable_objects_do_not_count_as_absent(cluster: Cluster) -> None:
     cluster.error = "Error from server (Forbidden): httproutes is forbidden"
     for command in (("release", "team-a/shop"), ("uninstall", "--keep")):
         ended = run(*command)
@@ -111,14 +111,14 @@ def test_what_cannot_be_seen_is_not_taken_for_nothing(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("more", [0, 1])
-def test_a_command_line_names_no_more_than_kubectl_does_at_once(more: int, cluster: Cluster) -> None:
-    """Two hundred would take forty seconds."""
+def test_a_command_line_names_only_as_many_objects_as_kubectl_handles_fast(more: int, cluster: Cluster) -> None:
+    """200 names would take kubectl forty seconds."""
     has(cluster, SERVICE, *({"Ingress": {"of": "shop", "name": f"{number}"}} for number in range(MOST_NAMES + more)))
     assert ("--filename=-" in run("uninstall", "--remove").out) == bool(more)
 
 
-def test_all_that_was_installed_is_removed() -> None:
-    """What is in a namespace that is deleted goes with it, and what is in none by its label."""
+def test_all_installed_objects_are_removed() -> None:
+    """Objects in a deleted namespace go with it, and cluster-wide ones are deleted by label."""
     [printed] = (case.fields["becomes"]["remove"] for _, case in CASES if case.name == "everything")
     words = {word for words in commands(printed) for word in words}
     folders = ("manifests", "metacontroller", "metacontroller/listenerset")
@@ -128,7 +128,7 @@ def test_all_that_was_installed_is_removed() -> None:
         assert by_label or not words.isdisjoint({name, namespace}), item
 
 
-def test_what_was_copied_goes_from_its_service_where_the_ingress_stays(cluster: Cluster) -> None:
+def test_copied_annotations_are_removed_from_the_service_if_the_ingress_stays(cluster: Cluster) -> None:
     key = "nginx.ingress.kubernetes.io/proxy-body-size"
     service = {"annotations": {"ingress/http": "true", key: "8m"}}
     has(cluster, {"Service": service, "Ingress": {"annotations": {key: "8m"}}}, {"Service": {"name": "blog"} | service})
@@ -137,7 +137,7 @@ def test_what_was_copied_goes_from_its_service_where_the_ingress_stays(cluster: 
     assert f"\nkubectl annotate --namespace=team-a -- service blog ingress/http- {MOVING}-\n" in printed
 
 
-def test_the_whole_cluster_is_asked_and_the_hook_is_stopped_where_it_is(cluster: Cluster) -> None:
+def test_the_whole_cluster_is_read_and_the_hook_is_stopped_in_its_namespace(cluster: Cluster) -> None:
     ended = run("uninstall", "--keep", "--context", "there")
     assert [call.split()[-1] for call in cluster.calls] == [
         *("services", "ingresses", HTTPROUTES, LISTENERSETS, *CONTROLLERS)
@@ -152,7 +152,7 @@ def test_the_whole_cluster_is_asked_and_the_hook_is_stopped_where_it_is(cluster:
     assert ended.out.endswith("\n# Metacontroller stays: --keep-metacontroller is set.\n")
 
 
-def test_the_steps_of_an_uninstallation_are_taken_and_one_that_fails_ends_it(cluster: Cluster) -> None:
+def test_the_steps_of_an_uninstallation_run_until_one_fails(cluster: Cluster) -> None:
     ended = run("uninstall", "--keep", "--apply")
     assert (ended.status, ended.out.splitlines()[-1]) == (0, "ingress-manager is removed.")
     cluster.fails = {"delete deployment": KubectlFailed("Error from server: no")}

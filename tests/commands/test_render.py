@@ -1,4 +1,4 @@
-"""`ingress-manager render`: what Services become, with the place of every mistake; and how a cluster is asked."""
+"""`ingress-manager render`: the objects for Services, the position of each mistake, and the requests to a cluster."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def test_a_service_becomes_what_the_hook_answers(case: Case) -> None:
     assert objects == case.objects
 
 
-def test_a_folder_is_read_without_the_folders_in_it(tmp_path: Path) -> None:
+def test_a_folder_is_read_without_its_subfolders(tmp_path: Path) -> None:
     (tmp_path / "inside").mkdir()
     (tmp_path / "a.yaml").write_text(GOOD)
     (tmp_path / "notes.txt").write_text("a: [")
@@ -40,7 +40,7 @@ def test_a_folder_is_read_without_the_folders_in_it(tmp_path: Path) -> None:
     assert run("render", "-f", tmp_path).out.count("kind: Ingress") == 1
 
 
-def test_a_mistyped_ingress_http_is_told() -> None:
+def test_a_mistyped_ingress_http_is_reported() -> None:
     ended = run("render", "--check", "-", stdin=as_yaml(service({"internal.ingress/htpp": "true"})))
     assert (ended.status, ended.out) == (1, "")
     needed = 'has no effect without internal.ingress/http: "true"; did you mean internal.ingress/http?'
@@ -70,13 +70,13 @@ def test_the_settings_hold_from_a_file_or_the_manifest_of_a_configmap(settings: 
         ("annotations: [x]", "{}", "metadata.annotations: must be a mapping or null, not a list"),
     ],
 )
-def test_what_is_no_service_is_told(metadata: str, spec: str, sentence: str) -> None:
+def test_objects_that_are_not_services_are_reported(metadata: str, spec: str, sentence: str) -> None:
     rest = f", spec: {spec}" if spec else ""
     ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{name: a, {metadata}}}{rest}}}\n")
     assert ended == (1, "", f"{DEFAULTS}stdin:1: default/a: is not a valid Service: {sentence}\n")
 
 
-def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
+def test_a_key_without_a_value_is_read_as_by_the_api_server() -> None:
     metadata = "name: a, labels: {a: }, annotations: {ingress/http: 'true', example.com/x: , ingress/host: }"
     ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{{metadata}}}, spec: {{}}}}\n")
     no_host = 'stdin:1: default/a: ingress/host: "" must name a domain [invalid-value]\n'
@@ -95,7 +95,7 @@ def test_a_key_without_a_value_is_read_as_the_api_server_reads_it() -> None:
         ("- -f -", "- is given twice, but standard input can be read only once"),
     ],
 )
-def test_wrong_use_ends_with_2(arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_usage_errors_exit_2(arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     ended = run("render", *arguments.split())
@@ -103,7 +103,7 @@ def test_wrong_use_ends_with_2(arguments: str, message: str, tmp_path: Path, mon
     assert message in ended.err
 
 
-def test_what_cannot_be_read_ends_the_command(tmp_path: Path) -> None:
+def test_unreadable_input_ends_the_command(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"a: 1\nb: \xff\n")
     (tmp_path / "b.yaml").write_text(f"{GOOD}---\na: [\n")
     ended = run("render", tmp_path)
@@ -113,7 +113,7 @@ def test_what_cannot_be_read_ends_the_command(tmp_path: Path) -> None:
     assert second.startswith(f"{tmp_path}/b.yaml:{GOOD.count(chr(10)) + 2}: is not YAML: ")
 
 
-def test_a_file_of_windows_is_read_and_a_patch_of_kustomizes_is_not_checked(tmp_path: Path) -> None:
+def test_a_windows_file_is_read_and_a_kustomize_patch_is_not_checked(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(GOOD, encoding="utf-16")
     (tmp_path / "b.yaml").write_text(
         "apiVersion: v1\nkind: Service\nmetadata: {name: a, annotations: {ingress/hots: a}}\n"
@@ -171,7 +171,7 @@ def test_wrong_settings_of_a_cluster_are_reported(answers: dict[str, Any], messa
     assert message in run("render").err
 
 
-def test_what_a_program_kubectl_says_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kubectls_error_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert run("render") == (
         2,

@@ -1,4 +1,4 @@
-"""`ingress-manager settings`: whether the hook would start with a file."""
+"""`ingress-manager settings`: it checks whether the hook would start with a file."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ EVERY_HOST = "limits.hosts is any: a namespace without limits of its own may cla
 MISTAKE = '{}:{}: limits.hosts[0]: "A" must be lowercase\n'
 
 
-def test_the_first_mistake_is_told_with_its_line_and_the_other_files_are_checked_all_the_same(tmp_path: Path) -> None:
+def test_the_first_mistake_is_reported_with_its_line_and_the_other_files_are_checked(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
     good.write_text("")
     bad.write_text(BAD)
@@ -22,7 +22,7 @@ def test_the_first_mistake_is_told_with_its_line_and_the_other_files_are_checked
     assert run("settings", bad, good) == (1, out, f"{MISTAKE.format(bad, 3)}{good}: {EVERY_HOST}\n")
 
 
-def test_a_limit_of_hosts_that_is_lifted_on_purpose_for_a_namespace_is_not_told() -> None:
+def test_a_limit_of_hosts_lifted_for_a_namespace_on_purpose_is_not_reported() -> None:
     lifted = "limits: {hosts: [a.example.com]}\nnamespaces: {team-a: {limits: {hosts: any}}}\n"
     assert run("settings", "-", stdin=lifted).err == ""
 
@@ -33,10 +33,10 @@ def test_in_the_manifest_of_a_configmap_the_line_is_that_of_the_text() -> None:
     assert run("settings", "-", stdin=manifest) == (1, "", MISTAKE.format("stdin", 7))
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
     assert run("settings", path)[:2] == (2, "")
-    path.write_text("{}", encoding="utf-16")  # a ConfigMap has no such text
+    path.write_text("{}", encoding="utf-16")  # a ConfigMap can't hold such a text
     assert run("settings", path) == (1, "", f"{path}:1: is not UTF-8 text\n")
 
 
@@ -54,7 +54,7 @@ def test_the_policies_of_the_limits_deny_or_warn_and_there_are_none_without_limi
     assert "name exactly one FILE" in run("settings", "--policies").err
 
 
-def test_limits_that_no_policy_could_hold_are_named() -> None:
+def test_limits_that_exceed_a_policy_are_reported() -> None:
     for namespaces, hosts in ((1, 1500), (60, 100)):
         limits = {"hosts": [f"{number}.apps.example.com" for number in range(hosts)]}
         text = as_yaml({"namespaces": {f"team-{number}": {"limits": limits} for number in range(namespaces)}})

@@ -1,4 +1,4 @@
-"""Every command that a plan or an audit shows: a shell reads just the words that are meant, whatever a dump holds."""
+"""Commands shown by plans and audits: whatever a dump contains, a shell parses only the intended words."""
 
 import json
 import shlex
@@ -34,7 +34,7 @@ LENIENT = Settings(limits=Limits(copy_annotations={COPIED: ANY}))
 
 @st.composite
 def objects(draw: st.DrawFn) -> list[Object]:
-    """Draw a Service that perhaps asks for an Ingress, and one that was made for it or by a person; with anything."""
+    """Draw a Service that may ask for an Ingress, and an Ingress, created for it or hand-written, with any texts."""
     asking = {"ingress/http": "true", "ingress/host": draw(TEXT), "ingress/hots": draw(TEXT)}
     others = draw(st.dictionaries(TEXT.map("ingress/{}".format) | TEXT, TEXT, max_size=1))
     port = draw(NAMES)
@@ -58,7 +58,7 @@ def plans(items: list[Item]) -> Iterator[Iterable[Step]]:
 
 
 def checked(command: Command, line: str, options: Sequence[str] = ()) -> None:
-    """See that a line is a command, and that kubectl takes for names what stands behind `--`, and nothing else."""
+    """Check that a line is this command, and that every kubectl argument before `--` is an option."""
     assert tuple(shlex.split(line)) == with_options(command, options)
     if command[0] == "kubectl":
         words = command[3:] if command[1] == "rollout" else command[2:]
@@ -72,25 +72,25 @@ def test_whatever_a_dump_holds_a_shell_reads_only_what_is_meant(drawn: list[Obje
         for step in plan:
             lines = [*listed([step], options)]
             assert all(line.isprintable() for line in lines)
-            # A shell skips what begins with #, up to the end of the line.
+            # A shell ignores the rest of a line after #.
             commands = [line for line in lines if not line.startswith("#")]
             assert len(commands) == bool(step.command)
             for line in commands:
                 reading = f"printf '%s' {shlex.quote(step.stdin)} | " if step.stdin else ""
                 assert line.startswith(reading)
                 checked(step.command, line.removeprefix(reading), options)
-    with suppress(Unreadable):  # what no API server takes
+    with suppress(Unreadable):  # no API server accepts it
         for finding in findings_of(Evidence(snapshot_of(items, LENIENT), LENIENT, Surroundings())):
             if finding.command:
                 checked(finding.command, shown(finding.command))
 
 
-def test_no_word_of_a_command_holds_what_a_person_would_not_see() -> None:
-    """What a command tells in a sentence of its own never comes so far."""
+def test_no_word_of_a_command_contains_invisible_characters() -> None:
+    """Plans report annotations with invisible characters instead of showing a command that contains them."""
     with pytest.raises(ValueError, match=r"\\x1b\[31mred"):
         shown(("annotate", "a=\x1b[31mred"))
 
 
 @pytest.mark.parametrize(("text", "seen"), [("a\tb\nü", True), ("a\rb", False), ("\u200b", False)])
-def test_a_text_is_seen_as_it_is_unless_something_in_it_moves_a_cursor_or_has_no_shape(text: str, seen: bool) -> None:
+def test_a_text_is_visible_unless_part_of_it_moves_the_cursor_or_has_no_glyph(text: str, seen: bool) -> None:
     assert is_seen(text) is seen

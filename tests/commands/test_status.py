@@ -1,4 +1,4 @@
-"""`ingress-manager status`: each case in tests/commands/status is a cluster, and the rows that are listed of it."""
+"""`ingress-manager status`: each case in tests/commands/status is a cluster and its rows."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -23,10 +23,10 @@ CASES = golden.cases_in(cases.STATUSES)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_rows_are_those_of_the_golden(case: Case) -> None:
+def test_the_rows_match_the_golden(case: Case) -> None:
     assert cases.status_of(case) == case.fields["becomes"]
     assert [*case.fields] == [field for field in cases.FIELDS if field in case.fields]
-    # No sentence is wider than the terminal, but for what has to be copied whole.
+    # No sentence is wider than the terminal, except for commands and URLs, which are copied whole.
     for form in ("table", "service"):
         for line in click.unstyle(cases.printed_status(dumps.looked(case), form, width=80)).splitlines():
             is_sentence = line.startswith("    ") and not line.strip().startswith("$ ")
@@ -40,7 +40,7 @@ def test_every_reason_says_what_it_means_and_what_to_do() -> None:
     assert all(reason.value == reason.name.lower().replace("_", "-") for reason in Reason)
 
 
-# The shell.
+# The command.
 
 NO_SETTINGS: tuple[str | Path, ...] = ("--settings", os.devnull)
 SHOP, INGRESS, ROUTE, SLICE, GATEWAY = dumps.objects([
@@ -108,7 +108,7 @@ NOT_MADE = event(SHOP, f"{HOOK_SAID}it doesn't exist yet [not-made]", lastTimest
 
 
 def reported(first: str, last: str) -> list[Object]:
-    """Return a Service, its Ingress, and an Event of a mistake, with the version that it names, and its own."""
+    """Return a Service, its Ingress, and an Event that names the version `first` and has the version `last`."""
     versions = {"involvedObject": {"resourceVersion": first}, "metadata": {"resourceVersion": last}}
     service = dumps.patched(OLD_SHOP, {"metadata": {"resourceVersion": "102"}})
     return [service, OLD_INGRESS, dumps.patched(MISTAKE, versions)]
@@ -123,14 +123,14 @@ def reported(first: str, last: str) -> list[Object]:
         ([OLD_SHOP, MISTAKE], "refused", "no such port [unknown-port] · and 2 more"),
         ([OLD_SHOP, NOT_MADE], "waiting", "it doesn't exist yet [not-made]"),
         ([OLD_SHOP], "waiting", "nothing has been created yet, and no Event on the Service explains why"),
-        # The Event is older than the change that has mended it.
+        # The Event is older than the change that corrected the mistake.
         ([at(SHOP, NOW - timedelta(seconds=30)), OLD_INGRESS, MISTAKE], "serving", ""),
         ([OLD_SHOP, at(INGRESS, NOW), MISTAKE], "serving", ""),
         ([OLD_SHOP, at(INGRESS, NOW, subresource="status"), MISTAKE], "refused", "no such port"),
-        # The removal of an annotation leaves no time, but another version.
+        # Removing an annotation leaves no timestamp, but a new version.
         (reported("99", "101"), "serving", ""),
         (reported("99", "103"), "refused", "no such port"),
-        # The Event is in another etcd.
+        # Events are in another etcd, so versions can't be compared.
         (reported("99", "7"), "refused", "no such port"),
         ([at(SHOP, NOW + timedelta(hours=1)), OLD_INGRESS], "waiting", "the Service has just changed, and Meta"),
         (
@@ -141,7 +141,7 @@ def reported(first: str, last: str) -> list[Object]:
         ([OLD_SHOP, DELETED_INGRESS], "waiting", "Ingress team-a/shop has been terminating since"),
     ],
 )
-def test_events_and_objects_tell_the_state(objects: list[Object], state: str, sentence: str, cluster: Cluster) -> None:
+def test_events_and_objects_set_the_state(objects: list[Object], state: str, sentence: str, cluster: Cluster) -> None:
     cluster.says(stored(*objects, SLICE), FORBIDDEN)
     ended = run("status", "-o", "json")
     [row], [unseen] = ended.json["exposed"], ended.json["unseen"]
@@ -209,7 +209,7 @@ def test_the_gateways_of_httproutes_are_read_where_they_are(tmp_path: Path, clus
         assert [row["urls"] for row in output["exposed"]] == [["http://a.example.com/"]]
 
 
-def test_one_service_is_told_with_its_events_or_that_they_may_not_be_read(cluster: Cluster) -> None:
+def test_one_service_is_shown_with_its_events_or_that_they_are_unreadable(cluster: Cluster) -> None:
     denied = event(SHOP, 'admission webhook "a.example.com" denied the request: no', count=11)
     cluster.says(stored(SHOP, denied))
     ended = run("status", "team-a/shop", *NO_SETTINGS, "--context", "here")
@@ -228,7 +228,7 @@ def test_one_service_is_told_with_its_events_or_that_they_may_not_be_read(cluste
 WAIT: tuple[str | Path, ...] = ("status", "team-a/shop", *NO_SETTINGS, "--wait=serving", "--timeout=3")
 
 
-def test_waiting_ends_when_all_is_served_or_in_time_with_what_it_waits_for(cluster: Cluster) -> None:
+def test_waiting_ends_when_all_is_served_or_times_out_with_what_is_missing(cluster: Cluster) -> None:
     later = {INGRESSES: [listing(), listing(), listing(INGRESS)], SLICES: [listing(), listing(SLICE)]}
     cluster.says(ALL | later)
     ended = run(*WAIT[:-1])
@@ -241,7 +241,7 @@ def test_waiting_ends_when_all_is_served_or_in_time_with_what_it_waits_for(clust
     assert run(*WAIT, "--wait=accepted").status == 0
 
 
-def test_waiting_ends_at_once_where_it_is_in_vain(cluster: Cluster) -> None:
+def test_waiting_ends_at_once_if_it_is_futile(cluster: Cluster) -> None:
     cluster.says(stored(with_annotations(SHOP, {"ingress/http": "no"})))
     assert (run(*WAIT).status, cluster.naps) == (1, [])
     cluster.says(stored(with_annotations(SHOP, {})))

@@ -1,4 +1,4 @@
-"""Services and settings made up at random: valid ones, nearly valid ones, and nonsense."""
+"""Random Services and settings: valid, nearly valid, and nonsense."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ from ingress_manager.core.vocabulary import KNOWN, OLD_CLASS, protects
 Texts = st.SearchStrategy[str]
 Annotations = st.SearchStrategy[dict[str, str]]
 
-# What annotations may say.
+# Values of annotations.
 
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
 NASTY = st.text(alphabet=st.sampled_from(list("aA0.-*/%:;{}$'\"\\\n\0 ü,[]&!?_@")), max_size=12)
@@ -102,7 +102,7 @@ WRONG_ENTRANCE_NAMES = ["redirect", "A", "a.b", "a" * 31, "internal.internal"]
 
 
 def of_entrances(names: list[str], annotations: Annotations) -> Annotations:
-    """Return the annotations of up to two entrances."""
+    """Return the annotations of up to two entrances with these names."""
     return st.dictionaries(st.sampled_from(names), annotations, max_size=2).map(
         lambda drawn: {f"{name}.{key}": value for name, values in drawn.items() for key, value in values.items()}
     )
@@ -110,7 +110,7 @@ def of_entrances(names: list[str], annotations: Annotations) -> Annotations:
 
 @st.composite
 def placed(draw: st.DrawFn, /, *annotations: Annotations, **spec: st.SearchStrategy[Any]) -> Object:
-    """Draw a Service with all these annotations, a name, a namespace and labels."""
+    """Draw a Service with all these annotations, and a random name, namespace and labels."""
     drawn = {key: value for strategy in annotations for key, value in draw(strategy).items()}
     fields = {"ports": [{"port": 80}]} | {field: draw(values) for field, values in spec.items()}
     made = service(drawn, **fields)
@@ -120,29 +120,29 @@ def placed(draw: st.DrawFn, /, *annotations: Annotations, **spec: st.SearchStrat
 
 
 def services() -> st.SearchStrategy[Object]:
-    """Return Services; nothing keeps them from being wrong."""
+    """Return Services that may be invalid in any way."""
     entrances = of_entrances(ENTRANCE_NAMES * 3 + WRONG_ENTRANCE_NAMES, ANNOTATIONS)
     types = st.sampled_from(["ClusterIP", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"])
     return placed(ANNOTATIONS, OTHERS, UNKNOWN, entrances, type=types, ports=st.lists(PORTS, max_size=4))
 
 
 def valid_services() -> st.SearchStrategy[Object]:
-    """Return Services that are given an Ingress, where the settings allow it."""
+    """Return valid Services, which get an Ingress if the settings allow it."""
     return placed(ON, st.fixed_dictionaries({}, optional=VALID), RIGHT)
 
 
 WITH_ENTRANCES = placed(LITTLE_REQUESTED, of_entrances(ENTRANCE_NAMES, LITTLE_REQUESTED))
-"""Services with other entrances. Each states little, so that settings often allow them all."""
+"""Services with other entrances. Each has few annotations, so that settings often allow all of them."""
 
 PROFILES = st.fixed_dictionaries({"ingress/profile": PROFILE_NAMES})
 PROTECTION = st.dictionaries(PROTECTING_KEYS, st.sampled_from(["1", "2"]), min_size=1, max_size=2)
 PROTECTED = placed(ON, PROFILES | st.just({}), PROTECTION)
-"""Services that state annotations that protect, and nothing that is wrong by itself."""
+"""Services with protecting annotations and otherwise without mistakes."""
 
 WITH_PROFILE = placed(ON, st.fixed_dictionaries({}, optional=VALID), RIGHT, PROFILES)
 ANY_SERVICES = st.one_of(services(), valid_services(), WITH_PROFILE, WITH_ENTRANCES)
 
-# Settings: as plain values, which are read.
+# Settings: plain values, to be parsed.
 
 
 def limit(values: Texts) -> st.SearchStrategy[Any]:
@@ -184,12 +184,12 @@ PROFILE = st.fixed_dictionaries({}, optional=COMMON | ONLY_HTTPROUTES | {"accept
 
 
 def fields_of_defaults(names: list[str]) -> dict[str, st.SearchStrategy[Any]]:
-    """Return the right values of all defaults, where there are profiles of these names."""
+    """Return the valid values of each default, if profiles of these names exist."""
     return COMMON | {"profile": st.sampled_from([None, *names])}
 
 
 def defaults(names: list[str], **needed: st.SearchStrategy[Any]) -> st.SearchStrategy[Object]:
-    """Return defaults, where there are profiles of these names; one in three has a class that an annotation names."""
+    """Return defaults for settings with these profiles; one in three sets the class by annotation."""
     optional = fields_of_defaults(names)
     made = st.fixed_dictionaries(needed, optional={key: optional[key] for key in optional if key not in needed})
     classed = st.builds(
@@ -202,7 +202,7 @@ def defaults(names: list[str], **needed: st.SearchStrategy[Any]) -> st.SearchStr
 
 @st.composite
 def plain_settings(draw: st.DrawFn) -> Object:
-    """Draw settings that contradict themselves seldom."""
+    """Draw settings that rarely contradict themselves."""
     profiles = draw(st.dictionaries(PROFILE_NAMES, PROFILE, max_size=2))
     for profile in profiles.values():
         if ONLY_HTTPROUTES.keys() & profile.keys():
@@ -223,7 +223,7 @@ def plain_settings(draw: st.DrawFn) -> Object:
 
 @st.composite
 def settings(draw: st.DrawFn) -> Settings:
-    """Draw whole settings that the hook would start with."""
+    """Draw complete settings that the hook would start with."""
     try:
         return read(draw(plain_settings()))
     except FieldError:
@@ -252,7 +252,7 @@ YAML = st.lists(
 
 @st.composite
 def spoiled(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> Any:
-    """Draw a value as JSON, in which one thing, anywhere, is anything."""
+    """Draw a JSON value with one part, anywhere in it, replaced by an arbitrary value."""
     made = draw(values)
     if made and isinstance(made, dict | list) and draw(st.integers(0, 4)):
         made = made.copy()
@@ -272,7 +272,7 @@ EVIL = {
 
 @st.composite
 def forged(draw: st.DrawFn, observed: list[Object]) -> Object:
-    """Draw the `attachments` of a request with these objects, when somebody has written whatever into them."""
+    """Draw the `attachments` of a request with these objects after someone has tampered with them."""
     attached: Object = {INGRESSES: {}, HTTPROUTES: {}}
     for item in observed:
         metadata = item["metadata"]
@@ -287,7 +287,7 @@ def forged(draw: st.DrawFn, observed: list[Object]) -> Object:
     return attached
 
 
-# What the API server stores, and no decision depends on.
+# Values that the API server stores but no decision depends on.
 
 TIMES = NASTY | st.sampled_from(
     [
@@ -303,7 +303,7 @@ TIMES = NASTY | st.sampled_from(
         "-0001-01-01T00:00:00Z",
     ]
 )
-"""Also those that an offset or protobuf moves out of the years 1 to 9999, which Python has."""
+"""Includes times that an offset or protobuf moves out of Python's range, the years 1 to 9999."""
 
 LARGE_NUMBERS = st.integers(-(2**80), 2**80)
 MANAGED = st.fixed_dictionaries({"manager": NASTY, "time": TIMES, "fieldsV1": ANYTHING})
@@ -320,7 +320,7 @@ LISTS_AND_MAPS = sorted({*Spec.__struct_encode_fields__, "ports", "annotations",
 
 @st.composite
 def odd(draw: st.DrawFn, stored: Object) -> Object:
-    """Draw a Service, or an object that was made for one, with values that nobody needs, and null for what it lacks."""
+    """Draw a Service or attachment with values in unused fields, and null in some absent ones."""
     nulls = dict.fromkeys(draw(st.sets(st.sampled_from(LISTS_AND_MAPS))))
     metadata = nulls | draw(st.fixed_dictionaries({}, optional=ODD_METADATA)) | stored["metadata"]
     spec = nulls | draw(st.fixed_dictionaries({}, optional=ODD_SPEC)) | stored["spec"]

@@ -1,6 +1,6 @@
-"""What one Service can cost: the worst ones that the API server takes are answered with little memory.
+"""The cost of one Service: answering the worst ones that the API server accepts takes little memory.
 
-How long that takes is measured by the benchmark, too (bench/core.py).
+The benchmark also measures the time (bench/core.py).
 """
 
 import gc
@@ -12,7 +12,7 @@ from hooks.sync import answer
 from ingress_manager.core.annotations import PATH_TYPES
 from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, Limits, Settings, Tls
 
-pytestmark = pytest.mark.no_cover  # it would take more of the time than the answers
+pytestmark = pytest.mark.no_cover  # measuring would take longer than the answers
 
 LIMITED = Settings(
     limits=Limits(
@@ -21,7 +21,7 @@ LIMITED = Settings(
         copy_annotations=dict.fromkeys((COPIED, *(f"a.b/{number}" for number in range(3000))), "any"),
     )
 )
-"""Settings under which every host is compared with many patterns, and many annotations are copied."""
+"""Settings with many patterns to compare each host with, and many annotations to copy."""
 
 GATEWAY = Gateway(name="web", namespace="infrastructure")
 BOTH = Settings(Defaults(outputs=OUTPUT_NAMES, gateway=GATEWAY, tls=Tls(enabled=True, redirect=True)))
@@ -33,18 +33,18 @@ def test_the_worst_services_cost_little_memory(settings: Settings) -> None:
     assert {name: cost for name, cost in costs.items() if cost > WORST_MEMORY} == {}
 
 
-def test_nothing_of_an_answered_request_is_left_to_the_garbage_collector() -> None:
-    """It comes many requests later. Of 200 large Services that were refused, more was kept than the container has."""
-    settings = Settings()  # the settings: they stay
+def test_an_answered_request_leaves_nothing_to_the_garbage_collector() -> None:
+    """It runs many requests later, and 200 refused large Services kept more memory than the container has."""
+    settings = Settings()  # created once, because settings outlive a request
 
     def answered(body: bytes) -> int:
         return answer(body, settings).status
 
     bodies = {**dict(worst_requests()), "no request": b"{"}
     for body in bodies.values():
-        answered(body)  # msgspec leaves something when it meets a type for the first time
+        answered(body)  # msgspec leaves garbage when it first uses a type
     gc.collect()
-    gc.freeze()  # what other tests made need not be looked at each time
+    gc.freeze()  # exclude the objects of other tests
     gc.disable()
     try:
         collected = {name: gc.collect() for name, body in bodies.items() if answered(body)}

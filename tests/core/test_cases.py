@@ -1,7 +1,7 @@
-"""Every case in tests/cases is a Service and what becomes of it; a new case needs no code. tests/golden.py says more.
+"""Each case in tests/cases is a Service and its objects or refusal; a new case needs no code. See tests/golden.py.
 
-A value that is refused whatever else the Service is stands in refused.yaml instead. Attacks are cases, too;
-those that are sequences of steps are in tests/e2e/attacks.yaml.
+Values that are invalid in any Service are in refused.yaml instead. Attacks are cases, too; those with several steps are
+in tests/e2e/attacks.yaml.
 """
 
 import dataclasses
@@ -30,11 +30,11 @@ CASES = golden.cases_in(golden.CASES)
 BY_NAME = {case.name: case for case in CASES}
 NAMES = ("every-annotation", "both-routes", "http-false", "every-problem-of-a-route-refused")
 ONE_OF_EACH = [BY_NAME[name] for name in NAMES]
-"""For what shows the hook's answer elsewhere: an Ingress, HTTPRoutes beside one, nothing, and several problems."""
+"""One case of each answer, for other tests: an Ingress, one with HTTPRoutes, no objects, and several problems."""
 FIELDS = ["why", "from", "example", "metadata", "annotations", "spec", "settings", "becomes"]
 REFUSED: dict[str, dict[str, list[str]]] = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_bytes())
 ALL_COPIED = Settings(limits=Limits(copy_annotations=dict.fromkeys(KNOWN, "any")))
-"""Settings that allow as much as an administrator can without writing a value down."""
+"""Settings that copy every known annotation with any value."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -42,8 +42,8 @@ def test_the_service_becomes_what_the_case_says(case: golden.Case) -> None:
     assert case.becomes == case.fields["becomes"]
 
 
-def test_metacontroller_writes_nothing_more_once_the_answer_stands() -> None:
-    """It takes a list whose items all have a name for a map: two of one name would become one."""
+def test_metacontroller_writes_nothing_more_once_the_answer_is_applied() -> None:
+    """Metacontroller merges a list as a map if all its items have a name: two with the same name would become one."""
     for case in CASES:
         for made in case.objects:
             assert merge(made, made, made) == made, case.name
@@ -71,7 +71,7 @@ def test_the_value_is_refused_as_the_table_says(key: str) -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 @given(data=st.data())
-def test_every_annotation_has_right_values_wrong_values_and_a_case(key: str, data: st.DataObject) -> None:
+def test_every_annotation_has_valid_values_invalid_values_and_a_case(key: str, data: st.DataObject) -> None:
     requested = parse({key: data.draw(made_up.WORDS[key])})
     assert requested.problems.kept == []
     assert getattr(requested, TABLE[key].field) is not None
@@ -90,7 +90,7 @@ def without(field: str, plain: Any) -> Any:
     "field", sorted({field for type_ in (Defaults, Limits, Profile) for field in type_.__struct_encode_fields__})
 )
 def test_no_setting_is_ignored_silently(field: str) -> None:
-    """Without it, one of the cases becomes something else."""
+    """Leaving out the setting changes the result of some case."""
     for case in CASES:
         plain = yaml.safe_load(case.settings_text) or {}
         fewer = {part: without(field, value) for part, value in plain.items()}
@@ -103,7 +103,7 @@ def test_no_setting_is_ignored_silently(field: str) -> None:
 @pytest.mark.parametrize("output", OUTPUT_NAMES)
 @pytest.mark.parametrize("key", KEYS)
 def test_no_annotation_is_ignored_silently(key: str, output: str) -> None:
-    """One of its right values changes the answer, if only to a refusal."""
+    """At least one valid value changes the answer, if only into a refusal."""
     settings = Settings(Defaults(outputs=(output,), gateway=Gateway(name="web", namespace="infrastructure")))
 
     def answered(annotations: dict[str, str]) -> bytes:

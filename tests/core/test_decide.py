@@ -1,4 +1,4 @@
-"""The decision: what is refused because of what is observed, what is missing, and when it is decided again."""
+"""The decision: which observed objects lead to a refusal, which objects are missing, and when to sync again."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def decided(
 
 
 def refusal(*arguments: Any) -> str:
-    """Return why nothing of what is observed changes; "" when the Service isn't refused."""
+    """Return why a Service is refused; "" if it isn't."""
     refused = refusal_of(decided(*arguments))
     return refused.line() if refused else ""
 
@@ -42,7 +42,7 @@ def refusal(*arguments: Any) -> str:
     ],
 )
 def test_objects_that_are_not_observed_are_missing(observed: Observed, settings: Settings, missing: list[str]) -> None:
-    """Metacontroller doesn't say when its create met an object of the same name."""
+    """Metacontroller doesn't report when its create fails because the name exists."""
     decision = decided(ON, observed, settings)
     assert isinstance(decision, Desired)
     assert decision.missing == [(kind, "team-a/shop") for kind in missing]
@@ -54,7 +54,7 @@ def parent(uid: int = 1) -> Service:
     return msgspec.convert(stored, Service)
 
 
-def test_many_services_are_synced_again_in_each_second_of_some_minutes() -> None:
+def test_resyncs_of_many_services_are_spread_evenly_over_some_minutes() -> None:
     seconds = [spread(parent(number), RESYNC_SECONDS) for number in range(2000)]
     assert {*seconds} == {*RESYNC_SECONDS}
     assert max(map(seconds.count, RESYNC_SECONDS)) < 50, "about 17 each"
@@ -66,7 +66,7 @@ def test_many_services_are_synced_again_in_each_second_of_some_minutes() -> None
     [("HTTPRoute", Observed({"team-a/shop": INGRESS}), BOTH), ("ListenerSet", Observed(httproutes={}), ROUTES)],
 )
 def test_a_kind_that_is_not_watched_is_refused(kind: str, observed: Observed, settings: Settings) -> None:
-    """It would try to make them all the same, and fail: with an Event that says nothing of the reason."""
+    """Metacontroller would try to create the objects anyway, and fail with an Event that doesn't mention the reason."""
     assert refusal(ON | {"ingress/tls-secret": "shop-tls"}, observed, settings).startswith(
         f"the settings give this Service {kind}s, but Metacontroller doesn't manage {kind}s. "
         f"Ask an administrator to apply metacontroller/{kind.lower()}/ [not-watched]"
@@ -85,12 +85,12 @@ def test_the_objects_of_all_entrances_are_counted_and_each_may_have_three() -> N
 
 
 def test_hosts_times_routes_may_be_1000_paths() -> None:
-    """More are an attack: cost-hosts-times-routes."""
+    """More are an attack, see the case cost-hosts-times-routes."""
     routes = "".join(f"- path: /{number}\n" for number in range(100))
     assert not refusal(ON | {"ingress/host": ",".join(f"h{n}" for n in range(10)), "ingress/routes": routes})
 
 
-def test_of_many_missing_objects_those_that_fit_are_named() -> None:
+def test_as_many_missing_objects_as_fit_are_named() -> None:
     line = not_made("team-a/shop", [("HTTPRoute", f"team-a/shop.{number:064}") for number in range(18)]).line()
     assert "0001 and 16 more don't exist yet: either" in line
     assert len(line) < 500

@@ -1,4 +1,4 @@
-"""What stands: while a Service is refused, its objects stay, unless the settings forbid what is in them."""
+"""Forbidden objects: a refused Service keeps its objects, unless the settings forbid their content."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def attachments(answer: Answer) -> list[Object]:
 
 
 def made(annotations: dict[str, str], settings: Object | None = None) -> list[Object]:
-    """Return what stands once a Service with these annotations has got it, under these settings."""
+    """Return the observed objects once a Service with these annotations has been synced under these settings."""
     parent = service(ON | annotations)
     return [as_created(item, parent) for item in attachments(answered(parent, settings or {}))]
 
@@ -51,7 +51,7 @@ def standing_in(case: Object) -> Object:
     return changed
 
 
-def test_every_limit_is_judged_but_what_may_be_lost_which_is_in_no_object() -> None:
+def test_every_limit_is_judged_except_accepted_losses() -> None:
     tried: set[str] = set()
     for case in CASES:
         now = case.get("now", {}) if "forbidden" in case else {}
@@ -70,7 +70,7 @@ def test_every_limit_is_judged_but_what_may_be_lost_which_is_in_no_object() -> N
     ],
 )
 @pytest.mark.parametrize("case", FORBIDDEN + OUTDATED)
-def test_forbidden_goes_beside_a_mistake(case: Object, annotations: dict[str, str], spec: Object) -> None:
+def test_a_forbidden_object_goes_despite_a_mistake(case: Object, annotations: dict[str, str], spec: Object) -> None:
     answer = answered(service(annotations, **spec), case.get("now", {}), standing_in(case))
     assert attachments(answer) == []
     assert answer.problems
@@ -78,8 +78,8 @@ def test_forbidden_goes_beside_a_mistake(case: Object, annotations: dict[str, st
 
 
 @pytest.mark.parametrize("case", FORBIDDEN)
-def test_what_is_forbidden_goes_first_and_what_is_allowed_comes_with_the_next_sync(case: Object) -> None:
-    """An update in place can be denied by the admission of others, and what is forbidden would stay."""
+def test_a_forbidden_object_goes_first_and_an_allowed_one_comes_with_the_next_sync(case: Object) -> None:
+    """Another admission webhook could deny an update in place, and the forbidden object would stay."""
     now, parent = case.get("now", {}), service(ON | case.get("asks", {}))
     standing = standing_in(case)
     first = answered(parent, now, standing)
@@ -92,22 +92,22 @@ def test_what_is_forbidden_goes_first_and_what_is_allowed_comes_with_the_next_sy
 
 
 @pytest.mark.parametrize("case", OUTDATED)
-def test_what_is_outdated_is_mended_in_place_while_its_service_is_right(case: Object) -> None:
+def test_an_outdated_object_is_updated_in_place_while_its_service_is_valid(case: Object) -> None:
     asks: dict[str, str] = case.get("asks") or case.get("made") or {}
     parent = service(ON | asks)
     assert answered(parent, case["now"], standing_in(case)).outcome != REMOVED
 
 
 @pytest.mark.parametrize("case", ALLOWED)
-def test_what_is_not_forbidden_stays_until_an_answer_can_be_given(case: Object) -> None:
+def test_an_allowed_object_stays_until_there_is_an_answer(case: Object) -> None:
     standing, now, asks = standing_in(case), case.get("now", {}), ON | case.get("asks", {})
     assert answered(service(asks | OOPS), now, standing).status == 422
     repaired = answered(service(asks), now, standing)
     assert (repaired.status, repaired.outcome == REMOVED) == (200, False)
 
 
-def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_goes() -> None:
-    """Traffic by the HTTPRoute sees no gap, whatever becomes of the Ingress."""
+def test_an_allowed_object_is_updated_in_place_while_a_forbidden_one_goes() -> None:
+    """The HTTPRoute's traffic is not interrupted when the Ingress is removed."""
     settings = {"defaults": WEB | {"class": "internal"}, "limits": {"classes": ["internal"]}}
     now = answered(service(ON), settings, *made({}, BOTH))
     assert [item["kind"] for item in attachments(now)] == ["HTTPRoute"]
@@ -115,8 +115,8 @@ def test_what_is_allowed_is_changed_in_place_while_what_is_forbidden_beside_it_g
     assert attachments(answered(service(ON | OOPS), settings, *made({}, BOTH))) == [], "of a refused one, all go"
 
 
-def test_an_httproute_to_which_somebody_has_added_a_listener_is_made_anew() -> None:
-    """Metacontroller can't take it off in place, and no other change would arrive."""
+def test_an_httproute_with_an_added_listener_is_recreated() -> None:
+    """Metacontroller can't remove the listener in place, and no other change would be applied either."""
     ingress, route = made({}, BOTH)
     [parent] = route["spec"]["parentRefs"]
     route["spec"]["parentRefs"] = [parent, parent | {"sectionName": "https"}]
@@ -139,8 +139,8 @@ INTERNAL = {"internal.ingress/http": "true", "internal.ingress/host": "a.example
 @pytest.mark.parametrize(
     "asks", [ON | OOPS, INTERNAL | {"internal.ingress/port": "no"}, {"internal.ingress/http": "yes"}]
 )
-def test_an_entrance_that_opts_out_goes_whatever_is_wrong_with_another_and_takes_it_along(asks: Object) -> None:
-    """Nothing that is observed is ever answered, so one can't stay beside one that goes. The mistake is told."""
+def test_an_entrance_that_opts_out_is_removed_along_with_one_that_has_mistakes(asks: Object) -> None:
+    """Observed objects are never part of an answer, so none can stay if one must go. The mistake is still reported."""
     answer = answered(service(asks), BOTH, *made(INTERNAL, BOTH))
     assert attachments(answer) == []
     assert answer.problems
@@ -148,8 +148,8 @@ def test_an_entrance_that_opts_out_goes_whatever_is_wrong_with_another_and_takes
     assert answered(service(ON | OOPS), BOTH, *made({}, BOTH)).status == 422
 
 
-def test_what_somebody_has_edited_is_mended_in_place_although_the_settings_forbid_it() -> None:
-    """Or the admission of others makes it of each new one: removed and made anew, it would be so for ever."""
+def test_an_edited_object_is_restored_in_place_although_the_settings_forbid_it() -> None:
+    """Another admission webhook may make the same edit to every new object, so recreating it would loop forever."""
     [ingress] = made({})
     edited = patched(ingress, {"spec": {"ingressClassName": "other", "rules": {0: {"host": "evil.example.org"}}}})
     limits = {"limits": {"hosts": ["example.com"], "classes": ["nginx"]}}
@@ -164,8 +164,8 @@ def test_what_somebody_has_edited_is_mended_in_place_although_the_settings_forbi
     ("observed", "added", "expected"),
     [("nginx", {}, "nginx"), (None, {}, None), ("nginx", {"kubernetes.io/ingress.class": "gce"}, None)],
 )
-def test_an_ingress_keeps_a_class_unset_now(observed: str | None, added: dict[str, str], expected: str | None) -> None:
-    """The API server gives the cluster's default only to a new Ingress."""
+def test_an_ingress_keeps_an_unset_class(observed: str | None, added: dict[str, str], expected: str | None) -> None:
+    """The API server sets the cluster's default class only on new Ingresses."""
     [ingress] = made({})
     classed = patched(ingress, {"spec": {"ingressClassName": observed}})
     [desired] = attachments(answered(service(ON), {"defaults": {"class": None, "annotations": added}}, classed))

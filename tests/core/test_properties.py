@@ -1,4 +1,4 @@
-"""Properties that hold for any Service and any settings, made up at random."""
+"""Properties that hold for random Services and settings."""
 
 import json
 from collections.abc import Iterator
@@ -28,18 +28,18 @@ ALB_AUTH = "alb.ingress.kubernetes.io/auth-type"
 
 
 def desired_for(parent: Object, settings: Settings) -> list[Object]:
-    """Return the objects that should exist; none when the hook refuses."""
+    """Return the objects that should exist; none if the hook refuses."""
     return attachments(answer(body(sync_request(parent)), settings))
 
 
 def attachments(answered: Answer) -> list[Object]:
-    """Return the objects in an answer; none in a refusal."""
+    """Return the objects in an answer; none if it is a refusal."""
     made: list[Object] = json.loads(answered.body)["attachments"] if answered.status == 200 else []
     return made
 
 
 def answered_twice(request: bytes, settings: Settings) -> Answer:
-    """Return the answer. Raises AssertionError unless it is always the same, and one line for people if it refuses."""
+    """Return the answer. Raises AssertionError if it varies, or is a refusal that isn't one printable line."""
     first, again = answer(request, settings), answer(request, settings)
     assert (first.status, first.body) == (again.status, again.body)
     if first.status != 200:
@@ -65,8 +65,8 @@ def test_opting_out_removes_everything(parent: Object, settings: Settings) -> No
 
 
 @given(made_up.ANY_SERVICES, made_up.settings())
-def test_objects_are_small_and_lead_to_their_own_service(parent: Object, settings: Settings) -> None:
-    """That the API server takes it is tried with one: tests/e2e/test_accepted.py."""
+def test_objects_are_small_and_route_to_their_own_service(parent: Object, settings: Settings) -> None:
+    """tests/e2e/test_accepted.py checks that a real API server accepts the objects."""
     name, ports = parent["metadata"]["name"], parent["spec"]["ports"]
     tcp = [port["port"] for port in ports if port.get("protocol", "TCP") == "TCP"]
     made = desired_for(parent, settings)
@@ -76,7 +76,7 @@ def test_objects_are_small_and_lead_to_their_own_service(parent: Object, setting
         assert item["metadata"]["name"] == name or item["metadata"]["name"].startswith(f"{name}.")
         assert item["apiVersion"] == API_VERSIONS[item["kind"]]
         assert item.keys() | item["metadata"].keys() <= {*OF_AN_OBJECT}
-        # With the copy of the object that Metacontroller adds to them, as Go writes it: \u003c for <, and so on.
+        # With the copy of the object that Metacontroller adds to them, as Go encodes it: \u003c for <, and so on.
         copy = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
         longer = 5 * sum(map(copy.count, "<>&")) + 3 * sum(map(copy.count, "\u2028\u2029"))
         annotations = "".join(chain(*item["metadata"].get("annotations", {}).items()))
@@ -90,7 +90,7 @@ def test_objects_are_small_and_lead_to_their_own_service(parent: Object, setting
             of_tls = [host for tls in item["spec"]["tls"] for host in tls.get("hosts", ["*"])]
             assert sorted(of_tls) == sorted(of_rules)
         not_copied = item["metadata"].get("annotations", {}).get("ingress/not-copied", "").split(", ")
-        if item["kind"] != "ListenerSet" and not not_copied[-1].endswith(" more"):  # an HTTPRoute beside it tells
+        if item["kind"] != "ListenerSet" and not not_copied[-1].endswith(" more"):  # its HTTPRoute has the list
             for key, value in parent["metadata"]["annotations"].items():
                 if key.startswith(("nginx.ingress.kubernetes.io/", "cert-manager.io/")):
                     assert (item["metadata"].get("annotations", {}).get(key) == value) != (key in not_copied)
@@ -111,7 +111,7 @@ def test_no_protection_is_lost(parent: Object, settings: Settings, copied: set[s
 
 
 def everywhere(settings: Settings, *outputs: str) -> Settings:
-    """Return the settings with these outputs and without a limit of hosts, in every namespace and with each profile."""
+    """Return the settings with these outputs in all namespaces and profiles, and with any host allowed."""
     return msgspec.structs.replace(
         settings,
         defaults=msgspec.structs.replace(settings.defaults, outputs=outputs),
@@ -122,7 +122,7 @@ def everywhere(settings: Settings, *outputs: str) -> Settings:
 
 
 @given(made_up.ANY_SERVICES, made_up.settings())
-def test_ingresses_and_httproutes_lead_to_the_same_ports(parent: Object, settings: Settings) -> None:
+def test_ingresses_and_httproutes_route_to_the_same_ports(parent: Object, settings: Settings) -> None:
     both = everywhere(settings, "ingress", "httproute")
     made = desired_for(parent, both)
     for_ingress, of_routes = (
@@ -143,19 +143,19 @@ def test_ingresses_and_httproutes_lead_to_the_same_ports(parent: Object, setting
     st.lists(st.sampled_from(["/", "/a"]), min_size=40, max_size=40),
 )
 def test_a_new_host_recreates_no_route(parent: Object, settings: Settings, hosts: list[str], paths: list[str]) -> None:
-    """That would be: deleted first. Nor do its hosts lead elsewhere."""
+    """Recreating a route would delete it first. The rules of existing routes must not change either."""
     only = everywhere(settings, "httproute")
     routes = [{"host": host, "path": path} for host, path in zip(hosts, paths, strict=False)]
     asking = ({"ingress/http": "true", "ingress/routes": json.dumps(some)} for some in (routes[:-1], routes))
     fewer, more = (parent | {"metadata": parent["metadata"] | {"annotations": annotations}} for annotations in asking)
     standing = [as_created(item, fewer) for item in desired_for(fewer, only)]
     after = {key_of(item): item for item in attachments(answer(body(sync_request(more, attached=standing)), only))}
-    for item in standing if after else ():  # of too many objects, none is made
+    for item in standing if after else ():  # no object is created if there would be too many
         assert after[key_of(item)]["spec"].get("rules") == item["spec"].get("rules")
 
 
 def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
-    """Yield where each path of an object leads: host ("*" for every one), path, path type, Service, port."""
+    """Yield the host ("*" for any), path, path type, Service and port of each path in an object."""
     if made["kind"] == "Ingress":
         for rule in made["spec"]["rules"]:
             for path in rule["http"]["paths"]:
@@ -170,7 +170,7 @@ def places_of(made: Object) -> Iterator[tuple[str, str, str, str, int]]:
 
 @given(made_up.ANY_SERVICES, made_up.settings(), made_up.settings())
 def test_observed_objects_stay_or_go_together(parent: Object, earlier: Settings, settings: Settings) -> None:
-    """Of a refused Service all stays, or all goes; what is forbidden is a table of cases, and nothing that is made."""
+    """If a Service is refused, all its objects stay or all go. test_forbidden.py tests which are forbidden."""
     alone = answered_twice(body(sync_request(parent)), settings)
     desired = [without_class(item) for item in attachments(alone)]
     for before in (earlier, settings):
@@ -183,7 +183,7 @@ def test_observed_objects_stay_or_go_together(parent: Object, earlier: Settings,
         elif answered.outcome != REMOVED:
             assert kept == desired
         else:
-            # What is forbidden isn't even changed in place: the update could be denied.
+            # A forbidden object isn't even changed in place, because the update could be denied.
             assert before is not settings
             assert all(item in desired for item in kept)
     annotations = parent["metadata"]["annotations"]
@@ -192,7 +192,7 @@ def test_observed_objects_stay_or_go_together(parent: Object, earlier: Settings,
 
 
 def without_class(made: Object) -> Object:
-    """Return an object without the class that an Ingress keeps where none is stated."""
+    """Return an object without its class, which an observed Ingress keeps if the settings have none."""
     return made | {"spec": {key: value for key, value in made["spec"].items() if key != "ingressClassName"}}
 
 
@@ -201,7 +201,7 @@ def key_of(made: Object) -> tuple[str, str]:
 
 
 @given(made_up.ANY_SERVICES, made_up.settings(), st.data())
-def test_nothing_that_is_observed_becomes_an_answer(parent: Object, settings: Settings, data: st.DataObject) -> None:
+def test_no_observed_object_becomes_an_answer(parent: Object, settings: Settings, data: st.DataObject) -> None:
     made = [as_created(item, parent) for item in desired_for(parent, settings)]
     forged = data.draw(made_up.forged(made))
     answered = answered_twice(body(sync_request(parent) | {"attachments": forged}), settings)
@@ -225,7 +225,7 @@ def test_a_request_with_anything_in_it_is_answered_as_the_contract_says(request:
 
 @given(made_up.ANY_SERVICES, made_up.settings(), made_up.settings(), st.data())
 def test_unused_fields_are_ignored(parent: Object, earlier: Settings, settings: Settings, data: st.DataObject) -> None:
-    """A field that nobody could read would let stay what is forbidden, and keep its owner from opting out."""
+    """A field that can't be decoded would keep forbidden objects alive, and stop the owner from opting out."""
     made = [as_created(each, parent) for each in desired_for(parent, earlier)]
     odd = data.draw(made_up.odd(parent))
     sent = body(sync_request(odd, attached=[data.draw(made_up.odd(each)) for each in made]))

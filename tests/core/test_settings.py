@@ -1,4 +1,4 @@
-"""Settings: one YAML file, read strictly; what is wrong is named."""
+"""Settings: one YAML file, parsed strictly, with errors that name the field."""
 
 import hashlib
 import tracemalloc
@@ -25,7 +25,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text(encod
 
 
 @pytest.mark.parametrize("text", CASES["right"])
-def test_settings_state_what_stands_in_them(text: str) -> None:
+def test_settings_are_parsed_completely(text: str) -> None:
     plain = yaml.load(text, golden.Loader)  # noqa: S506 - a safe one
     assert parse(text) == msgspec.convert(fill_in_namespaces(plain or {}), Settings)
 
@@ -47,7 +47,7 @@ WRONG = [*[(case["text"], case["says"]) for case in CASES["wrong"]], *ENDLESS]
 
 
 @pytest.mark.parametrize(("text", "says"), WRONG, ids=[text[:60] for text, _ in WRONG])
-def test_of_wrong_settings_a_mistake_is_told_with_its_field(text: str, says: str) -> None:
+def test_a_mistake_in_settings_is_reported_with_its_field(text: str, says: str) -> None:
     with pytest.raises(SettingsError) as error:
         parse(text)
     assert ours(str(error.value)).removeprefix("line 1: ") == says
@@ -55,11 +55,11 @@ def test_of_wrong_settings_a_mistake_is_told_with_its_field(text: str, says: str
 
 BOGUS = "bogus; }"
 UNCHECKED = (".annotations.*", ".copyAnnotations.*[]", ".profiles.* key")
-"""Values of annotations, what the Gateway API checks, and profiles inside Settings, which are checked as Profile."""
+"""Annotation values, values that the Gateway API checks, and profiles in Settings, which are tested as Profile."""
 
 
 def bogus(type_: inspect.Type) -> Iterator[tuple[str, Any]]:
-    """Yield each place in a type where a text or a key can be, and a plain value of the type with BOGUS there."""
+    """Yield each path in a type that can hold a string or key, and a value with BOGUS at that path."""
     match type_:
         case inspect.StrType():
             yield "", BOGUS
@@ -95,7 +95,7 @@ def test_every_text_and_every_key_has_a_check_beside_its_field() -> None:
     assert unchecked == {*UNCHECKED}
 
 
-def test_settings_that_are_made_up_have_values_of_every_default_and_limit() -> None:
+def test_random_settings_have_values_for_every_default_and_limit() -> None:
     drawn = {*made_up.fields_of_defaults([]), *made_up.LIMITS, *made_up.ONLY_HTTPROUTES, "profiles"}
     assert drawn == {field for type_ in (Defaults, Limits, Profile) for field in type_.__struct_encode_fields__}
 
@@ -118,7 +118,7 @@ def test_types_are_checked_before_texts(host: str, paused: str, line: int, path:
         (b"host: \0", "is not YAML: unacceptable character"),
     ],
 )
-def test_a_file_that_is_not_there_or_no_text_is_named(held: bytes | None, says: str, tmp_path: Path) -> None:
+def test_a_missing_or_binary_file_is_named(held: bytes | None, says: str, tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
     if held is not None:
         path.write_bytes(held)
@@ -126,11 +126,11 @@ def test_a_file_that_is_not_there_or_no_text_is_named(held: bytes | None, says: 
         load(path)
 
 
-def test_the_environment_names_the_file_else_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_the_file_or_the_defaults_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, text = tmp_path / "settings.yaml", "defaults: {class: traefik}"
     path.write_text(text)
     monkeypatch.setenv(FILE_VARIABLE, str(path))
-    # As `sha256sum` prints it, so that an operator can compare.
+    # In the form of `sha256sum`, so that an operator can compare.
     expected = Settings(Defaults(ingress_class="traefik")), hashlib.sha256(text.encode()).hexdigest()
     assert from_environment() == expected
     for environment in ({}, {FILE_VARIABLE: ""}):
@@ -138,7 +138,7 @@ def test_the_environment_names_the_file_else_the_defaults_hold(tmp_path: Path, m
         assert from_environment().settings == Settings()
 
 
-# What is paused, and what is remembered of the settings that are effective.
+# Pauses, and the cache of effective settings.
 
 PAUSED, RUNNING, SILENT = {"paused": True}, {"paused": False}, dict[str, Any]()
 
@@ -160,8 +160,8 @@ def test_a_namespace_may_override_the_pause(paused: bool, namespaces: dict[str, 
     assert settings.without_pause() == read({"namespaces": dict.fromkeys(namespaces, SILENT)})
 
 
-def test_what_is_remembered_of_a_forged_namespace_or_profile_takes_no_room_however_long_they_are() -> None:
-    """Whoever reaches the hook's port can send them."""
+def test_the_cache_stays_small_for_forged_namespaces_and_profiles_of_any_length() -> None:
+    """Anyone who reaches the hook's port can send such names."""
     settings = Settings(limits=Limits(hosts=("*.{namespace}.example.com",)))
     tracemalloc.start()
     try:

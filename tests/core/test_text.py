@@ -1,4 +1,4 @@
-"""Text: what a person reads is one line, quoted as in YAML, and never long; a refusal, too."""
+"""Text for people is one line of limited length, quoted as in YAML, also in refusals."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The vocabulary: what is known of annotations stays known, by their names alone; vocabulary.yaml has them."""
+"""The vocabulary: annotations known by name, as listed in vocabulary.yaml."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ BOTH = Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="inf
 
 
 @pytest.mark.parametrize("what", ["protects", "changes", "tunes"])
-def test_what_an_annotation_does_is_known_by_its_name(what: str) -> None:
+def test_an_annotations_effect_is_known_by_its_name(what: str) -> None:
     does = {key: "protects" if protects(key) else "changes" if changes_response(key) else "tunes" for key in KEYS[what]}
     assert {key: effect for key, effect in does.items() if effect != what} == {}
 
@@ -43,6 +43,6 @@ def test_a_copied_annotation_whose_effect_httproutes_would_lack_is_refused(key: 
 
 
 @pytest.mark.parametrize("defaults", [Defaults(), BOTH, Defaults(ingress_class="ingress-manager")])
-def test_what_services_carry_for_other_reasons_refuses_none(defaults: Defaults) -> None:
+def test_annotations_for_other_purposes_cause_no_refusal(defaults: Defaults) -> None:
     asking = service({"ingress/http": "true"} | dict.fromkeys(KEYS["of_services"], "x"))
     assert answer(body(sync_request(asking)), Settings(defaults)).body.decode().startswith("{")

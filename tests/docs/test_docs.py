@@ -1,4 +1,4 @@
-"""The docs: what is made from the code is as the code makes it, and what they show is true."""
+"""The docs: generated parts are up to date, and examples are correct."""
 
 import json
 import re
@@ -25,7 +25,7 @@ from tools import docs, markdown
 
 
 @pytest.mark.parametrize("path", docs.paths(), ids=lambda path: path.name)
-def test_what_is_made_from_the_code_is_up_to_date(path: Path) -> None:
+def test_generated_docs_are_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == docs.made(path), "`make docs` writes it"
 
 
@@ -43,7 +43,7 @@ PINNED = [
 ]
 
 
-def test_the_page_on_installing_has_the_versions_that_are_pinned_and_the_least_ones_of_check() -> None:
+def test_the_page_on_installing_has_the_pinned_versions_and_the_minimums_of_check() -> None:
     tested = dict(re.findall("^- (.*): (.*)$", (docs.DOCS / "install.md").read_text(encoding="utf-8"), re.MULTILINE))
     for what, path, pattern in PINNED:
         [version] = set(re.findall(pattern, (REPOSITORY / path).read_text(encoding="utf-8")))
@@ -69,7 +69,7 @@ def test_every_example_of_annotations_is_accepted(page: str) -> None:
         assert answer(body(sync_request(asking)), Settings()).status == 200
 
 
-def test_the_example_of_a_refusal_is_what_is_said() -> None:
+def test_the_example_of_a_refusal_is_accurate() -> None:
     shown = next(block for block in blocks("annotations.md", "") if block.startswith("ingress/hots"))
     annotations = {"ingress/http": "true", "ingress/hots": "x", "ingress/port": "grpc"}
     ports = [{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]
@@ -92,7 +92,7 @@ def test_the_page_on_switching_names_every_known_annotation_that_changes_an_answ
 FIXTURES = REPOSITORY / "tests/fixtures"
 ANSWERS = yaml.safe_load((FIXTURES / "answers.yaml").read_text(encoding="utf-8"))
 SECONDS = datetime.fromisoformat("2026-11-21T10:55:53Z").timestamp()
-"""A second after the Service of the fixtures was made."""
+"""One second after the fixtures' Service was created."""
 
 
 def test_the_readme_shows_a_case_and_an_answer_of_the_hook() -> None:
@@ -130,12 +130,12 @@ def prose(page: Path) -> str:
 
 
 def links_of(page: Path) -> list[str]:
-    """Return where the links and the pictures of a page lead to, as they are written, those of its HTML too."""
+    """Return the targets of a page's links and pictures, including those in HTML."""
     return re.findall(r'(?:\]\(|\b(?:href|src|srcset)=")([^)"\s]+)', prose(page))
 
 
 def leads_somewhere(link: str, page: Path) -> bool:
-    """Return whether a link on a page leads to a file or folder of the repository, and to a heading in it."""
+    """Return whether a link resolves to a file or folder of the repository, and its fragment to a heading."""
     path, _, fragment = link.partition("#")
     target = page.parent.joinpath(unquote(path)).resolve() if path else page
     if not (target.exists() and target.is_relative_to(REPOSITORY)):
@@ -146,9 +146,9 @@ def leads_somewhere(link: str, page: Path) -> bool:
 
 @cache
 def anchors(page: Path) -> list[str]:
-    """Return what a link can have behind its # on a page: the names that GitHub gives the headings, and ids in HTML.
+    """Return the fragments that links to a page can have: GitHub's names for the headings, and ids in HTML.
 
-    The rules of GitHub: https://docs.github.com/en/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links
+    Source: https://docs.github.com/en/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links
     """
     headings = re.findall(r"^#+ (.*)$", re.sub(r"\]\([^)]*\)", "", prose(page)), re.MULTILINE)
     named = [re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings]
@@ -156,7 +156,7 @@ def anchors(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_every_link_leads_to_a_file_and_to_a_heading_in_it(page: Path) -> None:
+def test_every_link_resolves_to_a_file_and_a_heading_in_it(page: Path) -> None:
     links = [link for link in links_of(page) if ":" not in link]
     assert [link for link in links if not leads_somewhere(link, page)] == []
 

@@ -1,11 +1,11 @@
 """End to end: a real API server, a real engine, the hook under gunicorn, the committed manifests.
 
-`stage` is a namespace of a test's own on the shared `cluster`, with what waits for Ingresses and Events
-(devcluster/story.py: `Stage`). `serving` has a gateway, and syncs often. `empty_cluster` has nothing installed. Who
-changes the hook's settings on a shared cluster puts them back.
+`stage` is a test's own namespace on the shared `cluster`, with helpers that wait for Ingresses and Events
+(devcluster/story.py: `Stage`). `serving` has a gateway, and syncs often. `empty_cluster` has nothing installed. Tests
+that change the hook's settings on a shared cluster restore them.
 
-The engine is the Metacontroller on PATH, else the stand-in, unless `--engine` names one. Tests that need a program that
-is missing are skipped, and the summary says why.
+The engine is the Metacontroller on PATH, else the stand-in, unless `--engine` selects one. Tests that need a missing
+program are skipped, and the summary gives the reason.
 """
 
 import contextlib
@@ -37,9 +37,9 @@ SHARED = ("serving", "cluster", "empty_cluster")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all that is in this folder, so that `-m 'not e2e'` leaves it out, and `make test` what isn't for the gate.
+    """Mark all tests in this folder: `-m 'not e2e'` leaves them out, and `make test` runs only those marked `gate`.
 
-    When tests run in several processes, those that share a cluster stay in one of them.
+    Parallel test processes run all tests of a shared cluster in the same process.
     """
     for item in items:
         if HERE in item.path.parents:
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add to a failed test what the parts of its clusters have logged last, and how busy the machine is."""
+    """Add the last logs of its clusters' processes and the machine's load to a failed test's report."""
     report = yield
     if report.failed:
         clusters = [each for each in getattr(item, "funcargs", {}).values() if isinstance(each, DevCluster)]
@@ -65,7 +65,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def require() -> None:
-    """Skip the test, saying why, when the control plane can't be had on this machine."""
+    """Skip the test, with the reason, if the control plane is not available on this machine."""
     try:
         find_programs(print)
         find_traefik()
@@ -80,14 +80,14 @@ def require_gateway() -> None:
 
 @pytest.fixture(scope="session")
 def engine(pytestconfig: pytest.Config) -> str:
-    """Return `metacontroller` or `standin`. Raises MissingProgram when the engine that was asked for is missing."""
+    """Return `metacontroller` or `standin`. Raises MissingProgram if the requested engine is missing."""
     require()
     return "metacontroller" if engines.find_engine(pytestconfig.getoption("--engine")) else "standin"
 
 
 @pytest.fixture(scope="session")
 def metacontroller(engine: str) -> None:
-    """Skip tests that need the real Metacontroller when the engine is the stand-in."""
+    """Skip tests that need the real Metacontroller if the engine is the stand-in."""
     if engine != "metacontroller":
         pytest.skip("NOT TESTED WITH METACONTROLLER: the engine is the stand-in. Put `metacontroller` on PATH.")
 
@@ -105,8 +105,8 @@ SERVING_SETTINGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("serv
 def serving(engine: str) -> Iterator[DevCluster]:
     """Yield a cluster with the namespaces `ingress`, `httproute`, `both` and `listenerset`.
 
-    What a Service is given there is what the namespace's name says. It syncs every Service each second: otherwise
-    changed settings take 4 to 6 minutes.
+    Each namespace is named after the objects that its Services get. Services are synced every second, because otherwise
+    changed settings would take 4 to 6 minutes.
     """
     require_gateway()
     with DevCluster(engine, settings=SERVING_SETTINGS, gateway=True, httproute=True, resync=1) as running:
@@ -116,11 +116,11 @@ def serving(engine: str) -> Iterator[DevCluster]:
 
 
 def nodes(api: Api) -> contextlib.AbstractContextManager[None]:
-    """Say of each Deployment that its Pods are ready, where none can run: `kubectl rollout status` would wait."""
+    """Keep reporting all Deployments as ready. No Pods can run here, so `kubectl rollout status` would wait forever."""
 
     def look() -> None:
         for deployment in changed(api):
-            with contextlib.suppress(ApiError):  # it has just been deleted
+            with contextlib.suppress(ApiError):  # deleted meanwhile
                 report(api, deployment)
 
     return meanwhile(look, 0.1)
@@ -138,7 +138,7 @@ def bare_plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
-    """Yield an API server with nothing installed, whose namespaces can be deleted, and whose rollouts end."""
+    """Yield an API server with nothing installed, on which namespaces can be deleted and rollouts finish."""
     with bare_plane() as plane:
         plane.start_controllers()
         with nodes(plane.api):
@@ -176,5 +176,5 @@ def fresh_stage(cluster: DevCluster) -> Iterator[Stage]:
         with contextlib.closing(Stage(cluster.api, name, cluster.gateway, cluster.ingress_class)) as stage:
             yield stage
     finally:
-        # Of a test that has failed, too: what stays would be seen by those after it.
+        # Also after a failed test: leftovers would affect later tests.
         cluster.api.delete(NAMESPACES, name)

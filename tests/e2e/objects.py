@@ -1,4 +1,4 @@
-"""Kinds of objects, and how they are written here: those that devcluster.api doesn't name."""
+"""Kinds that devcluster.api doesn't define, and functions that build objects for tests."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ ON = {"ingress/http": "true"}
 def new(
     resource: Resource, name: str, namespace: str | None = None, metadata: Object | None = None, **content: Any
 ) -> Object:
-    """Return an object to be created: `content` is what it has beside its metadata."""
+    """Return an object to be created; `content` is everything except its metadata."""
     named = {"name": name} | ({"namespace": namespace} if namespace else {})
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": named | (metadata or {}), **content}
 
@@ -57,7 +57,7 @@ def by_hand(
     metadata: Object | None = None,
     **spec: Any,
 ) -> Object:
-    """Return an Ingress that somebody makes by hand: all of a host leads to a Service."""
+    """Return a hand-written Ingress that routes all of a host to a Service."""
     paths = [{"path": "/", "pathType": "Prefix", "backend": backend(service, port)}]
     rules = [{"host": host, "http": {"paths": paths}}]
     return new(INGRESSES, name, namespace, metadata, spec={"rules": rules} | spec)
@@ -71,14 +71,14 @@ def made_for(api: Api, parent: Object, desired: Object) -> None:
 
 
 def give_address(stage: Stage, name: str) -> None:
-    """Do what an ingress controller does once an Ingress is there."""
+    """Wait for an Ingress, and set an address in its status, as an ingress controller does."""
     stage.until_ingress(name, f"the Ingress {name}", lambda _: True)
     status = {"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}}
     stage.api.request("PATCH", f"{path_of(INGRESSES, stage.namespace, name)}/status", body={"status": status})
 
 
 def ready_endpoint(namespace: str, service: str, port: str) -> Object:
-    """Return what Kubernetes writes when a Pod of a Service is ready. No Pod runs on these clusters."""
+    """Return an EndpointSlice as for a ready Pod of the Service, since no Pods run on these clusters."""
     return new(
         ENDPOINT_SLICES,
         service,
@@ -91,6 +91,6 @@ def ready_endpoint(namespace: str, service: str, port: str) -> Object:
 
 
 def published(stage: Stage, name: str = "shop", annotations: dict[str, str] | None = None) -> Object:
-    """Create a Service that asks for an Ingress, and return that once it is there."""
+    """Create a Service that asks for an Ingress; wait for the Ingress and return it."""
     stage.create_service(name, ON | (annotations or {}))
     return stage.until_ingress(name, f"the Ingress {name}", lambda _: True)

@@ -1,6 +1,6 @@
-"""Somebody with some rights and no others, such as a tenant; visitors who ask all the time; and what was asked for.
+"""Users with limited rights, such as tenants; visitors who send requests continuously; and requests in the audit log.
 
-Commands are run as by a person who has this kubectl and `ingress-manager` on the PATH.
+Scripts run with this kubectl and `ingress-manager` on PATH.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, RO
 
 
 def grant(api: Api, account: tuple[str, str], role: str, rules: list[Object], namespace: str | None) -> None:
-    """Give rights in a namespace, or in all, to a ServiceAccount, which is a namespace and a name."""
+    """Grant rights to a ServiceAccount, given as (namespace, name), in a namespace, or in all with None."""
     roles, bindings = (ROLES, ROLE_BINDINGS) if namespace else (CLUSTER_ROLES, CLUSTER_BINDINGS)
     create(api, roles, role, namespace, rules=rules)
     subject = {"kind": "ServiceAccount", "namespace": account[0], "name": account[1]}
@@ -41,7 +41,7 @@ def kubeconfig_of(plane: ControlPlane, namespace: str, name: str, folder: Path) 
 
 
 def editor_of(plane: ControlPlane, namespace: str, folder: Path) -> Path:
-    """Return the kubeconfig of somebody who is in the group of a namespace, and has the ClusterRole `edit` in it."""
+    """Return the kubeconfig of a user who has the ClusterRole `edit` in a namespace through a group."""
     plane.kubectl("create", "rolebinding", "edit", "--clusterrole=edit", f"--group={namespace}", f"-n={namespace}")
     path, config = folder / "editor.kubeconfig", yaml.safe_load(plane.kubeconfig.read_text())
     config["users"][0]["user"] |= {"as": "developer", "as-groups": [namespace]}
@@ -56,7 +56,7 @@ def can(plane: ControlPlane, kubeconfig: Path, right: str) -> bool:
 
 
 def tenant_of(plane: ControlPlane, namespace: str, *, rights: Sequence[Resource] = (SERVICES,)) -> Api:
-    """Return a client that logs in as a ServiceAccount which may do everything to these of the namespace, no more."""
+    """Return a client of a ServiceAccount that has all rights to these resources in the namespace, and no others."""
     create(plane.api, SERVICE_ACCOUNTS, "tenant", namespace)
     rules = [
         {"apiGroups": [each.api_version.rpartition("/")[0]], "resources": [each.plural], "verbs": ["*"]}
@@ -69,7 +69,7 @@ def tenant_of(plane: ControlPlane, namespace: str, *, rights: Sequence[Resource]
 
 
 def said(write: Callable[[], object]) -> str | None:
-    """Return what the policy says against a write, None when it lets it through."""
+    """Return the message with which a policy denies a write, or None if it is allowed."""
     try:
         write()
     except ApiError as error:
@@ -83,7 +83,7 @@ Ended = subprocess.CompletedProcess[str]
 
 
 def environment_of(plane: ControlPlane, kubeconfig: Path | None = None) -> dict[str, str]:
-    """Return the environment in which they are found, and log in as the kubeconfig says: by default, as admin."""
+    """Return environment variables with the commands on PATH and this kubeconfig; by default, the administrator's."""
     path = os.pathsep.join((str(Path(sys.executable).parent), str(plane.programs.kubectl.parent)))
     return os.environ | {"PATH": f"{path}:{os.environ['PATH']}", "KUBECONFIG": str(kubeconfig or plane.kubeconfig)}
 
@@ -102,7 +102,7 @@ def sh(
     environment: dict[str, str] | None = None,
     check: bool = True,
 ) -> Ended:
-    """Return what a script does, up to the first command that fails; that fails the test unless `check` is false."""
+    """Run a script until a command fails, and return the result. A failure fails the test unless `check` is false."""
     ended = subprocess.run(
         ["sh", "-e", "-c", script],  # noqa: S607
         cwd=folder,
@@ -113,7 +113,7 @@ def sh(
         timeout=300,
     )
     assert not check or ended.returncode == 0, f"{script}\n{ended.stdout}{ended.stderr}"
-    # What takes long is told, and how long it takes depends on how busy the machine is.
+    # Progress messages of slow steps depend on the machine's load.
     ended.stderr = "".join(line for line in ended.stderr.splitlines(keepends=True) if not line.startswith("… "))
     return ended
 
@@ -148,7 +148,7 @@ def meanwhile(act: Callable[[], object], pause: float = 0) -> Iterator[None]:
 
 @contextlib.contextmanager
 def asking(ask: Callable[[], T]) -> Iterator[list[T | Exception]]:
-    """Yield the answers of somebody who asks again and again, each on a connection of its own, until the end."""
+    """Yield the growing list of answers to continuous requests, each on a new connection, until the context ends."""
     answers: list[T | Exception] = []
 
     def once() -> None:
@@ -161,13 +161,13 @@ def asking(ask: Callable[[], T]) -> Iterator[list[T | Exception]]:
         yield answers
 
 
-# What was asked for, from the audit log.
+# Requests, from the audit log.
 
 READS = {"get", "list", "watch"}
 
 
 def tried(cluster: DevCluster, user: str) -> set[tuple[str, str, str]]:
-    """Return what a user has asked the API server for: verb, kind and subresource. None of it was forbidden."""
+    """Return a user's requests to the API server as (verb, resource, subresource). Fails if any was forbidden."""
     asked = {}
     for event in cluster.control_plane.audit_events():
         if event["user"]["username"] == user:
@@ -179,13 +179,13 @@ def tried(cluster: DevCluster, user: str) -> set[tuple[str, str, str]]:
 
 
 def write_requests(cluster: DevCluster, namespace: str, resource: str = "ingresses") -> list[tuple[str, str, int]]:
-    """Return (verb, name, HTTP status) of each request to write one kind of object in a namespace, but its status."""
+    """Return (verb, name, HTTP status) of each write to a resource in a namespace, not counting its subresources."""
     found = []
     for event in cluster.control_plane.audit_events():
         about = event.get("objectRef", {})
         place = (about.get("resource"), about.get("namespace"), about.get("subresource"))
         if event["verb"] not in READS and place == (resource, namespace, None):
-            # A create that was cut off before its body was read has no name.
+            # A create request that was cut off before its body was read has no name.
             found.append((event["verb"], about.get("name", ""), event["responseStatus"]["code"]))
     return found
 
@@ -196,7 +196,7 @@ def writes(cluster: DevCluster, namespace: str, resource: str = "ingresses") -> 
 
 @contextlib.contextmanager
 def written(cluster: DevCluster, namespace: str) -> Iterator[list[tuple[str, str]]]:
-    """Yield what holds, in the end, the writes of a namespace's Ingresses that were carried out meanwhile."""
+    """Yield a list that, when the context ends, receives the successful writes to the namespace's Ingresses."""
     before = len(writes(cluster, namespace))
     found: list[tuple[str, str]] = []
     yield found

@@ -1,6 +1,6 @@
-"""A real API server accepts every object that the hook can answer with, and all that is installed.
+"""A real API server accepts all objects that the hook can return, and all manifests.
 
-It validates strictly, and has Pod Security admission: there isn't even a warning.
+It validates strictly and enforces Pod Security admission; not even a warning is allowed.
 """
 
 from pathlib import Path
@@ -34,7 +34,7 @@ GOLDEN = [pytest.param(made, id=f"{case.name}-{number}") for case in CASES for n
 
 
 def accepted(api: Api, sent: Object) -> Object:
-    """Return an object as the API server would store it. Raises ApiError when it would not."""
+    """Return an object as the API server would store it. Raises ApiError if it is rejected."""
     namespace = sent["metadata"]["namespace"]
     if api.get(NAMESPACES, namespace) is None:
         create(api, NAMESPACES, namespace)
@@ -49,7 +49,7 @@ def test_a_golden_object_comes_back_as_it_was_sent(sent: Object, empty_cluster: 
 
 
 @given(made_up.valid_services() | made_up.WITH_ENTRANCES, made_up.settings())
-def test_what_is_made_up_at_random_is_accepted(empty_cluster: ControlPlane, parent: Object, settings: Settings) -> None:
+def test_random_objects_are_accepted(empty_cluster: ControlPlane, parent: Object, settings: Settings) -> None:
     for made in desired_for(parent, settings) or desired_for(parent, Settings()):
         accepted(empty_cluster.api, made)
 
@@ -65,7 +65,7 @@ profiles:
     timeouts: {request: 60s, backendRequest: 30s}
     retry: {attempts: 3, codes: [502, 503], backoff: 100ms}
 """
-"""Settings whose profile states all that a profile can state of a rule of an HTTPRoute."""
+"""Settings with a profile that uses every profile field for the rules of an HTTPRoute."""
 
 
 @pytest.mark.gate
@@ -75,7 +75,7 @@ def test_an_annotation_beside_a_full_profile_is_accepted(key: str, data: st.Data
     right = made_up.WORDS[key] if key != PROFILE else st.just("full")
     made = desired_for(service({HTTP: "true", TLS: "true", PROFILE: "full", key: data.draw(right)}), parse(FULL))
     assume(made)
-    for each in made:  # without the label, with which only ingress-manager may create it
+    for each in made:  # without the label, which only ingress-manager may set
         accepted(serving.api, each | {"metadata": {"name": each["metadata"]["name"], "namespace": "both"}})
 
 
@@ -84,7 +84,7 @@ COMPONENTS = ["gateway/gateway-api", "gateway/https-redirect", "manifests/admiss
 
 @pytest.fixture(scope="module")
 def installed(empty_cluster: ControlPlane) -> ControlPlane:
-    """Return an API server to which every folder was applied; a warning would have been an error."""
+    """Apply every folder to an API server, with warnings as errors."""
     empty_cluster.kubectl("apply", "--filename", str(CRD_FILE))
     empty_cluster.kubectl("wait", "--for=condition=established", "--filename", str(CRD_FILE))
     text = yaml.safe_dump_all(item for folder in (*FOLDERS, "metacontroller/listenerset") for item in rendered(folder))
@@ -93,7 +93,7 @@ def installed(empty_cluster: ControlPlane) -> ControlPlane:
 
 
 def test_all_components_pass_pod_security_restricted(installed: ControlPlane) -> None:
-    # No Pods are made here. Of Deployments the API server says at least what would be denied.
+    # No Pods are created here, but the API server warns about Deployments whose Pods it would deny.
     installed.kubectl("label", "namespaces", "--all", "--overwrite", "pod-security.kubernetes.io/warn=restricted")
     text = Overlay([*FOLDERS], COMPONENTS).render().text
     said = installed.kubectl("apply", "--filename=-", "--dry-run=server", "--warnings-as-errors", input=text)
@@ -101,13 +101,13 @@ def test_all_components_pass_pod_security_restricted(installed: ControlPlane) ->
 
 
 def test_what_was_applied_shows_no_difference(installed: ControlPlane) -> None:
-    """So a tool that compares the cluster with Git finds nothing either: nothing has to be ignored."""
+    """So tools that compare a cluster with Git need no exceptions."""
     for folder in ("manifests", "manifests/sample", "gateway", "metacontroller/install", "metacontroller/listenerset"):
         assert installed.kubectl("diff", "--kustomize", str(REPOSITORY / folder)) == "", folder
 
 
 def test_the_commands_of_the_readme_and_of_an_upgrade_run(installed: ControlPlane, tmp_path: Path) -> None:
-    """The file of a release installs the hook alone first, and then the rest."""
+    """A release's install.yaml is first applied for the hook alone, and then completely."""
     file = tmp_path / "install.yaml"
     file.write_text(dist.manifests(dist.MANIFESTS["install.yaml"], []))
     lines = [line for line in commands_of("README.md") + commands_of("docs/upgrade.md") if line.startswith("kubectl ")]
@@ -143,7 +143,7 @@ def test_the_page_on_admission_installs_renews_and_removes_it(empty_cluster: Con
     first = run(*verify)
     assert first.startswith("served.crt: OK\n")
 
-    # Nobody answers here, so the API server goes on without an answer.
+    # No webhook answers here, so the API server proceeds without one.
     empty_cluster.api.create(SERVICES, objects.service("default", "unanswered", annotations={"ingress/http": "yes"}))
     empty_cluster.api.delete(SERVICES, "unanswered", "default")
     assert f'name="services.{CONTROLLER}.internal"' in run(outage)

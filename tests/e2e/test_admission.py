@@ -1,4 +1,4 @@
-"""The answer at `kubectl apply`: on a real API server, who is told what, and what a change has to wait for."""
+"""The answer at `kubectl apply` on a real API server: who gets which message, and when the webhook is called."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ WRONG = RIGHT | {"ingress/path": "nowhere"}
 SAID = 'ingress/path: "nowhere" must start with / [invalid-value]'
 
 PATIENCE = 15
-"""Seconds that the API server waits for an answer: this machine may be busy."""
+"""Seconds that the API server waits for the webhook, because the machine may be busy."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def asked(engine: str) -> Iterator[DevCluster]:
     with DevCluster(engine, admission=True) as running:
         webhooks = running.api.get(WEBHOOKS, "ingress-manager")
         assert webhooks is not None
-        # It takes a moment until the API server goes by that. Then it doesn't ask about what has this label, either.
+        # The change takes a moment to become effective. From then on, objects with this label are exempt.
         selector = {"matchExpressions": [{"key": "unasked", "operator": "DoesNotExist"}]}
         webhooks["webhooks"][0] |= {"timeoutSeconds": PATIENCE, "objectSelector": selector}
         running.api.update(WEBHOOKS, webhooks)
@@ -55,12 +55,12 @@ def restart(cluster: DevCluster) -> None:
 
 
 def told(cluster: DevCluster, service: Object, **options: str) -> tuple[str, ...]:
-    """Return what somebody is warned of who creates a Service. Raises ApiError when that is denied."""
+    """Return the warnings for creating a Service. Raises ApiError if it is denied."""
     path = path_of(SERVICES, service["metadata"]["namespace"])
     return cluster.api.warnings("POST", path, params=options, body=service)
 
 
-def test_whoever_makes_a_mistake_reads_once_what_the_event_says(asked: DevCluster, stage: Stage) -> None:
+def test_a_mistake_gets_one_warning_with_the_events_text(asked: DevCluster, stage: Stage) -> None:
     wrong = service(stage.namespace, "shop", annotations=WRONG)
     assert told(asked, wrong, dryRun="All") == told(asked, wrong) == (SAID,)
     assert stage.until_event("shop", SAID).endswith(f"422 body: {SAID}")
@@ -87,13 +87,13 @@ CHANGES: list[tuple[str, dict[str, str], Object, int]] = [
     ("a finalizer", RIGHT, {"metadata": {"finalizers": ["example.com/keep"]}}, 0),
     ("a port of a Service that asks for nothing", MANY, {"spec": {"ports": [{"port": 81}]}}, 0),
 ]
-"""Changes of a Service with these annotations, and how often the API server asks because of each."""
+"""Changes to a Service with these annotations, and how often the API server calls the webhook for each."""
 
 
-def test_the_api_server_asks_only_when_what_counts_has_changed(asked: DevCluster, stage: Stage) -> None:
+def test_the_api_server_asks_only_about_relevant_changes(asked: DevCluster, stage: Stage) -> None:
     seen = {}
     for number, (reason, annotations, change, _) in enumerate(CHANGES):
-        # A name of its own: of one that was made again, the API server would first try to patch what it remembers.
+        # Each has its own name: for a recreated object, the API server would first try to patch its cached version.
         name = f"shop-{number}"
         made = service(stage.namespace, name, annotations=annotations)
         made["spec"]["type"] = "LoadBalancer"
@@ -105,7 +105,7 @@ def test_the_api_server_asks_only_when_what_counts_has_changed(asked: DevCluster
     assert seen == {reason: count for reason, _, _, count in CHANGES}
 
 
-def test_the_api_server_asks_of_no_service_in_its_own_namespaces(asked: DevCluster) -> None:
+def test_the_api_server_asks_about_no_service_in_system_namespaces(asked: DevCluster) -> None:
     for namespace in ("kube-system", "ingress-manager", "metacontroller"):
         assert told(asked, service(namespace, "shop", annotations=WRONG), dryRun="All") == ()
 

@@ -1,4 +1,4 @@
-"""`adopt`, `release` and `uninstall` on a real cluster: no Ingress is ever gone, unless it is to be removed."""
+"""`adopt`, `release` and `uninstall` on a real cluster: no Ingress disappears unless it is meant to."""
 
 import contextlib
 import json
@@ -41,7 +41,7 @@ MOVER = "docs/commands/examples/mover.yaml"
 
 
 def is_ours(ingress: Object) -> bool:
-    """Return whether an Ingress is ingress-manager's; if not, nothing of that may be left."""
+    """Return whether ingress-manager manages an Ingress. Fails if only some of its marks are present."""
     metadata = ingress["metadata"]
     marks = [
         "ownerReferences" in metadata,
@@ -53,7 +53,7 @@ def is_ours(ingress: Object) -> bool:
 
 
 def settle(stage: Stage) -> None:
-    """Return once Metacontroller has synced all that was done, and the garbage collector has deleted what it had to."""
+    """Wait until Metacontroller has synced all changes, and the garbage collector has finished."""
     for service in stage.api.list(SERVICES, stage.namespace):
         metadata = {"annotations": {"example.com/touched": service["metadata"]["resourceVersion"]}}
         stage.api.patch(SERVICES, service["metadata"]["name"], {"metadata": metadata}, stage.namespace)
@@ -68,7 +68,7 @@ def commands(namespace: str, word: str) -> list[str]:
 
 
 def test_adopt_waits_until_metacontroller_has_seen_the_service(cluster: DevCluster, stage: Stage) -> None:
-    """Metacontroller sees Services and Ingresses by two watches. It would delete the Ingress of an older Service."""
+    """Metacontroller watches Services and Ingresses separately. With a stale Service, it would delete the Ingress."""
     plane = cluster.control_plane
     *plans, adopt, owner = commands(stage.namespace, " adopt ") + commands(stage.namespace, "get ingress")
     releases = commands(stage.namespace, " release ")
@@ -99,7 +99,7 @@ def test_adopt_waits_until_metacontroller_has_seen_the_service(cluster: DevClust
 
 
 def mover(plane: ControlPlane, namespace: str, folder: Path) -> Path:
-    """Return the kubeconfig of somebody to whom the page's commands give rights in a namespace."""
+    """Return the kubeconfig of a user who has the rights in a namespace that the page's commands grant."""
     create(plane.api, SERVICE_ACCOUNTS, "mover", namespace)
     apply, *bindings = commands(namespace, "mover")
     file = folder / "mover.yaml"
@@ -112,11 +112,11 @@ def mover(plane: ControlPlane, namespace: str, folder: Path) -> Path:
 
 
 HELD = {"annotations": {"kubernetes.io/ingress.class": GATEWAY_CLASS}, "finalizers": ["example.com/held"]}
-"""The metadata of an Ingress whose class moves into the spec, and which can't go before somebody lets it."""
+"""Metadata of an Ingress with its class in an annotation, to be moved to the spec, and with a finalizer."""
 
 
 def split_and_alone(stage: Stage, alone: list[str]) -> dict[tuple[str, str], str]:
-    """Create Ingresses of two Services, and of one each; return which Service answers for each host and path."""
+    """Create Ingresses with two Services each, or one; return the Service that serves each host and path."""
     places: dict[tuple[str, str], str] = {}
     for name, metadata, spec in (("shop", HELD, {}), ("www", {}, {"ingressClassName": GATEWAY_CLASS})):
         host = f"{name}.{stage.namespace}.example.com"
@@ -135,9 +135,9 @@ def split_and_alone(stage: Stage, alone: list[str]) -> dict[tuple[str, str], str
 def test_no_request_fails_while_ingresses_are_split(
     cluster: DevCluster, stage: Stage, gateway: Gateway, tmp_path: Path
 ) -> None:
-    """`shop` has the name of a Service, and keeps what leads to that; `www` goes, as each Service asks already.
+    """`shop` is named like a Service and keeps its paths; `www` is deleted once each Service asks for its own.
 
-    Fifty others, each of one Service, are adopted and released together.
+    Fifty other Ingresses, each for one Service, are adopted and released together.
     """
     kubeconfig = mover(cluster.control_plane, stage.namespace, tmp_path)
     many = sorted(f"shop-{number}" for number in range(50))
@@ -146,12 +146,12 @@ def test_no_request_fails_while_ingresses_are_split(
     before = {each["name"]: each["uid"] for each in by_hands}
 
     def ask() -> list[str]:
-        """Return each answer that isn't that of the Service to which its place leads."""
+        """Return each answer that comes from a different Service than expected."""
         answers = [(place, gateway.ask(*place)) for place in places]
         return [f"{place}: {answer}" for place, answer in answers if not served_by(stage, places[place], answer)]
 
     def command(*arguments: str) -> list[str]:
-        """Return the names of those that were carried out, in the order in which that is printed."""
+        """Run a command with --apply, and return the names it reports, in printed order."""
         ended = run(cluster.control_plane, *arguments, "--apply", "-n", stage.namespace, kubeconfig=kubeconfig)
         assert ended.returncode == 0, ended.stderr
         return re.findall(rf"^{stage.namespace}/(\S+) ", ended.stdout, re.MULTILINE)
@@ -209,7 +209,7 @@ def test_uninstall_leaves_all_ingresses_or_none(installed: DevCluster, keep: boo
     ended = run(installed.control_plane, "check")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "\nAll is well: " in ended.stdout
-    installed.restart_hook(SERVING_SETTINGS)  # it has followed the ConfigMap
+    installed.restart_hook(SERVING_SETTINGS)  # `apply_deployments` has applied the ConfigMap's settings
     stage = Stage(installed.api, "both", installed.gateway)
     certified = {"ingress/profile": "certified", "ingress/tls-secret": "cert", "ingress/host": "cert.example.com"}
     stage.create_service("shop", {"ingress/http": "true"})

@@ -1,21 +1,21 @@
-"""The attacks of attacks.yaml, which are sequences of steps, played on a real API server. Each step is one of these:
+"""Plays the attacks of attacks.yaml, which are sequences of steps, on a real API server. Each step is one of these:
 
 settings: SETTINGS            the administrator changes the settings: the hook restarts with them
 label the namespace: LABELS    the administrator adds labels to the namespace
-others deny: HOST             somebody else's admission policy denies an Ingress of this host
+others deny: HOST             somebody else's admission policy denies Ingresses for this host
 create: {annotations, labels, spec, finalizers}   the tenant creates the Service shop; without a spec, it has a port
 patch: PATCH                  the tenant patches it (RFC 7396)
 delete: OPTIONS               the tenant deletes it
-manage fields: BYTES          the tenant writes a field of so many bytes into its managedFields
-manage at: TIME               the tenant writes a time there
-edit the ingress: PATCH       somebody who may edit Ingresses patches that one
-ingress: FIELDS               soon the Ingress has these fields, among others; null: there is none
-unchanged: true               after one more sync, the Ingress is the one last seen, with the same spec and annotations
-owned: true                   after a second, the Ingress still has its Service as an owner
-event: TEXT                   soon an Event on the Service says so
+manage fields: BYTES          the tenant writes a field name of so many bytes into its managedFields
+manage at: TIME               the tenant writes a time into its managedFields
+edit the ingress: PATCH       somebody who may edit Ingresses patches the Service's Ingress
+ingress: FIELDS               soon the Ingress has these fields, among others; null: it doesn't exist
+unchanged: true               after one more sync, the Ingress has the same spec and annotations as when last seen
+owned: true                   after a second, the Service is still an owner of the Ingress
+event: TEXT                   soon an Event on the Service contains the text
 
-`denied: TEXT` beside a write: the API server refuses it, and says so. The tenant may do everything to the Services of
-the namespace, and nothing else.
+`denied: TEXT` beside a write means that the API server rejects it with this text. The tenant may do everything to the
+namespace's Services, and nothing else.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ from tests.words import holds
 
 ATTACKS = {attack.name: attack.fields["steps"] for attack in golden.read(Path(__file__).with_name("attacks.yaml"))}
 AT_THE_GATE = {"entrance-kept-by-a-mistake-in-another", "host-kept-by-a-pause", "year-zero"}
-"""These are in `make test`. There, test_policies.py tries the other kinds."""
+"""The attacks that `make test` plays. There, test_policies.py covers the other kinds."""
 
 NAME = "shop"
 
@@ -50,10 +50,10 @@ class Attack:
         self.tenant = tenant
         self.path = path_of(SERVICES, stage.namespace, NAME)
         self.seen: Object = {}
-        """The Ingress, as the last step that waited for it has seen it."""
+        """The Ingress, as the last step that waited for it observed it."""
 
     def play(self, step: Object) -> None:
-        """Play one step. Raises AssertionError, or NotReady, when something else comes of it."""
+        """Play one step. Raises AssertionError or NotReady if the outcome differs."""
         [(kind, value)] = [each for each in step.items() if each[0] != "denied"]
         act: Callable[[Any], Any] = getattr(self, kind.replace(" ", "_"))
         if "denied" in step:
@@ -92,10 +92,10 @@ class Attack:
         self.tenant.request("PATCH", self.path, body=patch)
 
     def manage_fields(self, size: int, **more: Any) -> None:
-        # Go writes each < as six bytes when Metacontroller sends the Service to the hook.
+        # Go encodes each < as six bytes when Metacontroller sends the Service to the hook.
         fields: Object = {f"f:{'<' * size}": {}}
         entry = {"manager": "tenant", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", **more}
-        # The API server ignores an update that changes nothing else.
+        # The API server ignores an update of managedFields alone.
         managed = {"labels": {"managed": f"{size}"}, "managedFields": [{**entry, "fieldsV1": fields}]}
         self.patch({"metadata": managed})
 
@@ -117,7 +117,7 @@ class Attack:
             self.seen = self.stage.until_ingress(NAME, f"one with {fields}", lambda made: holds(made, fields))
 
     def unchanged(self, _: bool) -> None:
-        # Services are synced in the order of their events: once another one, made now, is answered, this one has been.
+        # Services are synced in the order of their changes: once a Service created now is synced, this one has been.
         later = f"later-{time.monotonic_ns()}"
         self.patch({"metadata": {"labels": {"touched": later}}})
         self.stage.create_service(later, ON)
@@ -129,7 +129,7 @@ class Attack:
         assert now["metadata"]["annotations"] == before["metadata"]["annotations"]
 
     def owned(self, _: bool) -> None:
-        time.sleep(1)  # in which the garbage collector has tried more than once
+        time.sleep(1)  # enough for several attempts of the garbage collector
         ingress = self.stage.ingress(NAME) or {"metadata": {}}
         assert [owner["name"] for owner in ingress["metadata"].get("ownerReferences", [])] == [NAME]
 
@@ -139,7 +139,7 @@ class Attack:
 
 @pytest.fixture(scope="module")
 def attacked(serving: DevCluster) -> Iterator[DevCluster]:
-    """Yield the cluster that each attack gives its own settings."""
+    """Yield the cluster whose settings each attack changes, and restore them at the end."""
     yield serving
     serving.restart_hook(SERVING_SETTINGS)
 

@@ -1,4 +1,4 @@
-"""The gateway as it is shipped: nobody takes another's requests, and what becomes of a request."""
+"""The gateway as shipped: nobody receives another tenant's requests, and each request gets the right answer."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def host(stage: Stage) -> str:
 
 @pytest.fixture
 def victim(stage: Stage, gateway: Gateway, host: str) -> Iterator[Stage]:
-    """Yield a namespace whose name is that of the test's and goes on; the gateway serves its Service `shop`."""
+    """Yield a second namespace, whose name starts with the test's; the gateway serves its Service `shop`."""
     victim = Stage(stage.api, f"{stage.namespace}-a-b", gateway)
     create(stage.api, NAMESPACES, victim.namespace)
     service = victim.create_service("shop", {"ingress/http": "true", "ingress/host": host}, PORT)
@@ -43,7 +43,7 @@ def victim(stage: Stage, gateway: Gateway, host: str) -> Iterator[Stage]:
 
 
 def test_an_ambiguous_service_name_is_refused(cluster: DevCluster, stage: Stage, victim: Stage, host: str) -> None:
-    """Traefik keeps one of two with one name, and takes repeated `-` for one. The name of a route has the host, too."""
+    """Traefik keeps only one of two equal names, and collapses repeated `-`. Route names also contain the host."""
     api = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, stage.namespace)))
     tenant = Stage(api, stage.namespace)
     together = f"from one of namespace {victim.namespace}: their names run together, as"
@@ -66,7 +66,7 @@ def test_ambiguous_ingresses_are_denied(cluster: DevCluster, stage: Stage, victi
     tenant = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, stage.namespace, rights=rights)))
 
     def denied(name: str, service: str, port: int | str = PORT, spec: Object = BY_CLASS, **metadata: Any) -> str:
-        """Return for which of the Ingress's names it is denied, if for any; else it is made."""
+        """Create an Ingress, and return which of its names is ambiguous, or "" if it is accepted."""
         made = by_hand(stage.namespace, name, f"x.{host}", service, port, metadata=metadata, **spec)
         why = said(lambda: tenant.create(INGRESSES, made))
         [what] = re.findall(rf"could not tell (.*) from one of namespace {victim.namespace}: ", why) if why else [""]

@@ -1,4 +1,4 @@
-"""HTTPRoutes and ListenerSets on a real API server: made, kept, restored and removed as Ingresses are."""
+"""HTTPRoutes and ListenerSets on a real API server: created, kept, restored and removed like Ingresses."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def names(stage: Stage, resource: Resource) -> list[str]:
 
 @pytest.fixture
 def stage(serving: DevCluster, request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """Yield the namespace whose name says what a Service is given there."""
+    """Yield the namespace named after the kind of objects that its Services get."""
     stage = Stage(serving.api, request.param, serving.gateway)
     yield stage
     for service in stage.api.list(SERVICES, stage.namespace):
@@ -79,7 +79,7 @@ QUIET: dict[str, tuple[dict[str, str], int, int, int]] = {
     "quiet-class": ({"ingress/profile": "by-annotation"}, 1, 1, 0),
     "quiet-certified": ({"ingress/profile": "certified", "ingress/tls-secret": "one"}, 0, 1, 1),
 }
-"""The annotations of Services, and how many Ingresses, HTTPRoutes and ListenerSets each is given."""
+"""The annotations of Services, and the number of Ingresses, HTTPRoutes and ListenerSets for each."""
 
 
 CHANGES: list[Object] = [
@@ -92,14 +92,14 @@ CHANGES: list[Object] = [
 @pytest.mark.gate
 @pytest.mark.parametrize("stage", ["both"], indirect=True)
 def test_nothing_is_written_again_while_nothing_changes(serving: DevCluster, stage: Stage) -> None:
-    """The API server fills in defaults inside of lists. If the hook left one out, it would be written for ever."""
+    """The API server sets defaults inside lists. If the hook omitted one, the object would be rewritten forever."""
     for name, (more, *_) in QUIET.items():
         stage.create_service(name, {**ON, "ingress/host": f"{name}.example.com", **more})
     counts = [sum(some) for some in zip(*(made for _, *made in QUIET.values()), strict=True)]
     stage.until("all of them", lambda: [len(names(stage, kind)) for kind in KINDS] == counts)
     stage.api.patch(INGRESSES, "quiet", CHANGES[0], stage.namespace)
     for number, change in enumerate(CHANGES):
-        # Each makes Metacontroller compare what is there with what is desired, before it sees what is created later.
+        # Each change makes Metacontroller compare observed and desired objects before it syncs the later Service.
         for name in QUIET:
             stage.api.patch(SERVICES, name, change, stage.namespace)
         stage.create_service(f"later-{number}", {**ON, "ingress/host": f"{number}.example.com"})

@@ -1,4 +1,4 @@
-"""The pages on installing and uninstalling: their commands are run on a cluster without nodes. With one: tests/node."""
+"""Runs the commands on the install and uninstall pages, on a cluster without nodes. tests/node uses a node."""
 
 import contextlib
 import re
@@ -22,7 +22,7 @@ from tests.e2e.objects import CONFIG_MAPS, DEPLOYMENTS, ON, POLICIES, by_hand, c
 from tests.e2e.people import checkout, sh
 
 ELSEWHERE = ("make image ", "docker push ", "kind ")
-"""What the commands begin with that aren't run: here is no builder and no registry. tests/node has buildah build it."""
+"""Prefixes of commands that aren't run, because there is no builder or registry. tests/node builds with buildah."""
 
 
 def commands_of(page: str) -> list[str]:
@@ -33,7 +33,7 @@ UNINSTALL = [command for command in commands_of("commands/adopt.md") if command.
 
 
 def run(plane: ControlPlane, command: str) -> str:
-    """Run a command as somebody would who has a download of Metacontroller's CRDs; return what it prints."""
+    """Run a command like a user who has downloaded Metacontroller's CRDs; return its output."""
     if command.startswith("make "):
         command = re.sub(" DOMAIN=[^ ]*", "", command)  # it would change the repository's settings
         command = f"{command.partition(' METACONTROLLER_CRDS=')[0]} METACONTROLLER_CRDS={CRD_FILE} YES=1"
@@ -41,7 +41,7 @@ def run(plane: ControlPlane, command: str) -> str:
 
 
 def everything(plane: ControlPlane) -> set[tuple[str, ...]]:
-    """Return all objects of the cluster: kind, namespace and name. Events and leases come and go by themselves."""
+    """Return kind, namespace and name of all objects except Events and Leases, which come and go by themselves."""
     resources = plane.kubectl("api-resources", "--verbs=list", "--output=name").split()
     listed = ",".join(name for name in resources if not name.startswith(("events", "leases.")))
     columns = "--output=custom-columns=KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name"
@@ -50,7 +50,7 @@ def everything(plane: ControlPlane) -> set[tuple[str, ...]]:
 
 
 def until_only(plane: ControlPlane, before: set[tuple[str, ...]]) -> None:
-    """Return once the cluster holds what it held before; some objects go a moment after the command."""
+    """Wait until the cluster has the same objects as before; some are deleted after the command ends."""
     with contextlib.suppress(NotReady):
         wait_for(lambda: everything(plane) == before, 20, interval=0.5)
     assert everything(plane) == before
@@ -60,7 +60,7 @@ BUNDLE = "bm8gUEVN"
 
 
 def install_webhook(plane: ControlPlane) -> None:
-    """Add the admission webhook to an installation, with a certificate of one's own."""
+    """Add the admission webhook to an installation, with a CA bundle of the administrator."""
     webhook = Overlay(["manifests"], components=["manifests/admission"])
     webhook.patch(WEBHOOKS.kind, "ingress-manager", ("add", "/webhooks/0/clientConfig/caBundle", BUNDLE))
     plane.kubectl("apply", "--filename=-", input=webhook.render().text)
@@ -70,7 +70,7 @@ IMAGE = "registry.example.com/ingress-manager:0.1.0"
 PEM = "-----BEGIN CERTIFICATE-----"
 
 
-def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: ControlPlane) -> None:
+def test_installing_and_uninstalling_as_on_the_pages_leaves_nothing_behind(plane: ControlPlane) -> None:
     before = everything(plane)
     *commands, again = [command for command in commands_of("install.md") if "CONTEXT=" not in command]
     assert len(commands) == 8
@@ -98,14 +98,14 @@ def test_what_the_pages_install_and_uninstall_leaves_nothing_behind(plane: Contr
     account = plane.api.get(SERVICE_ACCOUNTS, "ingress-manager", "ingress-manager") or {}
     assert account["imagePullSecrets"] == [{"name": "registry"}], "the second installation leaves it as it is"
 
-    assert "It is removed." in run(plane, UNINSTALL[0])
+    assert "ingress-manager is removed." in run(plane, UNINSTALL[0])
     until_only(plane, before)
 
 
-def test_a_metacontroller_that_was_there_before_is_left_as_it_is(plane: ControlPlane) -> None:
+def test_an_existing_metacontroller_is_left_unchanged(plane: ControlPlane) -> None:
     empty = everything(plane)
     keep, remove = UNINSTALL
-    assert "It is removed." in run(plane, keep), "where nothing is installed, or no longer"
+    assert "ingress-manager is removed." in run(plane, keep), "where nothing is installed, or no longer"
     plane.kubectl("apply", "--filename", str(CRD_FILE))
     before = everything(plane)
     [install] = [command for command in commands_of("install.md") if "CONTEXT=" in command]
@@ -120,7 +120,7 @@ def test_a_metacontroller_that_was_there_before_is_left_as_it_is(plane: ControlP
     until_only(plane, empty)
 
 
-def test_what_services_would_lose_is_shown_before_anything_changes(plane: ControlPlane, tmp_path: Path) -> None:
+def test_losses_of_services_are_shown_before_anything_changes(plane: ControlPlane, tmp_path: Path) -> None:
     before, folder = everything(plane), checkout(tmp_path)
     file, command = folder / "manifests/settings.yaml", f"make install IMAGE={IMAGE} METACONTROLLER_CRDS={CRD_FILE}"
     text = file.read_text(encoding="utf-8")
@@ -156,7 +156,7 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
         assert status
         assert "Nothing was done" in printed
         assert '\n+  hosts: ["*.{namespace}.apps.example.net"]\n' in printed
-        assert "ConfigMap\n" not in printed.partition("# It is installed already")[2], "its lines are the settings'"
+        assert "ConfigMap\n" not in printed.partition("# Already installed")[2], "its lines are the settings'"
         assert "\n# 12 Services would lose an object or a URL.\n" in printed
         assert re.findall(r"^removed  Ingress (\S+)  the Ingress's host ", printed, re.MULTILINE) == [
             f"team-a/shop{number:02}" for number in range(10)
@@ -185,7 +185,7 @@ def test_what_services_would_lose_is_shown_before_anything_changes(plane: Contro
 
 
 @pytest.mark.skipif(not build.built("helm"), reason="`python -m devcluster build --helm` builds Helm.")
-def test_helm_takes_over_what_make_has_installed_with_the_webhook(plane: ControlPlane, tmp_path: Path) -> None:
+def test_helm_takes_over_an_installation_by_make_with_the_webhook(plane: ControlPlane, tmp_path: Path) -> None:
     before = everything(plane)
     run(plane, f"make install IMAGE={IMAGE}")
     install_webhook(plane)

@@ -1,4 +1,4 @@
-"""The policies of `settings --policies` hold what people write by hand to the limits of the settings."""
+"""The policies of `settings --policies` apply the settings' limits to hand-written objects."""
 
 import contextlib
 import itertools
@@ -29,7 +29,7 @@ _numbers = itertools.count(1)
 
 
 def claiming(resource: Resource, host: str) -> Object:
-    """Return the spec of an object that claims a host; `*` is every host."""
+    """Return the spec of an object that claims a host; `*` is any host."""
     is_named = host != "*"
     if resource is INGRESSES:
         rule = {"rules": [{"host": host}]} if is_named else {"defaultBackend": backend("shop", 80)}
@@ -48,7 +48,7 @@ def denial(plane: ControlPlane, resource: Resource, namespace: str, host: str) -
 
 @contextlib.contextmanager
 def limited(plane: ControlPlane, stated: Object, resources: Sequence[Resource] = KINDS) -> Iterator[None]:
-    """Apply the policies of these settings, wait until each is in force, and in the end until none is any more."""
+    """Apply the settings' policies and wait until each is in force; at the end, remove them and wait until none is."""
     right, wrong = (f"{name}{next(_numbers)}.example.org" for name in ("right", "wrong"))
     namespaces = {**stated.get("namespaces", {}), "default": {"limits": {"hosts": [right], "classes": "any"}}}
     environment = {"SETTINGS": json.dumps(stated | {"namespaces": namespaces})}
@@ -77,7 +77,7 @@ DENIED = {
     "kubectl patch ingress mine --patch='spec: {ingressClassName: internal}'": "internal",
     "kubectl annotate ingress mine kubernetes.io/ingress.class=internal": "internal",
 }
-"""What somebody with `edit` may not do, and the host or class that the message names."""
+"""Commands denied to a user with `edit`, and the host or class that the message names."""
 
 
 @pytest.mark.gate

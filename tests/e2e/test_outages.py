@@ -1,4 +1,4 @@
-"""Outages: each part is taken down while Services change. Then every Ingress follows, and visitors saw nothing."""
+"""Outages: each part is down while Services change. Afterwards, every Ingress follows, and visitors notice nothing."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from tests.e2e.conftest import fresh_stage, require_gateway
 from tests.e2e.objects import ON, by_hand, published
 
 PATIENCE = 60.0
-"""Seconds to wait for anything. A lease ends after 15 s; the API server gives up waiting for etcd after 34 s."""
+"""Seconds to wait for any result. A lease expires after 15 s; the API server gives up on etcd after 34 s."""
 
 VISITED, VISITED_HOST = "visited", "visited.example.com"
 
@@ -36,12 +36,12 @@ EVENTS: dict[str, tuple[Callable[[Stage, str], object], int | None]] = {
     "delete": (lambda stage, name: stage.api.delete(SERVICES, name, stage.namespace), None),
     "drift": (edit, 80),
 }
-"""What is done to a Service, or to its Ingress, and the port to which that leads in the end, if it is there."""
+"""Changes to a Service or its Ingress, and the Ingress's final port, or None if it is removed."""
 
 
 @pytest.fixture(scope="module")
 def site(engine: str) -> Iterator[tuple[DevCluster, Stage]]:
-    """Yield a cluster that no other tests use, and a namespace with a Service that has visitors."""
+    """Yield a cluster for this module alone, and a namespace with a Service that visitors use."""
     require_gateway()
     with DevCluster(engine, gateway=True) as cluster, fresh_stage(cluster) as stage:
         stage.exits.enter_context(Backend(stage.create_service(VISITED, ON | {"ingress/host": VISITED_HOST}, PORT)))
@@ -69,11 +69,11 @@ def test_after_an_outage_ingresses_follow_services(site: tuple[DevCluster, Stage
         try:
             EVENTS[event][0](stage, names[event])
         except (ApiError, OSError) as error:
-            return getattr(error, "status", 0) == 409  # it is there: what seemed to fail had been done
+            return getattr(error, "status", 0) == 409  # the earlier attempt succeeded after all
         return True
 
     def play(event: str) -> None:
-        # What fails meanwhile, whoever wants it repeats.
+        # Clients repeat writes that fail during the outage.
         wait_for(lambda: is_done(event), PATIENCE, what=f"the API server's answer to: {event}")
 
     with ThreadPoolExecutor(len(EVENTS)) as pool:
@@ -98,13 +98,13 @@ def test_after_an_outage_ingresses_follow_services(site: tuple[DevCluster, Stage
 
 
 def start(cluster: DevCluster, part: str) -> None:
-    """Start what was killed, and what has ended with it."""
+    """Start the part that was killed, and the processes that ended because of it."""
     plane = cluster.control_plane
     cluster.parts[part].start()
     plane.apiserver.wait_ready(plane.api.ready)
     if part == "API server":
-        # For its garbage collector: docs/operating.md says why.
+        # Because of its garbage collector, see docs/operating.md.
         plane.controller_manager.kill()
         plane.controller_manager.start()
-    # Metacontroller ends when it can't renew its lease for 10 s, and then the kubelet starts it.
+    # Metacontroller exits if it can't renew its lease for 10 s; on a node, the kubelet restarts it.
     cluster.engine.start()

@@ -1,6 +1,6 @@
-"""The tutorial and other pages: each of their commands is run on a cluster of `make cluster`, and prints what is shown.
+"""The tutorial and other pages: each command runs on a cluster of `make cluster`, and prints the output that is shown.
 
-With $WRITE, what it prints is written to the page.
+With $WRITE, the page is updated with the actual output.
 """
 
 import contextlib
@@ -26,17 +26,17 @@ from tools import markdown
 
 EXAMPLES = REPOSITORY / "docs/commands/examples"
 PAGES = {"tutorial.md": None, "admission.md": None, "troubleshooting.md": EXAMPLES / "troubles.yaml"}
-"""The pages, and the objects that are there when the commands of one are run."""
+"""The pages, and the file of objects to create before a page's commands run."""
 
 CONSOLE = "console cluster"
 
 READS = re.compile(r"kubectl (get|describe|events)|curl|ingress-manager (audit|status)")
-"""Commands that only look. What they see may take a moment to be there, and they can be repeated."""
+"""Read-only commands. They are repeated, because the expected state may take a moment."""
 
 PATIENCE = 20.0
 
 VARIES = (
-    # The API server tells of the address of a Service that it hasn't yet noted, and not each time.
+    # The API server sometimes reports a Service's address as not yet allocated.
     (re.compile(r"^.* ClusterIPNotAllocated .*\n", re.MULTILINE), ""),
     (re.compile(r"127\.\d+\.\d+\.\d+"), "ADDRESS"),
     (re.compile(r"(?<=ADDRESS:)\d+"), "PORT"),
@@ -45,7 +45,7 @@ VARIES = (
     (re.compile(r" {2,}"), "  "),
     (re.compile(r" +$", re.MULTILINE), ""),
 )
-"""What is different each time, and what it is compared as."""
+"""Patterns for varying output, and their replacements for the comparison."""
 
 
 def masked(text: str) -> str:
@@ -55,7 +55,7 @@ def masked(text: str) -> str:
 
 
 class Program:
-    """A program whose output is read while it runs. It ends with all that it has started: so ends the context."""
+    """A program whose output is read while it runs. When the context ends, its process group is terminated."""
 
     def __init__(self, *command: str) -> None:
         self._process = subprocess.Popen(
@@ -72,13 +72,13 @@ class Program:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # `make` passes a signal on to nobody. SIGINT would be ignored where a shell has started the tests in the
-        # background.
+        # `make` doesn't forward signals, so the whole group gets one. SIGINT would be ignored if a shell started the
+        # tests in the background.
         os.killpg(self._process.pid, signal.SIGTERM)
         self._process.communicate(timeout=60)
 
     def until(self, end: str) -> str:
-        """Return what it prints before this. Raises DevClusterError when it ends without it."""
+        """Return the output up to this text. Raises DevClusterError if the program ends without it."""
         printed = ""
         for line in cast(Iterator[str], self._process.stdout):
             printed += line
@@ -87,13 +87,13 @@ class Program:
         raise DevClusterError(f"{self._process.args!r} has ended, and printed: {printed}")
 
     def run(self, command: str) -> str:
-        """Return what a command prints that is typed in a shell."""
+        """Return the output of a command typed into a shell."""
         end = "--end of the output--"
         print(f"{command}\nprintf '%s\\n' '{end}'", file=self._process.stdin, flush=True)
         return self.until(end)
 
     def see(self, each: markdown.Typed) -> str:
-        """Return what a command prints: if it only looks, once that is what the page shows, or patience ends."""
+        """Return a command's output. A read-only one is repeated, up to PATIENCE, until the output is the page's."""
         until = time.monotonic() + PATIENCE
         printed = self.run(each.command)
         while READS.match(each.command) and masked(printed) != masked(each.shown) and time.monotonic() < until:
@@ -104,7 +104,7 @@ class Program:
 
 @pytest.fixture(scope="module")
 def shell(metacontroller: None) -> Iterator[Program]:  # noqa: ARG001 - pages show its Events
-    """Yield a shell set up as `make cluster` prints."""
+    """Yield a shell with the environment that `make cluster` prints."""
     if reason := gateway.why_unavailable():
         pytest.skip(reason)
     with Program("make", "cluster", "ENGINE=metacontroller") as cluster:
@@ -140,7 +140,7 @@ def test_every_command_prints_what_the_page_shows(shell: Program, name: str) -> 
 
 def works(shell: Program, command: str) -> None:
     printed = shell.run(f"{command}; echo exit status $?")
-    # `audit` ends with 1 when something is found, and `adopt` when an Ingress can't be adopted.
+    # `audit` exits with 1 if it has findings, and `adopt` if an Ingress can't be adopted.
     may_find = " audit " in command or " adopt " in command
     ends = ("exit status 0\n", "exit status 1\n") if may_find else "exit status 0\n"
     assert printed.endswith(ends), printed

@@ -1,4 +1,4 @@
-"""What the policies keep somebody from who may edit Services, or what else Metacontroller and Traefik list."""
+"""What policies deny users who may edit Services or other kinds that Metacontroller and Traefik list."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ DRY = {"dryRun": "All"}
 
 @pytest.fixture(scope="module")
 def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
-    """Yield a client that may do everything to these kinds, on an API server that enforces the policies."""
+    """Yield a client with all rights to these kinds, on an API server that enforces the policies."""
     plane = empty_cluster
     for policy in POLICIES:
         plane.kubectl("apply", "--filename", str(REPOSITORY / f"{policy}.yaml"))
@@ -46,7 +46,7 @@ def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
 
 
 def judge(says: str | None, write: Callable[..., object], *arguments: Any, **options: Any) -> None:
-    """Try a write, which is denied, with a message that says so; or, with None, let through."""
+    """Attempt a write, and check that it is denied with this message, or allowed if that is None."""
     message = said(partial(write, *arguments, **options))
     assert (message is None) == (says is None), message
     assert (says or "") in (message or "")
@@ -93,7 +93,7 @@ STEPS: list[Step] = [
     ("another finalizer", ASKS, "PATCH", {"metadata": {"finalizers": ["a.b/c"]}}, None),
     ("opting out", ASKS, "PATCH", {"metadata": {"annotations": None}}, None),
 ]
-"""What is done, a Service, what is sent about it once it is there, and what a policy says against the last of these."""
+"""A description, the Service's metadata, the request and its content, and the message that denies it, or None."""
 
 
 @pytest.mark.gate
@@ -120,8 +120,8 @@ def test_what_a_tenant_can_do_to_a_service(tenant: Api, step: Step) -> None:
         ("Deny", None, "can't become an ExternalName"),
     ],
 )
-@pytest.mark.usefixtures("tenant")  # it installs the policies, which are for administrators, too
-def test_who_may_make_an_external_name(
+@pytest.mark.usefixtures("tenant")  # it installs the policies, which also apply to administrators
+def test_only_some_namespaces_allow_an_external_name(
     empty_cluster: ControlPlane, label: str | None, creating: str | None, changing: str | None
 ) -> None:
     api, namespace = empty_cluster.api, f"names-{[None, 'deny', 'allow', 'Deny'].index(label)}"
@@ -137,14 +137,14 @@ TOO_LARGE, TOO_DEEP = "more than 200 labels", "metadata.managedFields can't have
 
 
 def with_fields(resource: Resource, levels: int, level: int = 6, leaves: int = 0) -> Object:
-    """Return a patch that writes so many levels into managedFields; one of them has so many leaves more."""
+    """Return a patch that nests managedFields this many levels deep, with `leaves` more fields in one level."""
     beside = "".join(f'"f:{number:05}":{{}},' for number in range(leaves))
     fields = "{}"
     for each in range(levels, 0, -1):
         fields = f'{{{beside if each == level else ""}"f:a":{fields}}}'
     entry = {"manager": "tenant", "operation": "Update", "apiVersion": resource.api_version, "fieldsType": "FieldsV1"}
     managed = [{**entry, "fieldsV1": msgspec.Raw(fields.encode())}]
-    # The API server ignores an update that changes nothing else.
+    # The API server ignores an update of managedFields alone.
     return {"metadata": {"managedFields": managed, "labels": {"written": "again"}}}
 
 
@@ -157,15 +157,15 @@ def dry_patch(api: Api, resource: Resource, patch: Object, subresource: str = ""
     [pytest.param(each, marks=[pytest.mark.gate] * (each in (SERVICES, GATEWAYS)), id=each.plural) for each in SPECS],
 )
 def test_nothing_is_nested_too_deeply_to_be_listed(tenant: Api, resource: Resource) -> None:
-    create(tenant, resource, "whole", NAMESPACE, spec=SPECS[resource])  # with all its fields, it is let through
+    create(tenant, resource, "whole", NAMESPACE, spec=SPECS[resource])  # with all its fields, it is allowed
     most, denied = (6, TOO_LARGE) if resource.plural in LISTED_BY_METACONTROLLER else (8, TOO_DEEP)
     for levels in (most + 1, 900):
         judge(denied, dry_patch, tenant, resource, with_fields(resource, levels))
     judge(None, dry_patch, tenant, resource, with_fields(resource, most))
 
 
-def test_many_fields_of_a_gateway_hide_no_depth_and_are_not_denied(tenant: Api) -> None:
-    """One `all` in another would take quadratic time for them, and more than the API server lets an expression cost."""
+def test_many_fields_of_a_gateway_do_not_hide_depth_and_are_not_denied(tenant: Api) -> None:
+    """Nested `all` calls would take quadratic time, beyond the API server's cost limit for an expression."""
     judge(None, dry_patch, tenant, GATEWAYS, with_fields(GATEWAYS, 8, leaves=90_000))
     judge(TOO_DEEP, dry_patch, tenant, GATEWAYS, with_fields(GATEWAYS, 9, leaves=90_000))
 
@@ -189,7 +189,7 @@ LABELS, ANNOTATIONS = (partial(with_entries, "metadata", field) for field in ("l
         *((SERVICES, "", partial(with_fields, SERVICES, level, level), 4980) for level in range(1, 7)),
     ],
 )
-def test_what_fills_the_memory_of_all_that_watch_it_is_denied(
+def test_objects_that_would_fill_the_memory_of_watchers_are_denied(
     tenant: Api, resource: Resource, subresource: str, patch: Callable[[int], Object], most: int
 ) -> None:
     judge(None, dry_patch, tenant, resource, patch(most), subresource)

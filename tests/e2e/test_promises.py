@@ -1,4 +1,4 @@
-"""The story, and the promises, checked with the API server's own records."""
+"""The story and the promises, checked against the API server's own records."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def test_the_story_writes_no_service(cluster: DevCluster, stage: Stage) -> None:
 
 @pytest.mark.gate
 def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Stage) -> None:
-    """That the Service has the name once it is free is in the story."""
+    """The story checks that the Service gets the name once it is free."""
     stranger = stage.api.create(INGRESSES, by_hand(stage.namespace, "shop", "blog.example.com", "blog"))
     stage.create_service("shop", ON)
     stage.until_event("shop", "doesn't exist yet")
@@ -46,7 +46,7 @@ def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Sta
     assert ("create", "shop", 409) in write_requests(cluster, stage.namespace)
 
 
-def test_traefik_uses_just_its_rights_and_writes_only_status(serving: DevCluster) -> None:
+def test_traefik_uses_exactly_its_rights_and_writes_only_status(serving: DevCluster) -> None:
     role, *_ = yaml.safe_load_all((REPOSITORY / "gateway/gateway-api/rbac.yaml").read_text(encoding="utf-8"))
     granted = {kind for rule in role["rules"] if "watch" in rule["verbs"] for kind in rule["resources"]}
     watched = {"endpointslices", "ingressclasses", "ingresses", "nodes", "secrets", "services"}
@@ -56,7 +56,7 @@ def test_traefik_uses_just_its_rights_and_writes_only_status(serving: DevCluster
 
 
 @pytest.mark.gate
-def test_a_recreated_service_has_its_ingress_soon(cluster: DevCluster, stage: Stage) -> None:
+def test_a_recreated_service_soon_has_its_ingress(cluster: DevCluster, stage: Stage) -> None:
     old = published(stage)
     with cluster.control_plane.controller_manager.paused():
         stage.api.delete(SERVICES, "shop", stage.namespace)
@@ -70,7 +70,7 @@ def test_a_recreated_service_has_its_ingress_soon(cluster: DevCluster, stage: St
 
 @pytest.fixture
 def server_side(metacontroller: None, cluster: DevCluster) -> Iterator[None]:  # noqa: ARG001 - skips without it
-    """Let Metacontroller apply on the server's side, and do everything, as by its own manifests."""
+    """Run Metacontroller with server-side apply and full rights, as its own manifests do."""
     binding, account = ("clusterrolebinding", "metacontroller-all"), f"--serviceaccount={engines.NAME}:{engines.NAME}"
     cluster.control_plane.kubectl("create", *binding, "--clusterrole=cluster-admin", account)
     before = cluster.engine.command
@@ -94,8 +94,8 @@ def restart_engine(cluster: DevCluster, command: list[str]) -> None:
 
 @pytest.mark.gate
 @pytest.mark.usefixtures("server_side")
-def test_no_ingress_by_hand_is_taken_over_by_a_metacontroller_that_applies_on_the_servers_side(stage: Stage) -> None:
-    """One has another spec than the Service asks for, the other one the same."""
+def test_server_side_apply_takes_over_no_hand_written_ingress(stage: Stage) -> None:
+    """One differs from the Ingress that the Service asks for, the other is equal to it."""
     own = published(stage)
     assert own["metadata"]["managedFields"][0]["operation"] == "Apply"
     same = {**own, "metadata": {"name": "same", "namespace": stage.namespace}}
@@ -116,7 +116,7 @@ def test_no_ingress_by_hand_is_taken_over_by_a_metacontroller_that_applies_on_th
 
 @pytest.mark.parametrize(("path", "hosts"), [("/" + "x" * 830, 100), ("/" + "&" * 1000, 15)])
 def test_the_largest_ingress_that_we_accept_can_be_stored(stage: Stage, path: str, hosts: int) -> None:
-    """Metacontroller stores it twice: as the object, and as an annotation, in which & takes six bytes."""
+    """Metacontroller stores the Ingress twice: as the object, and in an annotation, in which & takes six bytes."""
     large = {"ingress/path": path, "ingress/host": ",".join(f"h{number}.example.com" for number in range(hosts))}
     assert len(published(stage, annotations=large)["spec"]["rules"]) == hosts
 
@@ -126,9 +126,9 @@ DENIED = pytest.param("denied", 200, marks=pytest.mark.gate)
 
 @pytest.mark.parametrize(("way", "patches"), [("yes", 1000), ("true", 1000), DENIED])
 def test_failing_services_delay_nobody(way: str, patches: int, cluster: DevCluster, stage: Stage) -> None:
-    """What failed waits in one queue of Metacontroller's, for all tenants: a refusal, a taken name, a denied update.
+    """Metacontroller has one retry queue for all tenants' failures: a refusal, a taken name, a denied update.
 
-    If each of 1,000 failed, and made an Event, what fails next would wait for a minute and a half.
+    If each of 1,000 syncs failed with an Event, the next failure would wait a minute and a half.
     """
     with fresh_stage(cluster) as attacker:
         for number in range(12):

@@ -1,4 +1,4 @@
-"""The table of the commands' rights holds: each is run by somebody who has just those, and uses all of them."""
+"""The table of the commands' rights is exact: each command runs with only its rights, and uses all of them."""
 
 import json
 import re
@@ -25,14 +25,14 @@ from tests.manifests.objects import find
 
 TEAM, HOOK = "team-a", "ingress-manager"
 READERS = "readers"
-"""The namespace of those who run the commands: the audit log has all that they ask for."""
+"""The namespace of the users who run the commands, so that the audit log shows their requests."""
 
 IN = {"each namespace": TEAM, "the Gateways' namespaces": "web", "the hook's namespace": HOOK, "the cluster": None}
 ARGUMENTS = {
     "adopt": [f"{TEAM}/theirs"],
     "audit": ["-n", TEAM],
     "check": [],
-    # The API server is asked in the place of both controllers.
+    # The API server answers in place of both controllers.
     "compare": ["-n", TEAM, "--old", "{server}", "--new", "{server}"],
     "release": [f"{TEAM}/shop"],
     "render": ["-n", TEAM],
@@ -51,13 +51,13 @@ profiles:
 
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
-    """Yield an API server with ingress-manager installed, and nothing that runs: what a Service asks for is missing."""
+    """Yield an API server with ingress-manager's manifests, but no running hook or Metacontroller."""
     with bare_plane() as running:
         install_crds(running.api, [*yaml.safe_load_all(CRD_FILE.read_text()), *gateway_api_crds()])
         for folder in ("manifests", "metacontroller/install", "metacontroller/listenerset"):
             text = kustomize(REPOSITORY / folder)
             running.kubectl("apply", "--server-side", "--filename=-", input=text)
-        # A webhook that nobody answers. What is written without it takes no longer: nothing listens.
+        # A webhook without a server. Writes don't wait for it, because the connection is refused.
         for file in ("deployment", "webhook"):
             running.kubectl("apply", "--server-side", f"--filename={REPOSITORY}/manifests/admission/{file}.yaml")
         configmap = find("manifests", "ConfigMap")["metadata"]["name"]
@@ -72,7 +72,7 @@ def plane() -> Iterator[ControlPlane]:
         for desired in yaml.safe_load_all(run(running, "render", "-n", TEAM).stdout):
             if desired["metadata"]["name"] == "blog":
                 made_for(running.api, blog, desired)
-        # The hook has not answered, so `check` asks what was made since.
+        # An Event says that the hook didn't answer, so `check` asks what was created since.
         about = {"apiVersion": "v1", "kind": "Service", "namespace": TEAM, "name": "other"}
         failed: Object = {"reason": "SyncError", "message": "sync hook failed: no answer"}
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -81,11 +81,11 @@ def plane() -> Iterator[ControlPlane]:
 
 
 One = tuple[str, str, str | None]
-"""One right: to do one thing with one kind, in a namespace or, with None, in all."""
+"""A right: verb, resource and namespace, or None for all namespaces."""
 
 
 def used(plane: ControlPlane, user: str) -> set[One]:
-    """Return what somebody has asked the API server for and was given; not what everybody may read, as its version."""
+    """Return the rights used by a user's allowed requests, without those that everybody has, such as the version."""
     found = set()
     for event in plane.audit_events():
         about = event.get("objectRef", {})
@@ -106,7 +106,7 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
     arguments = [each.format(server=f"127.0.0.1:{port},{port}") for each in ARGUMENTS[command]]
 
     def run_it() -> tuple[int, bool, str]:
-        """Return the exit status, whether something could not be read, and all that is printed."""
+        """Run the command; return its exit status, whether something was unreadable, and its output."""
         ended = run(plane, command, *arguments, kubeconfig=kubeconfig)
         printed = ended.stdout + ended.stderr
         return ended.returncode, "could not be read" in printed or "you lack the right" in printed, printed
@@ -119,12 +119,12 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
         here = [(verb, *resource.partition(".")[::2]) for verb, resource, where in rights if where == namespace]
         rules = [{"apiGroups": [group], "resources": [plural], "verbs": [verb]} for verb, plural, group in here]
         grant(plane.api, (READERS, name), name, rules, namespace)
-    for _ in range(5):  # the API server takes a moment to know of rights
+    for _ in range(5):  # new rights take a moment to become effective
         status, unseen, printed = run_it()
         if not unseen:
             break
     assert (status in {0, 1}, unseen) == (True, False), printed
-    # What is asked for in a namespace may be granted in all of them.
+    # A right used in one namespace may be granted in all of them.
     asked = used(plane, f"system:serviceaccount:{READERS}:{name}")
     assert {each if each in rights else (*each[:2], None) for each in asked} == rights
 
@@ -179,14 +179,14 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     give_address(Stage(cluster.api, TEAM), "shop")
     until(wait, 0, "serving", "The settings could not be read: you lack the right to get deployments.apps")
     until(everything, 0, "serving  team-a", "http://shop.example.com/")
-    # A mistake: the Ingress stays, and the Event says why. Corrected, the Service is served again.
+    # A mistake: the Ingress stays, and the Event gives the reason. Once corrected, the Service is served again.
     by_team("kubectl annotate service shop ingress/path=/ 'ingress/routes=[{path: /}]'")
     until(everything, 0, "refused  team-a", "ingress/path", "has no effect", "[contradiction]")
     until(one, 0, "[contradiction]", "Remove one of them.")
     until(wait, 1, "Not serving: team-a/shop")
     by_team("kubectl annotate service shop ingress/routes-")
     until(wait, 0, "serving")
-    # A Secret that doesn't exist yet, and the younger of two Services with one host.
+    # A Secret that doesn't exist yet, and the younger of two Services with the same host.
     by_team("kubectl annotate service shop ingress/tls=true ingress/tls-secret=shop-tls")
     until(once, 1, "accepted", "Secret team-a/shop-tls doesn't exist yet")
     by_team(
@@ -198,7 +198,7 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     by_team(publish.replace(" shop ", " other "))
     give_address(Stage(cluster.api, TEAM), "other")
     until(once.replace(" shop ", " other "), 1, "Ingress team-a/shop, which is older, also claims shop.example.com/")
-    # The Role beside the hook.
+    # The Role in the hook's namespace.
     sh(plane, bind)
     until(everything, 0, f"Using the settings in ConfigMap {HOOK}/")
     assert "The settings could not" not in by_team(everything)[1]

@@ -1,4 +1,4 @@
-"""The page on switching controllers, from the first command to the last, with visitors who must not notice."""
+"""Follows the page on switching controllers from the first command to the last, with visitors who must not notice."""
 
 import contextlib
 import re
@@ -27,7 +27,7 @@ from tools import markdown
 
 INGRESS_CLASSES = Resource("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False)
 OLD = "127.0.0.11"
-"""The address of the old controller, which has the ports of the gateway."""
+"""The address of the old controller, which uses the same ports as the gateway."""
 
 PATIENCE = 30
 
@@ -38,20 +38,20 @@ SHOPS = {
     ("team-b", "pay"): {"ingress/host": SECURE, "ingress/tls": "true"},
     ("team-b", "staff"): {"ingress/host": STAFF, ALLOW_LIST: "192.0.2.0/24"},
 }
-"""The annotations of each Service, beside ingress/http. The last one answers none of the requests from here."""
+"""The annotations of each Service, besides ingress/http. `staff` rejects all requests from here."""
 
 TEAMS = ("team-a", "team-b")
 SETTINGS: Object = {
-    # Else the old controller would send requests to a Service's Pods, and no Pod runs here.
+    # Otherwise, the old controller would send requests to Pods, and no Pod runs here.
     "defaults": {"annotations": {"nginx.ingress.kubernetes.io/service-upstream": "true"}},
     "limits": {"copyAnnotations": {ALLOW_LIST: "any", TIMEOUT: "any"}},
 }
 
 
 class Operator:
-    """Somebody who follows the page: does one block of it after the other, in a copy of this repository.
+    """An administrator who follows the page block by block, in a copy of this repository.
 
-    A visitor asks for the hosts, at each address that some DNS tells: some learn late of a new one.
+    A visitor requests the hosts at each address that the DNS returns; during a move, both, as caches expire late.
     """
 
     def __init__(self, cluster: DevCluster, folder: Path) -> None:
@@ -65,13 +65,13 @@ class Operator:
             shutil.copytree(REPOSITORY / name, folder / name)
 
     def block(self, info: str, beginning: str = "") -> str:
-        """Return the next block, which is of this kind and begins so."""
+        """Return the next block. Fails unless it has this info string and begins with this text."""
         fence = self.blocks.pop(0)
         assert (fence.info, fence.text[: len(beginning)]) == (info, beginning)
         return fence.text
 
     def sh(self, beginning: str, status: int = 0) -> str:
-        """Run the next block, which begins so and ends with this exit status; return what it prints."""
+        """Run the next block, which must begin with this text and end with this status; return its output."""
         text = self.block("sh", beginning)
         for option, address in (("--old", OLD), ("--new", LOOPBACK)):
             of = f"{address}:{self._gateway.http_port},{self._gateway.https_port}"
@@ -84,7 +84,7 @@ class Operator:
         return ended.stdout
 
     def edit(self, stated: Object | None = None) -> None:
-        """Change the fields of the settings file, those of `defaults` one by one: to the next block, by default."""
+        """Merge fields, by default from the next block, into the settings file, and likewise into its `defaults`."""
         stated = stated or yaml.safe_load(self.block("yaml"))
         path = self.folder / "manifests/settings.yaml"
         before = yaml.safe_load(path.read_text())
@@ -92,7 +92,7 @@ class Operator:
         path.write_text(yaml.safe_dump(before | stated | {"defaults": defaults}))
 
     def until_routes(self, *shops: str) -> None:
-        """Return once these Services have an HTTPRoute, and no other of ours has one."""
+        """Wait until exactly these Services have an HTTPRoute."""
 
         def found() -> list[str]:
             return [route["metadata"]["name"] for team in TEAMS for route in self.cluster.api.list(HTTPROUTES, team)]
@@ -119,12 +119,12 @@ class Operator:
 
 @pytest.fixture
 def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
-    """Yield somebody with a cluster in which an old controller serves the Services and a new one none.
+    """Yield an operator with a cluster in which the old controller serves the Services and the new one serves none.
 
-    Afterwards, the cluster is as it was.
+    Afterwards, the cluster is restored.
     """
     with contextlib.ExitStack() as exits:
-        # The page installs what serves HTTPRoutes alone.
+        # The page replaces the overlay with the one for HTTPRoutes.
         exits.callback(serving.control_plane.kubectl, "apply", f"--kustomize={REPOSITORY}/metacontroller/listenerset")
         create(serving.api, INGRESS_CLASSES, "nginx", spec={"controller": "k8s.io/ingress-nginx"})
         exits.callback(serving.api.delete, INGRESS_CLASSES, "nginx")
@@ -142,7 +142,7 @@ def operator(serving: DevCluster, tmp_path: Path) -> Iterator[Operator]:
 
 @contextlib.contextmanager
 def old_controller(cluster: DevCluster) -> Iterator[None]:
-    """Have a Traefik that plays ingress-nginx, which no package registry has: it serves its class and annotations."""
+    """Run a Traefik with ingress-nginx's class and annotations, because no package registry has ingress-nginx."""
     assert cluster.gateway
     first, port = cluster.gateway.traefik, cluster.gateway.internal_port
     static = yaml.safe_load((cluster.folder / first.name / "traefik.yaml").read_text())
@@ -178,7 +178,7 @@ def https_listener(cluster: DevCluster) -> Iterator[None]:
 
 @contextlib.contextmanager
 def shops(cluster: DevCluster) -> Iterator[None]:
-    """Have the Services, and what answers for them; afterwards, neither them nor what was made for them."""
+    """Create the Services and their backends; afterwards, remove the Services and their objects."""
     api = cluster.api
     with contextlib.ExitStack() as backends:
         for team in TEAMS:
@@ -201,11 +201,11 @@ team-b/staff http://{STAFF}/ 403 → 404
 team-b/staff https://{STAFF}/ 403 → 404
 6 requests, 4 differ
 """
-"""An HTTPRoute is served on one listener: without TLS on http, with TLS on https. What protects has none."""
+"""An HTTPRoute is served on one listener: http without TLS, https with TLS. A protected Service has no HTTPRoute."""
 
 
 def follow(operator: Operator) -> None:
-    """Go from Ingresses to HTTPRoutes, back and forth again, and then to Ingresses of the new controller."""
+    """Switch from Ingresses to HTTPRoutes, back and forth again, and then to Ingresses of the new controller."""
     assert operator.sh("ingress-manager audit", status=1) == "", "no Service is refused"
     operator.edit()
     take_effect = partial(operator.run, operator.block("sh", "kubectl apply -k manifests/"))
@@ -215,7 +215,7 @@ def follow(operator: Operator) -> None:
     (operator.folder / "my-gateway").mkdir()
     kustomization = operator.block("yaml", "# my-gateway/kustomization.yaml\n")
     (operator.folder / "my-gateway/kustomization.yaml").write_text(kustomization)
-    # The cluster's gateway keeps its address and its listener for https: other tests need the one, this one the other.
+    # A dry run, to keep the Gateway's address for other tests, and its https listener for this one.
     commands = operator.block("sh", "kubectl apply -k my-gateway/\n")
     operator.run(commands.replace("my-gateway/", "my-gateway/ --dry-run=server"))
     operator.edit()
@@ -223,14 +223,14 @@ def follow(operator: Operator) -> None:
     operator.until_routes("shop", "pay")
     operator.until_served(LOOPBACK)
     operator.sh("kubectl get httproutes")
-    operator.block("sh", "kubectl port-forward ")  # takes a kubelet: the gateway's own address is asked in its place
+    operator.block("sh", "kubectl port-forward ")  # needs a kubelet; the test uses the gateway's own address
     assert operator.sh("ingress-manager compare", status=1) == COMPARED
     operator.move(LOOPBACK)
     operator.edit()
     take_effect()
     operator.until_served(OLD, 404)
 
-    # The way back, and then forth again.
+    # Back, and forth again.
     operator.edit({"defaults": {"class": "nginx", "outputs": ["ingress", "httproute"]}})
     take_effect()
     operator.until_served(OLD)

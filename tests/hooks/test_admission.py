@@ -1,4 +1,4 @@
-"""The answer at `kubectl apply`: the API server's contract, and the words of the Event, before there is one."""
+"""The answer at `kubectl apply`: it follows the API server's contract, with the wording of the later Event."""
 
 import contextlib
 import json
@@ -38,9 +38,9 @@ MORE = re.compile(r"and ([0-9]+) more")
 
 
 def review(new: Any, old: Object | None = None) -> bytes:
-    """Return what the API server asks before a Service is written, in the place of `old`, or as a new one.
+    """Return the API server's AdmissionReview before a Service is updated from `old`, or created if that is None.
 
-    Source: the example of an AdmissionReview in the page on admission webhooks, for Services.
+    Source: the example of an AdmissionReview on Kubernetes' page on admission webhooks, adapted to Services.
     """
     version = {"group": "", "version": "v1"}
     request = {
@@ -58,7 +58,7 @@ def review(new: Any, old: Object | None = None) -> bytes:
 
 
 def response_to(sent: bytes, settings: Settings) -> Object:
-    """Return the response to a review. Raises AssertionError unless it is as the API server's contract says."""
+    """Return the response to a review. Raises AssertionError if it violates the API server's contract."""
     answered = answer(sent, settings)
     assert answered.status == 200
     told = json.loads(answered.body)
@@ -73,7 +73,7 @@ def response_to(sent: bytes, settings: Settings) -> Object:
         assert status.keys() == {"code", "reason", "message", "details"}
         assert (status["code"], status["reason"], status["message"].isprintable()) == (422, "Invalid", True)
     warnings = response.get("warnings", [])
-    # What apimachinery's NewWarningHeader takes, and what the API server's filter passes on without a cut.
+    # apimachinery's NewWarningHeader accepts these, and the API server's filter doesn't truncate them.
     assert all(warning.isprintable() and 0 < len(warning) <= 256 for warning in warnings)
     assert len("".join(warnings)) <= 4096
     return response
@@ -85,7 +85,7 @@ def warnings_of(new: Object, settings: Settings) -> list[str]:
 
 
 def check_not_copied(new: Object, made: list[Object], warnings: list[str]) -> None:
-    """Raise AssertionError unless each key that reaches no object is told, and no other, when a Service is accepted."""
+    """Raise AssertionError unless the warnings for an accepted Service name exactly the keys that no object has."""
     left = [each["metadata"].get("annotations", {}).get("ingress/not-copied", "") for each in made]
     keys = [{key for key in each.split(", ") if key and not is_read_from_services(key)} for each in left]
     told = {warning.split()[0] for warning in warnings if "no effect" not in warning}
@@ -94,7 +94,7 @@ def check_not_copied(new: Object, made: list[Object], warnings: list[str]) -> No
 
 
 def check_both_ways(new: Object, settings: Settings) -> None:
-    """Raise AssertionError unless a new Service is warned of as it is refused, and denied in the Event's own line."""
+    """Raise AssertionError unless a new Service's warnings match its refusal, and its denial has the Event's line."""
     synced = sync.answer(body(sync_request(new)), settings.without_pause())
     warnings = [each for each in warnings_of(new, settings) if each != PAUSE]
     response = response_to(review(new), replace(settings, admission=DENY))
@@ -111,18 +111,18 @@ def check_both_ways(new: Object, settings: Settings) -> None:
     assert response["status"]["message"] == synced.body.decode().removesuffix("\n")
 
 
-def test_a_case_is_warned_of_if_and_as_it_is_refused() -> None:
+def test_a_case_gets_warnings_exactly_like_its_refusal() -> None:
     for case in golden.cases_in(golden.CASES):
         with contextlib.suppress(SettingsError):
             check_both_ways(case.service, case.settings)
 
 
 @given(made_up.ANY_SERVICES, made_up.settings(), st.sampled_from([False, False, True]))
-def test_any_service_is_warned_of_if_and_as_it_is_refused(new: Object, settings: Settings, paused: bool) -> None:
+def test_any_service_gets_warnings_exactly_like_its_refusal(new: Object, settings: Settings, paused: bool) -> None:
     check_both_ways(new, replace(settings, paused=paused))
 
 
-def test_a_denial_has_the_line_of_the_event_and_each_problem_as_a_cause() -> None:
+def test_a_denial_has_the_events_line_and_each_problem_as_a_cause() -> None:
     status = response_to(review(WRONG), DENYING)["status"]
     assert status["message"] == " · ".join(SENTENCES)
     causes = [{"field": "metadata.annotations", "message": sentence} for sentence in SENTENCES]
@@ -148,12 +148,12 @@ ELSEWHERE |= {"prometheus.io/scrape": "true", "nginx.ingress.kubernetes.io/proxy
         ({"ingress/hots": "shop.example"}, DENYING, [f"ingress/hots {NO_EFFECT.format('', '')}"]),
     ],
 )
-def test_an_allowed_service_may_be_warned_of(annotations: Any, settings: Settings, warnings: list[str]) -> None:
+def test_an_allowed_service_may_get_warnings(annotations: Any, settings: Settings, warnings: list[str]) -> None:
     response = response_to(review(service(annotations)), settings)
     assert response == {"uid": UID, "allowed": True} | ({"warnings": warnings} if warnings else {})
 
 
-def test_what_does_not_fit_into_what_the_api_server_passes_on_is_counted() -> None:
+def test_warnings_beyond_the_api_servers_limit_are_counted() -> None:
     for begin in (f"ingress/{'x' * 200}", "nginx.org/"):
         others = {f"{begin}{number}": "" for number in range(30)}
         *shown, last = warnings_of(service({"ingress/http": "true"} | others), Settings())
@@ -187,12 +187,12 @@ VALUES: dict[str, list[str | None]] = {
     APP_ROOT: ["/a", None],
     "type": ["ClusterIP", "ClusterIP", "ExternalName"],
 }
-"""Of annotations of a Service, and its type."""
+"""Values of a Service's annotations, and of its type."""
 STATED = st.fixed_dictionaries({}, optional={key: st.sampled_from(values) for key, values in VALUES.items()})
 
 
 def mistakes(new: Object) -> tuple[int, set[tuple[str, Reason]]]:
-    """Return how many there are, as the Event counts them, and which annotations are wrong for which reasons."""
+    """Return the number of mistakes, as counted in the Event, and the reasons with the annotations concerned."""
     answered = sync.answer(body(sync_request(new)), WARNING)
     refusal = answered.problems if answered.problems and answered.status == 422 else Problems()
     return len(refusal.kept) + refusal.more, {(problem.annotation, problem.reason) for problem in refusal.kept}
@@ -200,7 +200,7 @@ def mistakes(new: Object) -> tuple[int, set[tuple[str, Reason]]]:
 
 ROUTES = "[{path: /a, port: nope}, {path: /b, port: no}%s]"
 HIDDEN = {"ingress/http": "true", "ingress/host": "example.org", "ingress/port": "nope"}
-"""Mistakes that show once a worse one is corrected, which is not denied."""
+"""Mistakes that show only when a worse one is corrected; such a correction is not denied."""
 
 
 @tried(max_examples=300)

@@ -1,4 +1,4 @@
-"""The webhook as it is served: gunicorn with the committed configuration, over real sockets and TLS."""
+"""The webhook in production form: gunicorn with the committed configuration, over real sockets and TLS."""
 
 import contextlib
 import select
@@ -40,7 +40,7 @@ def is_ready(server: Server) -> bool:
 
 
 def store(folder: Path, certificate: trustme.LeafCert, key: trustme.LeafCert) -> bytes:
-    """Put a certificate, and the key of the same or another one, in the place of what is there; return it as DER."""
+    """Replace the files of the certificate and key, which may not match; return the certificate as DER."""
     certificate.cert_chain_pems[0].write_to_path(folder / "tls.crt")
     key.private_key_pem.write_to_path(folder / "tls.key")
     return ssl.PEM_cert_to_DER_cert(certificate.cert_chain_pems[0].bytes().decode())
@@ -57,7 +57,7 @@ def webhook(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_a_new_certificate_is_served_from_the_next_handshake(webhook: Server, tmp_path: Path) -> None:
-    """And a connection that is kept goes on. A handshake that meets half of a change fails."""
+    """An open connection keeps working. A handshake fails while certificate and key don't match."""
     with connect(webhook) as kept:
         second, third = (AUTHORITY.issue_cert("127.0.0.1") for _ in range(2))
         stored = store(tmp_path, second, second)
@@ -94,10 +94,10 @@ def test_a_request_under_way_is_answered_before_it_stops(webhook: Server) -> Non
     webhook.check_ended()
 
 
-# What the worker does for that, without one.
+# The worker's part in this, without a server.
 
 
-def test_each_handshake_gets_the_certificate_that_there_is_then() -> None:
+def test_each_handshake_gets_the_current_certificate() -> None:
     contexts = [ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) for _ in range(3)]
     serving, connection = admission_conf.ssl_context(None, iter(contexts).__next__), MagicMock()
     assert serving.sni_callback

@@ -1,4 +1,4 @@
-"""The shell: routes, statuses and headers, as Metacontroller's HTTP client meets them."""
+"""The web application: routes, statuses and headers, as seen by Metacontroller's HTTP client."""
 
 import io
 import json
@@ -52,7 +52,7 @@ def log_lines(capsys: Capture) -> list[dict[str, Any]]:
 
 
 def samples(client: Client) -> dict[tuple[str, str], float]:
-    """Return the samples of GET /metrics, by their name and the value of their label, "" where there is none."""
+    """Return the samples of GET /metrics, by name and label value, "" without a label."""
     response = client.get("/metrics")
     assert response.status_code == 200
     return {
@@ -73,7 +73,7 @@ def test_sync_answers_json_whatever_the_content_type(client: FlaskClient) -> Non
         assert [made["metadata"]["name"] for made in (response.json or {})["attachments"]] == ["shop"]
 
 
-def test_the_log_begins_with_version_and_settings_and_tells_no_answer_of_200(capsys: Capture) -> None:
+def test_the_log_begins_with_version_and_settings_and_omits_200_answers(capsys: Capture) -> None:
     client_of(Settings()).post("/sync", data=OPTED_IN)
     told = {"version": __version__, "settings_sha256": "0" * 64}
     assert log_lines(capsys) == [told | {"event": "started", "level": "info"}]
@@ -99,7 +99,7 @@ def test_refusals_are_logged(settings: Settings, sent: bytes, status: int, logge
     assert log_lines(capsys)[-1] == told | logged
 
 
-def test_a_removal_is_logged_and_counted_with_whose_ingress_it_is_and_why(capsys: Capture) -> None:
+def test_a_removal_is_logged_and_counted_with_its_service_and_reason(capsys: Capture) -> None:
     parent = service({"ingress/http": "true"} | OOPS)
     client = client_of(ONE_HOST)
     response = client.post("/sync", data=body(sync_request(parent, attached=[INGRESS])))
@@ -129,7 +129,7 @@ def test_a_bug_is_answered_500_and_logged(broken: str, monkeypatch: pytest.Monke
 
 
 def test_a_request_is_answered_even_if_logging_fails(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard error may be closed, and the disk behind it full."""
+    """Standard error may be closed, or the disk behind it full."""
     for broken in ("structlog.PrintLogger.error", "hooks.app.Metrics.count", "hooks.app.Metrics.count_error"):
         monkeypatch.setattr(broken, MagicMock(side_effect=OSError("No space left on device")))
     assert shown(client.post("/sync", data=OPTED_IN)) == BUG
@@ -144,7 +144,7 @@ def test_a_request_that_is_not_for_the_hook_is_logged_on_one_line_without_contro
 
 
 def test_names_that_no_api_server_takes_do_not_fill_the_log(capsys: Capture) -> None:
-    """Whoever reaches the port can send them."""
+    """Anyone who reaches the port can send such names."""
     parent = ASKING | {"metadata": ASKING["metadata"] | {"name": "n" * 100_000, "namespace": "s" * 100_000}}
     client = client_of(ONE_HOST)
     for attached in ([], [INGRESS]):
@@ -155,7 +155,7 @@ def test_names_that_no_api_server_takes_do_not_fill_the_log(capsys: Capture) -> 
 
 
 def changed_at(seconds: float, **annotations: str) -> bytes:
-    """Return a request about a Service that was changed at that Unix time, and made a day before."""
+    """Return a request for a Service that was changed at this Unix time, and created a day before."""
     parent = service({"ingress/http": "true"} | annotations)
     parent["metadata"] |= {
         "resourceVersion": "1",
@@ -172,7 +172,7 @@ def test_a_refusal_that_is_held_back_says_when_to_ask_again(client: FlaskClient,
     assert [line["level"] for line in log_lines(capsys) if line["event"] == "refused"] == ["warning", "info"]
 
 
-def test_what_is_missing_is_reported_and_requested_again(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_objects_are_reported_and_requested_again(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def answered(since: float) -> TestResponse:
         monkeypatch.setattr("time.time", lambda: 1_800_000_000.0 + since)
         return client.post("/sync", data=changed_at(1_800_000_000))
@@ -187,7 +187,7 @@ def test_what_is_missing_is_reported_and_requested_again(client: FlaskClient, mo
 
 
 def test_repeated_invalid_requests_are_held_back(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Metacontroller repeats all failed attempts in one queue."""
+    """Metacontroller retries all failed attempts from one queue."""
     monkeypatch.setattr("time.time", lambda: 1_800_000_000.0)
     found = [client.post("/sync", data=b"{}") for _ in range(100)]
     assert [response.status_code for response in found] == [400] * 30 + [429] * 70
@@ -196,7 +196,7 @@ def test_repeated_invalid_requests_are_held_back(client: FlaskClient, monkeypatc
     assert client.post("/sync", data=OPTED_IN).status_code == 200
 
 
-def test_paused_is_answered_429_with_when_to_come_back_and_the_metrics_say_so(client: FlaskClient) -> None:
+def test_paused_is_answered_429_with_retry_after_and_shown_in_the_metrics(client: FlaskClient) -> None:
     paused = client_of(Settings(paused=True))
     response = paused.post("/sync", data=OPTED_IN)
     assert shown(response) == (429, "text/plain; charset=utf-8", "ingress-manager is paused by its settings [paused]\n")
@@ -205,7 +205,7 @@ def test_paused_is_answered_429_with_when_to_come_back_and_the_metrics_say_so(cl
     assert [samples(each)["ingress_manager_paused", ""] for each in (paused, in_one, client)] == [True, True, False]
 
 
-def test_probes_are_answered_and_no_other_path_and_no_other_method(client: FlaskClient) -> None:
+def test_probes_are_answered_but_no_other_paths_or_methods(client: FlaskClient) -> None:
     for path in ("/healthz", "/readyz"):
         assert shown(client.get(path)) == (200, "text/plain; charset=utf-8", "ok\n")
     for path in ("/", "/sync/", "//sync", "/customize", "/static/x", "/../sync"):
@@ -224,7 +224,7 @@ def chunked(sent: Any) -> dict[str, Any]:
     return {"wsgi.input": sent, "wsgi.input_terminated": True}
 
 
-def test_a_body_may_have_16_mib_and_no_more_with_a_length_or_in_chunks(client: FlaskClient) -> None:
+def test_a_body_may_have_at_most_16_mib_with_a_length_or_in_chunks(client: FlaskClient) -> None:
     for size, status in ((LARGEST_BODY - 1, 400), (LARGEST_BODY + 1, 413), (LARGEST_BODY + 2, 413)):
         assert client.post("/sync", data=b" " * size).status_code == status
         in_chunks = chunked(io.BytesIO(b" " * size))
@@ -239,7 +239,7 @@ BROKEN_OFF = SimpleNamespace(read=MagicMock(side_effect=OSError("chunk without a
     [
         {"wsgi.input": BROKEN_OFF, "CONTENT_LENGTH": "10"},
         chunked(BROKEN_OFF),
-        # gunicorn returns what has come when the client is gone.
+        # gunicorn returns the data received so far once the client has gone.
         {"wsgi.input": io.BytesIO(OPTED_IN[:-1]), "CONTENT_LENGTH": str(len(OPTED_IN))},
     ],
     ids=["with a length", "in chunks", "too early"],
@@ -310,7 +310,7 @@ def test_each_answer_is_json_counted_and_logged(capsys: Capture) -> None:
     assert (logged[-1]["event"], logged[-1]["service"], logged[-1]["status"]) == ("unread", "shop", 400)
 
 
-def test_a_body_that_is_no_review_is_refused_in_text_and_what_is_no_request_is_counted_too() -> None:
+def test_a_body_that_is_no_review_is_refused_in_text_and_invalid_ones_are_counted() -> None:
     client = webhook_of(Settings())
     answered = client.post("/admit", data=b"{}")
     assert (answered.status_code, answered.content_type) == (400, "text/plain; charset=utf-8")

@@ -1,4 +1,4 @@
-"""How gunicorn is configured: where it listens, what it checks before it starts, and that all it prints is JSON."""
+"""Gunicorn's configuration: listening addresses, checks before the start, and output that is all JSON."""
 
 import json
 import logging
@@ -35,7 +35,7 @@ def test_the_settings_are_checked_first(monkeypatch: pytest.MonkeyPatch, capsys:
     assert line["sentence"] == "settings file /nowhere/settings.yaml: No such file or directory"
 
 
-def test_after_each_request_others_have_their_turn() -> None:
+def test_after_each_request_other_connections_get_a_turn() -> None:
     other = gevent.spawn(lambda: None)
     gunicorn_conf.post_request(None, None, None, None)
     assert other.dead
@@ -54,7 +54,7 @@ def test_everything_printed_is_json(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         logger = Logger(config)
         logs.log_everything()
         gunicorn_conf.post_worker_init(SimpleNamespace(log=logger))
-        logger.access(None, None, None, None)  # no request is told
+        logger.access(None, None, None, None)  # no request is logged
         logger.info("Booting worker with pid: %s", 7)
         try:
             raise ZeroDivisionError

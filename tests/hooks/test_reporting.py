@@ -1,4 +1,4 @@
-"""When a refusal is reported, and how often attempts may fail. tests/e2e/test_promises.py has what it is for."""
+"""When refusals are reported, and how many attempts may fail. tests/e2e/test_promises.py shows the purpose."""
 
 import heapq
 import itertools
@@ -20,7 +20,7 @@ MISTAKE, RIGHT, OFF = {"ingress/http": "yes"}, {"ingress/http": "true"}, {"ingre
 
 
 def named(annotations: dict[str, str], uid: str = "u", version: str = "1", age: float = 0, now: float = NOW) -> Object:
-    """Return a Service that was changed `age` seconds ago."""
+    """Return a Service that was changed `age` seconds before `now`."""
     parent = service(annotations)
     changed = datetime.fromtimestamp(now - age, UTC).isoformat()
     parent["metadata"] |= {"uid": uid, "resourceVersion": version, "creationTimestamp": changed}
@@ -35,7 +35,7 @@ def ask(buckets: Buckets, parent: Object, now: float = NOW, *made: Object, setti
     return buckets.report(answer(body(sync_request(parent, attached=[*made])), settings or Settings(), now), now)
 
 
-def test_a_bucket_fills_again_and_the_one_of_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_refills_and_the_least_recently_used_one_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reporting, "MOST_BUCKETS", 2)
     made, [a, b, c] = Buckets(), [Bucket(name, 2, 2) for name in "abc"]
     assert [made.take(at, a) for at in (0, 0, 0, 1, 2, 2, 100, 100, 100)] == [1, 1, 0, 0, 1, 0, 1, 1, 0]
@@ -46,7 +46,7 @@ def test_a_bucket_fills_again_and_the_one_of_longest_ago_is_forgotten(monkeypatc
     assert made.take(100, a), "it was forgotten"
 
 
-# Once, and again after an hour.
+# A refusal is reported once, and again after an hour.
 
 
 @pytest.mark.parametrize("age", [0, OLD])
@@ -72,8 +72,8 @@ def test_another_version_or_reason_is_reported_too() -> None:
     assert ask(buckets, named(RIGHT, version="2"), settings=limits).status == 422
 
 
-def test_after_a_start_of_the_hook_old_refusals_are_reported_slowly_and_delay_neither_new_ones_nor_removals() -> None:
-    """Ten thousand at once would be a quarter of an hour's attempts."""
+def test_after_a_start_old_refusals_are_reported_slowly_without_delaying_new_ones_or_removals() -> None:
+    """Reporting ten thousand at once would use a quarter of an hour's attempts."""
     buckets, limits = Buckets(), Settings(limits=Limits(hosts=("shop.example.org",)))
     refused = [answer(body(sync_request(named(MISTAKE, f"{number}", age=OLD))), Settings()) for number in range(1000)]
     due, reported, end = [(NOW, number) for number in range(1000)], 0, NOW + 60
@@ -103,15 +103,15 @@ def test_a_namespace_that_is_full_of_refusals_delays_no_report_in_another() -> N
 
 
 @pytest.mark.parametrize(("annotations", "status"), [(MISTAKE, 422), (RIGHT, 200)])
-def test_to_a_person_the_answer_is_always_the_same(annotations: dict[str, str], status: int) -> None:
+def test_a_person_always_gets_the_same_answer(annotations: dict[str, str], status: int) -> None:
     buckets, parent = Buckets(), named(annotations, version="")
     assert {ask(buckets, parent, NOW + number / 10).status for number in range(300)} == {status}
 
 
-# What is missing.
+# Missing objects.
 
 
-def test_what_is_missing_is_reported_some_seconds_after_it_was_requested_and_is_requested_in_between() -> None:
+def test_missing_objects_are_requested_and_after_some_seconds_reported() -> None:
     buckets = Buckets()
     found = [ask(buckets, named(RIGHT), NOW + age).status for age in (0, 2, 6, 6, 9, 12, 300)]
     assert found == [200, 200, 422, 200, 200, 200, 200]
@@ -146,7 +146,7 @@ Way = Callable[[int], tuple[Object, list[Object]]]
 
 
 def in_turn(number: int, *turns: dict[str, str]) -> Object:
-    """Return one of 20 Services, which was just changed and has these annotations in turn."""
+    """Return one of 20 Services, just changed, with these sets of annotations in turn."""
     uid, turn = divmod(number, len(turns))
     return named(turns[turn], f"{uid % 20}", f"{number}")
 
@@ -173,8 +173,8 @@ WAYS: dict[str, Way] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_tenant_who_fails_all_the_time_in_any_way_delays_no_failed_try_of_another_by_ten_seconds(way: str) -> None:
-    """Metacontroller's queue: ten failed attempts leave it each second, after a burst of a hundred."""
+def test_a_tenant_whose_syncs_always_fail_delays_others_retries_by_less_than_ten_seconds(way: str) -> None:
+    """Metacontroller's queue retries ten failed attempts per second, after a burst of a hundred."""
     buckets, tokens, longest, failed = Buckets(), 100.0, 0.0, 0
     for number in range(20 * 60):
         now = NOW + number / 20

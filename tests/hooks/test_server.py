@@ -1,4 +1,4 @@
-"""The hook as it is served: gunicorn with the committed configuration, over real sockets."""
+"""The hook in production form: gunicorn with the committed configuration, over real sockets."""
 
 import contextlib
 import json
@@ -23,12 +23,12 @@ HOOK = ("--config", "python:hooks.gunicorn_conf", "hooks.app:create_app()")
 
 
 class Server(NamedTuple):
-    """A program that serves on loopback."""
+    """A server process on loopback."""
 
     process: Process
     port: int
     probes: int
-    """Another port, which is PROBES in its options."""
+    """A second port, which replaces PROBES in its options."""
 
     @property
     def url(self) -> str:
@@ -38,17 +38,17 @@ class Server(NamedTuple):
         return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def answer_to(self, sent: bytes) -> bytes:
-        """Return what comes back for the raw bytes `sent`, until the server closes."""
+        """Return the response to these raw bytes, until the server closes the connection."""
         with self.connect() as connection, connection.makefile("rb") as received:
             connection.sendall(sent)
             return received.read()
 
     def log_lines(self) -> list[dict[str, str]]:
-        """Return all that it has logged so far. Raises ValueError unless all of it is JSON."""
+        """Return all log lines so far. Raises ValueError if one isn't JSON."""
         return [json.loads(line) for line in self.process.log_path.read_text().splitlines()]
 
     def check_ended(self) -> None:
-        """Raise AssertionError unless it ends by itself, in good order, and has printed nothing but its log."""
+        """Raise AssertionError unless the server exits with status 0, and its log has no bug and is all JSON."""
         wait_for(lambda: not self.process.running, 60, what="its end")
         with pytest.raises(ProcessDied, match="ended with status 0"):
             self.process.check_alive()
@@ -61,7 +61,7 @@ def is_ready(server: Server) -> bool:
 
 @contextlib.contextmanager
 def serving(*options: str, is_ready: Callable[[Server], object] = is_ready) -> Iterator[Server]:
-    """Start gunicorn on a free port, and yield it when it is ready; it ends with the context."""
+    """Start gunicorn on a free port, and yield it when ready; it is stopped at the end."""
     with Processes() as processes:
         port, probes = processes.port(), processes.port()
         own = [option.replace("PROBES", str(probes)) for option in options]
@@ -79,16 +79,16 @@ def server() -> Iterator[Server]:
 
 
 def check_answers(server: Server) -> None:
-    """Raise AssertionError unless the hook answers Metacontroller, again and again."""
+    """Raise AssertionError unless the hook repeatedly answers Metacontroller."""
     for _ in range(20):
         assert requests.post(f"{server.url}/sync", data=OPTED_IN, timeout=60).status_code == 200
 
 
-def test_what_others_would_take_for_more_is_refused_or_changes_nothing(server: Server) -> None:
+def test_ambiguous_requests_are_refused_or_harmless(server: Server) -> None:
     def status(head: bytes) -> int:
         return int(server.answer_to(head + b"Host: hook\r\nConnection: close\r\n\r\nx").split(b" ", 2)[1])
 
-    # By default gunicorn takes SCRIPT_NAME from clients on loopback, and answers 500 when the path is outside.
+    # By default, gunicorn trusts SCRIPT_NAME from loopback clients, and answers 500 if the path is outside it.
     assert status(b"GET /healthz HTTP/1.1\r\nSCRIPT_NAME: /x\r\n") == 200
     assert status(b"POST /sync HTTP/1.1\r\nContent-Length: 999999999\r\n") == 413, "it isn't read whole"
 
@@ -99,12 +99,12 @@ def test_a_large_body_waits_for_a_slow_one_no_longer_than_metacontroller_does(se
         for connection in (slow, slower, waiting):
             connection.sendall(head)
         check_answers(server)
-        # The server may accept them in another order.
+        # The server may accept the connections in another order.
         assert {connection.recv(12) for connection in (slow, slower, waiting)} == {b"HTTP/1.1 408", b"HTTP/1.1 429"}
 
 
 @pytest.mark.thorough
-def test_hundreds_of_connections_that_hang_hold_up_nobody_else(server: Server) -> None:
+def test_hundreds_of_hanging_connections_hold_up_nobody_else(server: Server) -> None:
     head = b"POST /sync HTTP/1.1\r\nHost: hook\r\nContent-Length: %d\r\n\r\n"
     hang = (b"", head % 100 + OPTED_IN[:10], head % 8_000_000 + b" " * 100_000)
     with contextlib.ExitStack() as exits:
@@ -121,7 +121,7 @@ BUSY = {
     ),
     "one request after the other, without waiting": (b"", b"GET /healthz HTTP/1.1\r\nHost: hook\r\n\r\n" * 500),
 }
-"""What a client sends once, and what it then goes on sending as fast as it can."""
+"""What a client sends first, and what it then sends repeatedly, as fast as it can."""
 
 
 @pytest.mark.thorough

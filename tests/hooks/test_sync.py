@@ -1,4 +1,4 @@
-"""The contract: whatever the body is, the answer is one of the contract's, and a wrong field is named."""
+"""The contract: any body gets a valid answer, and errors name the field."""
 
 import json
 from datetime import UTC, datetime
@@ -61,8 +61,8 @@ def test_a_body_that_is_no_request_is_answered_400_in_one_line(text: bytes) -> N
     assert len(answered.body) <= 500
 
 
-def test_of_a_key_that_is_stated_twice_the_last_counts() -> None:
-    """As in Go, so that nobody reads another Service than the API server does."""
+def test_the_last_of_two_equal_keys_counts() -> None:
+    """As in Go, so that the hook reads the same Service as the API server."""
     off, on = b'"ingress/http": "false"', b'"ingress/http": "true"'
     assert json.loads(answer(REQUEST.replace(on, off + b", " + on), Settings()).body)["attachments"]
     assert not json.loads(answer(REQUEST.replace(on, on + b", " + off), Settings()).body)["attachments"]
@@ -98,9 +98,9 @@ CREATED, LATER = (datetime(2026, 11, 21, hour, tzinfo=UTC).timestamp() for hour 
     ],
 )
 def test_older_services_are_synced_later(now: float, managed: list[Object] | None, least: int, most: int) -> None:
-    """The older it is, the longer the next look waits: a create may fail for long, and many must not hold up others.
+    """The longer ago a Service was changed, the longer the interval: many failing creates must not hold up others.
 
-    One of which no time is known is an old one.
+    A Service without a known time counts as old.
     """
     parent = service({"ingress/http": "true"})
     if managed is not None:

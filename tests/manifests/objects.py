@@ -1,4 +1,4 @@
-"""The objects of the manifests as kustomize builds them, and how to find one: `kubectl apply -k` sends them."""
+"""The manifests' objects as kustomize builds them, like `kubectl apply -k`, and functions to find one."""
 
 import os
 import re
@@ -20,7 +20,7 @@ FOLDERS = ("manifests", "manifests/sample", "metacontroller", "gateway")
 
 @cache
 def rendered(folder: str) -> list[Object]:
-    """Return the objects of a folder of the repository. They are the same ones for every caller: not to be changed."""
+    """Return the objects of a folder in the repository. They are cached, so callers must not change them."""
     return built(REPOSITORY / folder)
 
 
@@ -29,10 +29,10 @@ def built(folder: Path) -> list[Object]:
 
 
 def build(kustomization: Object) -> list[Object]:
-    """Return the objects of a kustomization, whose folder is as if it were beside the folders of the repository."""
+    """Return the objects of a kustomization, as if its folder were in the repository's root."""
     with tempfile.TemporaryDirectory() as name:
         own = Path(name).resolve()
-        # The tests don't reach Metacontroller's own CRDs: they have CRDs of the same kinds.
+        # Tests can't download Metacontroller's CRDs, so they use local ones for the same kinds.
         text = yaml.safe_dump(kustomization).replace(METACONTROLLER_CRDS, "crds.yaml")
         text = re.sub(r"\.\./(?:(?:\.\./)?ingress-manager/)?(?=[a-z])", f"{os.path.relpath(REPOSITORY, own)}/", text)
         (own / "kustomization.yaml").write_text(text, encoding="utf-8")
@@ -51,7 +51,7 @@ def one(objects: list[Object], kind: str, name: str | None = None) -> Object:
 
 
 def template(folder: str, name: str | None = None) -> Object:
-    """Return the pod template of a folder's only Deployment, or of the one with that name."""
+    """Return the Pod template of a folder's only Deployment, or of the one with this name."""
     result: Object = find(folder, "Deployment", name)["spec"]["template"]
     return result
 

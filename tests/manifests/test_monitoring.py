@@ -1,4 +1,4 @@
-"""The folder monitoring/ fits what runs: the alerts, what the dashboard asks, and what Prometheus scrapes."""
+"""The folder monitoring/ matches what runs: the alerts, the dashboard's queries, and Prometheus' targets."""
 
 import json
 import re
@@ -21,10 +21,10 @@ DASHBOARD: dict[str, Any] = json.loads((FOLDER / "dashboard.json").read_text(enc
 PAGE = (REPOSITORY / "docs/monitoring.md").read_text(encoding="utf-8")
 
 
-def test_the_page_says_what_to_do_about_each_alert_which_leads_there() -> None:
+def test_the_page_has_a_section_for_each_alert_which_links_to_it() -> None:
     assert re.findall(r"^### (.*)$", PAGE, re.MULTILINE) == [rule["alert"] for rule in RULES]
     for rule in RULES:
-        # As Markdown makes an anchor of a heading.
+        # A heading's anchor in Markdown.
         assert rule["annotations"]["runbook_url"].endswith(f"/docs/monitoring.md#{rule['alert'].lower()}")
 
 
@@ -45,7 +45,7 @@ def test_each_podmonitor_selects_the_pods_of_its_deployment_and_names_a_port_of_
 
 
 def shown() -> dict[str, set[str]]:
-    """Return the metrics of both, by the names of their samples: the label of each, if it has one."""
+    """Return the sample names of both programs' metrics, each with its labels."""
     made = (create(SettingsFile(Settings(), "0" * 64)) for create in (create_app, create_webhook))
     hook, webhook = (each.test_client().get("/metrics").text for each in made)
     return {
@@ -66,7 +66,7 @@ def test_the_page_on_monitoring_lists_the_metrics_with_their_labels() -> None:
     assert listed == own
 
 
-def test_what_the_alerts_and_the_dashboard_ask_for_of_ours_is_shown() -> None:
+def test_our_metrics_in_alerts_and_the_dashboard_exist() -> None:
     expressions = " ".join([*(rule["expr"] for rule in RULES), json.dumps(DASHBOARD["panels"])])
     asked = {*re.findall(r"\bingress_manager_\w+", expressions)}
     assert asked

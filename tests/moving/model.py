@@ -1,8 +1,8 @@
-"""A cluster in memory, as our commands see it by kubectl: an API server, Metacontroller with the hook, and the rest.
+"""A cluster in memory, as our commands see it through kubectl: an API server, Metacontroller, the hook, and the rest.
 
-The API server keeps uids and resourceVersions, and refuses what has changed meanwhile.
-Metacontroller knows Services and Ingresses by copies of its own, each of which can lag; it asks the hook itself, which
-tells at once what isn't there, and does what the stand-in does (devcluster/standin).
+The API server assigns uids and resourceVersions, and rejects outdated changes.
+Metacontroller has its own copies of Services and Ingresses, each of which can lag; it calls the hook directly, which
+reports missing objects at once, and syncs like the stand-in (devcluster/standin).
 """
 
 import copy
@@ -35,24 +35,24 @@ def key_of(obj: Object) -> Key:
 
 
 class Model:
-    """The cluster. `lags` draws what Metacontroller sees late; None: nothing."""
+    """The cluster. `lags` decides at random which changes Metacontroller sees late; None: none."""
 
     def __init__(self, settings: Settings, lags: Random | None) -> None:
         self._settings, self._lags = settings, lags
         self.store: dict[Key, Object] = {}
         self.time, self._count, self._reports, self._reacting = 0.0, 1000, count(1), False
-        # What Metacontroller has seen of the store, and the versions with which it synced each Service last.
+        # Metacontroller's copy of the store, and the versions with which it last synced each Service.
         self._seen: dict[str, list[Object]] = {"Service": [], "Ingress": []}
         self._synced: dict[str, list[str]] = {}
 
     def written(self, done: str) -> None:
-        """Be told of each write."""
+        """Called after each write, for subclasses."""
 
     def all(self, *kinds: str) -> list[Object]:
         return [self.store[key] for key in sorted(self.store) if key[0] in kinds]
 
     def create(self, _: Resource, obj: Object) -> None:
-        """Store a new object. Raises ApiError."""
+        """Store a new object. Raises ApiError if the name exists."""
         if (key := key_of(obj)) in self.store:
             raise ApiError(409, "AlreadyExists", f'"{key[2]}" already exists')
         self._count += 1
@@ -60,7 +60,7 @@ class Model:
         self._write(key, obj | {"metadata": obj["metadata"] | born})
 
     def update(self, _: Resource, obj: Object) -> None:
-        """Replace an object that was not changed meanwhile. Raises ApiError."""
+        """Replace an object. Raises ApiError if it is missing or was changed meanwhile."""
         before = self.read(key := key_of(obj), obj["metadata"])
         system = {field: before["metadata"][field] for field in ("uid", "creationTimestamp", "resourceVersion")}
         after = obj | {"metadata": {field: value for field, value in (obj["metadata"] | system).items() if value}}
@@ -68,13 +68,13 @@ class Model:
             self._write(key, after)
 
     def delete(self, resource: Resource, name: str, namespace: str, **only: str) -> None:
-        """Delete an object, if it is there, and is that one. Raises ApiError."""
+        """Delete an object if it exists. Raises ApiError unless `only` matches its uid and resourceVersion."""
         if (key := (resource.kind, namespace, name)) in self.store:
             self.read(key, only)
             self._write(key, None)
 
     def read(self, key: Key, only: Object) -> Object:
-        """Return an object, if it is that one. Raises ApiError."""
+        """Return an object. Raises ApiError if it is missing, or `only` has another uid or resourceVersion."""
         if key not in self.store:
             raise ApiError(404, "NotFound", f'"{key[2]}" not found')
         for field in ("uid", "resourceVersion"):
@@ -92,7 +92,7 @@ class Model:
             self.react()
 
     def react(self, *, fully: bool = False) -> None:
-        """Let Metacontroller see what has been written, or some of it, and do what follows."""
+        """Let Metacontroller see the writes, or some of them, and sync; `fully` shows it all of them."""
         self._reacting, before = True, 0
         while self._count != before and (fully or not self._lags or not before):
             before = self._count
@@ -111,7 +111,7 @@ class Model:
         owned = [obj for obj in self._seen["Ingress"] if (controller_of(obj) or {}).get("uid") == uid]
         decorated = [obj for obj in owned if obj["metadata"].get("annotations", {}).get(DECORATOR) == CONTROLLER]
         versions = [obj["metadata"]["resourceVersion"] for obj in (parent, *decorated)]
-        # A try with the same just before its copies are up to date takes some milliseconds of bad luck: it is left out.
+        # A resync of the same versions just before its copies are updated is a race of milliseconds, not modelled here.
         if self._synced.get(uid) == versions and any(seen != self.all(kind) for kind, seen in self._seen.items()):
             return
         self._synced[uid] = versions
@@ -129,7 +129,7 @@ class Model:
             except SyncError as error:
                 refused = str(error)
         if refused:
-            # The same Event again gets another resourceVersion.
+            # A repeated Event gets a new resourceVersion.
             report = event(parent, refused)
             report["metadata"]["resourceVersion"] = str(next(self._reports))
             self.store["Event", uid, refused] = report
@@ -139,7 +139,7 @@ class Model:
         self.react(fully=seconds > 5)
 
     def kubectl(self, *words: str, stdin: str = "") -> str:
-        """Return what kubectl prints. Raises KubectlFailed with what it says on standard error."""
+        """Return kubectl's output. Raises KubectlFailed with its error message."""
         verb, *rest = by_name(words)
         options = dict(word.removeprefix("--").partition("=")[::2] for word in rest if word.startswith("-"))
         names = [word for word in rest if not word.startswith("-")]
@@ -173,7 +173,7 @@ class Model:
 
 
 def operated(obj: Object, operations: Iterable[Object]) -> Object:
-    """Return what a JSON patch makes of an object (RFC 6902). Raises ApiError where one of its tests fails."""
+    """Return an object with a JSON patch applied (RFC 6902). Raises ApiError if one of its tests fails."""
     made: Object = copy.deepcopy(obj)
     for operation in operations:
         *path, last = [key.replace("~1", "/") for key in operation["path"].split("/")[1:]]

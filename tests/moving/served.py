@@ -1,8 +1,8 @@
-"""A reference matcher: which Service answers for a host and a path, by all Ingresses that stand.
+"""A reference matcher: given all Ingresses, it returns the Service that serves a host and path.
 
-It is written from the Kubernetes API reference (Ingress v1). The host itself goes before a wildcard, and that before
-none; an Exact path before a prefix, and the longest first; then the oldest object. A path of the type
-ImplementationSpecific is a prefix. A Service or a port that isn't there answers nothing.
+It follows the Kubernetes API reference (Ingress v1). An exact host precedes a wildcard, which precedes no host; an
+Exact path precedes prefixes, and longer prefixes come first; then the oldest object wins. A path of the type
+ImplementationSpecific is a prefix. A missing Service or port serves nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,13 +14,13 @@ from devcluster.standin.children import name_of
 from ingress_manager.core.vocabulary import is_for_controllers
 
 Facts = dict[tuple[str, ...], frozenset[Any]]
-"""What holds: of requests, what answers, and of certificates, that they are there. A plan takes nothing of it away."""
+"""Facts about a cluster: the answers to requests, and existing certificates. A plan must not lose any."""
 
 ISSUER = "cert-manager.io/cluster-issuer"
 
 
 class Claim(NamedTuple):
-    """One path of an Ingress, and what answers it: the Service with its port, and the terms, such as a password."""
+    """A path of an Ingress, and its answer: the Service with its port, and the terms of access, such as a password."""
 
     controller: str
     host: str
@@ -34,7 +34,7 @@ class Claim(NamedTuple):
 
 
 def facts(objects: Iterable[Object], requests: Iterable[tuple[str, ...]]) -> Facts:
-    """Return what is served: what answers each request, the certificates of each host, and who renews them."""
+    """Return the answer to each request, the certificates of each host, and which ones are renewed."""
     services = {name_of(obj): obj for obj in objects if obj["kind"] == "Service"}
     ingresses = [obj for obj in objects if obj["kind"] == "Ingress"]
     ingresses.sort(key=lambda obj: (obj["metadata"]["creationTimestamp"], name_of(obj)))
@@ -44,7 +44,7 @@ def facts(objects: Iterable[Object], requests: Iterable[tuple[str, ...]]) -> Fac
 
 
 def requests_for(objects: Iterable[Object]) -> list[tuple[str, str, str]]:
-    """Return requests, each a controller, a host and a path: for all that is named, and for some beside and below."""
+    """Return requests (controller, host, path) for all claims, and for other hosts and paths beside and below them."""
     claims = [claim for obj in objects for claim in claims_of(obj, {})]
     hosts = {"nobody.example.net", *(claim.host.replace("*.", "any.") or "other.example.net" for claim in claims)}
     below = {path for claim in claims for path in (claim.path.rstrip("/") or "/", f"{claim.path.rstrip('/')}/below")}
@@ -67,7 +67,7 @@ def claims_of(ingress: Object, services: dict[str, Object]) -> Iterator[Claim]:
 
 
 def answer(request: tuple[str, ...], claims: Sequence[Claim]) -> frozenset[Any]:
-    """Return what answers a request; the path is looked for only under the host that fits best, as nginx does."""
+    """Return the answer to a request. Only paths of the best matching host are considered, as in nginx."""
     controller, host, path = request
     below = f"{path.rstrip('/')}/"
     for named in (host, f"*.{host.partition('.')[2]}", ""):
@@ -80,16 +80,16 @@ def answer(request: tuple[str, ...], claims: Sequence[Claim]) -> frozenset[Any]:
 
 
 def certificates(ingresses: Iterable[Object], services: dict[str, Object]) -> Iterator[tuple[str, ...]]:
-    """Yield each host that has TLS with its Secret, of what leads anywhere, and each Secret that is renewed.
+    """Yield each served host that has TLS, with its Secret, and each Secret that is renewed.
 
-    cert-manager makes one Certificate of a Secret's name, for the Ingress that came first, and leaves those alone that
-    come later. Source: its documentation, "Annotated Ingress resource".
+    cert-manager creates one Certificate for a Secret's name, for the oldest Ingress, and ignores later ones. Source:
+    its documentation, "Annotated Ingress resource".
     """
     owners: dict[tuple[str, str], Object] = {}
     for ingress in ingresses:
         namespace, entries = ingress["metadata"]["namespace"], ingress["spec"].get("tls", [])
         for claim in claims_of(ingress, services):
-            # An entry for the host itself goes before a wildcard, and that before one without hosts.
+            # An entry for the host itself precedes a wildcard, which precedes an entry without hosts.
             around = (claim.host, f"*.{claim.host.partition('.')[2]}", None)
             secrets = [entry["secretName"] for one in around for entry in entries if one in entry.get("hosts", [None])]
             if claim.answer and secrets:

@@ -1,7 +1,7 @@
-"""Random clusters are moved in, out and in again by our commands; at every write, all that was served still is.
+"""Our commands adopt, release and re-adopt random clusters; after every write, everything is still served.
 
-What is served: answers, what guards them, TLS, and the certificates that are renewed. `pytest --thorough
---clusters 1000 --seed 7 tests/moving` moves more clusters, or others. A failure names its seed.
+This covers answers, their protection, TLS, and renewed certificates. `pytest --thorough --clusters 1000 --seed 7
+tests/moving` tries more clusters, or others. A failure names its seed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ OF = yaml.safe_load(Path(__file__).with_name("drawn.yaml").read_bytes())
 
 
 def drawn(chance: Random) -> Iterator[Object]:
-    """Yield Services and Ingresses, some of which have the name of an earlier one."""
+    """Yield Services and Ingresses; some repeat the name of an earlier one."""
     claimed: set[tuple[str, str]] = set()
     for namespace in ("team-a", "team-b")[: chance.choice((1, 1, 2))]:
         hosts = chance.sample(OF["hosts"], 2)
@@ -41,7 +41,7 @@ def drawn(chance: Random) -> Iterator[Object]:
 
 
 def service(chance: Random, namespace: str, name: str, host: str) -> Object:
-    """Return a Service with one or two ports, which sometimes is already managed by ingress-manager."""
+    """Return a Service with one or two ports, which sometimes asks for an Ingress already."""
     ports = [{"name": "http", "port": 80}, {"name": "admin", "port": 9090}][: chance.choice((1, 1, 2))]
     exposing = {"ingress/http": "true", "ingress/host": chance.choice((f"{name}.own.example.com", host))}
     exposing["ingress/path"] = chance.choice(OF["paths"])
@@ -50,7 +50,7 @@ def service(chance: Random, namespace: str, name: str, host: str) -> Object:
 
 
 def ingress(chance: Random, services: Sequence[Object], hosts: Sequence[str], claimed: set[tuple[str, str]]) -> Object:
-    """Return a hand-written Ingress, mostly of one Service and of its name; no other has a path of its."""
+    """Return a hand-written Ingress, mostly for one Service and with its name. No other Ingress has its paths."""
     over = chance.sample(services, min(len(services), chance.choice((1, 1, 1, 1, 2, 2, 3))))
     namespace, name = (over[0]["metadata"][key] for key in ("namespace", "name"))
     used = ["", hosts[1]] if chance.random() < 0.06 else hosts
@@ -80,24 +80,24 @@ def ingress(chance: Random, services: Sequence[Object], hosts: Sequence[str], cl
 
 
 class Player(Model):
-    """A cluster in memory, the commands, and what was served at the last write."""
+    """A cluster in memory, the commands, and the facts at the last write."""
 
     def __init__(self, seed: int, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self.chance, self._settings_file, self._lines = Random(seed), folder / "settings.yaml", [f"seed {seed}"]
         self._settings_file.write_bytes(text := msgspec.yaml.encode(self.chance.choice(OF["settings"])))
-        # Every other time, Metacontroller sees Services and Ingresses late, and not in the order of the writes.
+        # For odd seeds, Metacontroller sees Services and Ingresses late, and not in the order of the writes.
         super().__init__(parse(text.decode()), Random(seed) if seed % 2 else None)
-        # How many writes there were, and the number of the one that is disturbed, with how.
+        # The number of writes so far, and the number of the write to disturb, with the kind of disturbance.
         self.writes, self.disturbed, self._is_watched = 0, (0, ""), True
         self._requests, self._served = list[tuple[str, str, str]](), Facts()
         for obj in drawn(self.chance):
-            # Where Metacontroller was first, nobody else's Ingress can have the name.
+            # Fails if Metacontroller has already created an Ingress with this name.
             with suppress(ApiError):
                 self.create(INGRESSES, obj)
         self.react(fully=True)
         self.begin()
         patch.setattr(Kubectl, "run", lambda _, *words, stdin="": self.asked_for(words, stdin))
-        # One after the other, so that the seed alone says what happens.
+        # One plan after the other, so that the seed alone determines the result.
         patch.setattr(plan, "MOST_CONCURRENT", 1)
         patch.setattr(plan, "sleep", self.sleep)
         patch.setattr(plan, "monotonic", lambda: self.time)
@@ -106,7 +106,7 @@ class Player(Model):
         return "\n".join([self._lines[0], *self._lines[1:][-40:]])
 
     def begin(self) -> None:
-        """Take what is served now for what has to be served from now on."""
+        """Require everything that is served now to be served from now on."""
         self._requests, self._served = requests_for(self.all("Ingress")), Facts()
         self.written("begun")
 
@@ -121,8 +121,8 @@ class Player(Model):
     def asked_for(self, words: tuple[str, ...], stdin: str) -> str:
         """Run kubectl.
 
-        A write can be refused, be carried out though its answer is lost, or come after somebody has guarded all
-        Ingresses that are nobody's by a password.
+        The disturbed write is refused, loses its answer, or comes after someone has added a password to all
+        unmanaged Ingresses.
         """
         if words[0] == "get":
             return self.kubectl(*words)
@@ -140,7 +140,7 @@ class Player(Model):
         return printed
 
     def run(self, *words: str) -> int:
-        """Run a command of ours; return its exit status. Some seconds have gone by since the last one."""
+        """Run one of our commands some seconds after the last one; return its exit status."""
         self.react(fully=True)
         ended = run(*words, "--apply")
         self._lines += [f"$ ingress-manager {' '.join(words)}", *(f"    {line}" for line in ended.err.splitlines())]
@@ -150,7 +150,7 @@ class Player(Model):
         return self.run("adopt", "--all", "--all-namespaces", "--settings", str(self._settings_file))
 
     def recreate(self) -> None:
-        """Delete all that is ingress-manager's: what comes back serves the same. Only its age is another one."""
+        """Delete all managed Ingresses; check that the recreated ones serve the same. Creation times are kept."""
         before = {key: self.store.pop(key) for key in self.ours()}
         self._is_watched = False
         self.react(fully=True)
@@ -164,7 +164,7 @@ class Player(Model):
         return {self.run("release", "/".join(key_of(service)[1:])) for service in self.all("Service")}
 
     def ours(self, *, ours: bool = True) -> set[Key]:
-        """Return the Ingresses that are ingress-manager's, or those that aren't."""
+        """Return the Ingresses that ingress-manager manages, or, with `ours=False`, the others."""
         return {key_of(ingress) for ingress in self.all("Ingress") if ours is bool(controller_of(ingress))}
 
 
@@ -183,7 +183,7 @@ def test_moving_loses_nothing(request: pytest.FixtureRequest, tmp_path: Path, mo
         player.disturbed = (player.chance.randint(1, writes + 1), how)
         player.adopt()
         player.adopt()
-        # A name that the first run has made free may make more possible to the second.
+        # The second run may adopt more, because the first has freed names.
         assert player.ours(ours=False) <= remaining or how == "guarded", player
         player.disturbed = (player.writes + player.chance.randint(1, 8), how)
         player.release()

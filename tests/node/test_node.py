@@ -1,4 +1,4 @@
-"""Each way to install, on a node, from nothing: used, changed under way, and removed. Every Pod meets `restricted`."""
+"""Each installation method on a node: install, use, change and remove. Every Pod meets the level `restricted`."""
 
 import os
 import random
@@ -30,15 +30,15 @@ from tools.install import replacement
 HOOK = "localhost/ingress-manager:tested"
 HOST = "shop.example.com"
 SHOP = Path(__file__).with_name("shop.yaml")
-"""A tenant's namespace and, in it, a Service with a Pod."""
+"""The manifest of a tenant's namespace with a Service and its Pod."""
 
 
 def archives(folder: Path) -> list[Path]:
-    """Write archives of the images that a node needs, as `docker save` would: no registry is asked for them.
+    """Write archives of the images that a node needs, like `docker save`, so that no registry is needed.
 
-    Buildah builds the hook's from the Dockerfile, with the options of $BUILD_OPTIONS. Each of the others is named as
-    the manifests name it, and holds one program of this machine. Raises MissingProgram for a program that is neither
-    here nor can be had, and else DevClusterError.
+    Buildah builds the hook's image from the Dockerfile, with $BUILD_OPTIONS. The others have the names in the
+    manifests, and contain one program of this machine each. Raises MissingProgram if a program is neither here nor
+    obtainable, and DevClusterError for other failures.
     """
     metacontroller = find_metacontroller()
     if metacontroller is None:
@@ -57,11 +57,11 @@ def archives(folder: Path) -> list[Path]:
 
 
 def write(archive: Path, name: str, program: Path, configuration: str) -> Path:
-    """Write the archive of an image of one program, and return it. Raises CommandFailed."""
+    """Write an archive of an image with one program, and return it. Raises CommandFailed."""
     file = archive.with_suffix(".Dockerfile")
     lines = ("FROM scratch", f"COPY --chmod=0755 {program.name} /usr/bin/", configuration, "")
     file.write_text("\n".join(lines), encoding="utf-8")
-    # It gets no name here, which another image may have.
+    # It isn't named here, because another image may have the name.
     image = run("buildah", "build", "--quiet", f"--file={file}", program.parent).strip()
     run("buildah", "push", image, f"docker-archive:{archive}:{name}")
     run("buildah", "rmi", image)
@@ -69,7 +69,7 @@ def write(archive: Path, name: str, program: Path, configuration: str) -> Path:
 
 
 class Site:
-    """A copy of this checkout as an administrator has it, with the gateway's class in its settings; and a node."""
+    """A node, and an administrator's copy of this repository, with the gateway's class in its settings."""
 
     def __init__(self, node: Node, folder: Path) -> None:
         self.node, self.folder = node, checkout(folder)
@@ -85,14 +85,14 @@ class Site:
         (self.folder / "my-values.yaml").write_text(yaml.safe_dump(values))
 
     def run(self, script: str) -> Ended:
-        """Return what commands do, where Metacontroller's CRDs have been downloaded."""
+        """Run commands with Metacontroller's CRDs already downloaded, and return the result."""
         local = re.sub(r"https://\S*/metacontroller-crds-v1\.yaml", str(CRD_FILE), script)
         plane = self.node.control_plane
         path = f"{build.get('helm', print).parent}:{environment_of(plane)['PATH']}"
         return sh(plane, local, folder=self.folder, environment={"PATH": path, "HOME": str(self.folder.parent)})
 
     def visit(self, host: str = HOST) -> requests.Response:
-        """Return the gateway's answer to a visitor, who comes by the node's port."""
+        """Return the gateway's response to a visitor, through the node port."""
         service = self.node.api.get(SERVICES, "ingress-manager-gateway", "ingress-manager-gateway") or {}
         with new_session("visitor") as session:
             url = f"http://{ADDRESS}:{service['spec']['ports'][0]['nodePort']}/"
@@ -101,7 +101,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Yield a node on which the gateway runs, and a shop; skip, and say why, where none can run."""
+    """Yield a node with a running gateway and a shop; skip, with the reason, if no node can run."""
     try:
         require()
         images = archives(tmp_path_factory.mktemp("images"))
@@ -124,7 +124,7 @@ REMOVE = {"make": "make uninstall INGRESSES=remove YES=1", "helm": "".join(HELM[
 
 @pytest.mark.parametrize(("way", "end"), [("make", "make"), ("helm", "helm"), ("make", "helm")])
 def test_a_service_is_served_and_an_uninstall_leaves_nothing(site: Site, way: str, end: str) -> None:
-    """Who has installed by `make` and removes by Helm lets Helm take it over, upgrade it and roll it back."""
+    """A user who installed with `make` and removes with Helm lets Helm take over, upgrade and roll back first."""
     node, plane = site.node, site.node.control_plane
     before = everything(plane)
     printed = site.run(INSTALL[way]).stdout
@@ -149,7 +149,7 @@ def test_a_service_is_served_and_an_uninstall_leaves_nothing(site: Site, way: st
 
 
 def no_change_is_lost_by_a_rollout_of_the_hook(site: Site) -> None:
-    """Change Services all the time; restart the hook; each has its last host in the end, and nobody had an Event."""
+    """Restart the hook while Services change. In the end, each Ingress has the last host, and no error was reported."""
     api, chance = site.node.api, random.Random(1)  # noqa: S311 - no secret
     create(api, NAMESPACES, "churn")
     wanted = {f"s{number}": f"s{number}.example.com" for number in range(100)}

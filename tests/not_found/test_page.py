@@ -1,4 +1,4 @@
-"""The 404 page: what is shown to whom, and what no request can do to it."""
+"""The 404 page: its content for each client, and its resistance to hostile requests."""
 
 import contextlib
 import re
@@ -22,14 +22,14 @@ application = cache(create_app)
 
 
 def ask(host: str = "shop.example.com", path: str = "/cart", accept: str = "", method: str = "GET", **more: Any) -> Any:
-    """Return the status, the headers and the body that the application answers. Its input can't be read."""
+    """Return the application's status, headers and body. Fails if the application reads the request's body."""
     started: list[Any] = []
     environ = {"REQUEST_METHOD": method, "PATH_INFO": path, "SERVER_PORT": "8080", "HTTP_HOST": host}
     body = b"".join(application()(environ | {"HTTP_ACCEPT": accept} | more, lambda *given: started.extend(given)))
     return started[0], dict(started[1]), body.decode()
 
 
-def test_a_browser_gets_a_page_that_is_small_and_loads_and_runs_nothing_more() -> None:
+def test_a_browser_gets_a_small_page_that_loads_and_runs_nothing_more() -> None:
     status, headers, body = ask(accept=BROWSER)
     assert status == "404 Not Found"
     assert headers == HEADERS | {"Content-Type": "text/html; charset=utf-8", "Content-Length": str(len(body))}
@@ -38,7 +38,7 @@ def test_a_browser_gets_a_page_that_is_small_and_loads_and_runs_nothing_more() -
 
 
 @pytest.mark.parametrize("accept", ["*/*", "", "application/json, text/plain, */*", ",;,=;q=,,"])
-def test_all_others_get_a_line_by_every_method(accept: str) -> None:
+def test_all_other_clients_get_one_line_for_every_method(accept: str) -> None:
     line = "404: There is no page here: shop.example.com/cart\n"
     for method in ("GET", "POST", "OPTIONS", "x"):
         status, headers, body = ask(accept=accept, method=method)
@@ -61,11 +61,11 @@ def test_the_address_is_shown_in_ascii(host: str, path: str, shown: str) -> None
 
 
 SENT = st.text(st.characters(max_codepoint=255))
-"""What a header or a path can be in WSGI: one character for each byte."""
+"""Any header or path in WSGI: one character for each byte."""
 
 
 @given(host=SENT, path=SENT)
-def test_whatever_is_asked_for_only_the_address_differs_and_it_is_text(host: str, path: str) -> None:
+def test_whatever_is_requested_only_the_address_differs_and_is_escaped(host: str, path: str) -> None:
     before, after = HTML.split("{}")
     body = ask(host, path, BROWSER)[2]
     assert body.startswith(before)
@@ -75,13 +75,13 @@ def test_whatever_is_asked_for_only_the_address_differs_and_it_is_text(host: str
     assert not set(shown) & set("<>\"'")
 
 
-def test_what_a_proxy_or_a_client_adds_is_neither_believed_nor_shown() -> None:
+def test_headers_added_by_proxies_or_clients_are_neither_trusted_nor_shown() -> None:
     names = ("X_FORWARDED_HOST", "X_FORWARDED_PREFIX", "X_ORIGINAL_URI", "FORWARDED", "COOKIE", "USER_AGENT")
     added: dict[str, Any] = {f"HTTP_{name}": "/evil" for name in names} | {"HTTP_X_FORWARDED_PORT": str(PROBES_PORT)}
     assert ask(**added, QUERY_STRING="token=secret") == ask()
 
 
-def test_the_other_port_answers_probes_and_tells_the_metrics() -> None:
+def test_the_other_port_serves_probes_and_metrics() -> None:
     probes = {"SERVER_PORT": str(PROBES_PORT)}
     assert ask(path="/healthz", **probes)[::2] == ("200 OK", "ok\n")
     assert ask(path="/", **probes) == ask(path="/")
@@ -97,11 +97,11 @@ def test_the_other_port_answers_probes_and_tells_the_metrics() -> None:
     assert counted() == before + 1
 
 
-# As it is served: gunicorn with the committed configuration, over real sockets.
+# In production form: gunicorn with the committed configuration, over real sockets.
 
 MEBIBYTE = b" " * 1024 * 1024
 _, *OPTIONS, APPLICATION = container("gateway", "not-found")["command"]
-"""The Deployment's command. (Below, it gets other ports than its own.)"""
+"""The command of the Deployment. The tests below replace its ports."""
 
 
 def serving_pages() -> contextlib.AbstractContextManager[Server]:
@@ -120,13 +120,13 @@ def probed(pages: Server, path: str) -> str:
 
 
 def resident(pages: Server) -> float:
-    """Return how many MiB the process takes."""
+    """Return the process's resident memory in MiB."""
     found = re.findall(r"^process_resident_memory_bytes (\S+)$", probed(pages, "/metrics"), re.MULTILINE)
     return float(found[0]) / 1024**2
 
 
 @pytest.mark.parametrize("target", ["/cart?a=b", "http://other.example/cart?a=b", "/cart#b"])
-def test_a_page_is_served_without_what_may_be_a_secret(pages: Server, target: str) -> None:
+def test_a_page_shows_no_potential_secret(pages: Server, target: str) -> None:
     sent = f"GET {target} HTTP/1.1\r\nHost: shop.example.com\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
     answered = pages.answer_to(sent.encode())
     assert answered.startswith(b"HTTP/1.1 404 Not Found\r\nServer: gunicorn\r\n"), "without a version"
@@ -142,7 +142,7 @@ def test_no_request_to_the_port_of_the_pages_reaches_the_probes(pages: Server, p
         assert pages.answer_to(sent.encode()).startswith(b"HTTP/1.1 404 Not Found\r\n")
 
 
-def test_a_hundred_mebibytes_are_answered_and_not_kept(pages: Server) -> None:
+def test_a_hundred_mebibytes_are_answered_but_not_kept(pages: Server) -> None:
     before = resident(pages)
     for sent in (iter(repeat(MEBIBYTE, 100)), MEBIBYTE * 100):
         assert requests.post(f"{pages.url}/upload", data=sent, timeout=60).status_code == 404
