@@ -239,11 +239,11 @@ def follow(api: Api) -> None:
     at_work: list[Object] = []
     ready = threading.Event()
 
-    def on_change(_before: Object | None, after: Object | None) -> None:
+    def on_change(before: Object | None, after: Object | None) -> None:
         if not at_work and after:
             at_work.append(after)
             ready.set()
-        elif at_work and (after is None or after["spec"] != at_work[0]["spec"]):
+        elif name_of(after or before or {}) == name_of(at_work[0]) and (not after or after["spec"] != at_work[0]["spec"]):
             log.info("restarting, because the DecoratorController was changed or deleted")
             os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - it is this program
 
