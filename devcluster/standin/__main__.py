@@ -243,7 +243,7 @@ def follow(api: Api) -> None:
         if not at_work and after:
             at_work.append(after)
             ready.set()
-        elif name_of(after or before or {}) == name_of(at_work[0]) and (not after or after["spec"] != at_work[0]["spec"]):
+        elif name_of(after or before or {}) == name_of(at_work[0]) and (after or {}).get("spec") != at_work[0]["spec"]:
             log.info("restarting, because the DecoratorController was changed or deleted")
             os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - it is this program
 
