@@ -31,7 +31,7 @@ ANY_NAME = "any-name"
 _ADDRESS = re.compile(r"\[?(?P<name>[^\s,\[\]]+?)\]?(?::(?P<http>\d{1,5}),(?P<https>\d{1,5}))?")
 
 _PLAIN = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\.|\.(?![*+?{]))*(?![?*{])")
-"""Matches the literal prefix of a regular expression, without a last character that may be absent, such as b in ab*."""
+"""Matches the literal start of a regular expression. Omits the last character if it is optional, such as b in ab*."""
 
 
 class Address(NamedTuple):
@@ -47,7 +47,7 @@ class Request(NamedTuple):
 
 
 Answer = dict[str, str]
-"""A response's status, compared headers ("" if missing) and certificate (trusted or not). An error has only STATUS."""
+"""A response's status, compared headers ("" if missing) and certificate (trusted or not), or an error as STATUS."""
 
 
 def address_in(_context: click.Context, _option: click.Parameter, value: str) -> Address:
@@ -156,7 +156,7 @@ def comparable(name: str, values: Sequence[str]) -> str:
 
 
 def answer_differences(old: Answer, new: Answer) -> list[str]:
-    """Return a message for each difference. A missing response counts as one, even if neither controller responded."""
+    """Return the differences as messages. A missing response counts as a difference, even if both are missing."""
     if len(old) == 1 or len(new) == 1 or old[STATUS] != new[STATUS]:
         return [f"{old[STATUS]} → {new[STATUS]}"]
     pairs = {name: (value, new[name]) for name, value in old.items() if value != new[name]}

@@ -1,8 +1,8 @@
 """Inspects a cluster or files for `audit` and `status`: reads objects, decides on each Service, and finds problems.
 
-The decisions are made by the hook's code, and objects are compared as in Metacontroller. So the findings show what the
-hook and Metacontroller would change, or fail to change. Kinds are read one after another, so a change that is made
-meanwhile may be seen only in part.
+The hook's code makes the decisions, and objects are compared as Metacontroller compares them. So the findings show
+what the hook and Metacontroller would change, or fail to change. Kinds are read one after another, so a change that is
+made meanwhile may be seen only in part.
 
 After each failed sync, Metacontroller writes an Event on the Service, which quotes the API server or the hook, and
 retries within 1,000 s. These Events explain why Metacontroller hasn't made a change.
@@ -30,11 +30,11 @@ class Inspection(NamedTuple):
     around: Surroundings
     findings: list[Finding]
     events: Sequence[Item]
-    """Metacontroller's Events on Services. Empty if they could not be read, or if nothing needed them."""
+    """Metacontroller's Events on Services. Empty if `inspect` could not read them, or had no need to."""
 
     unseen: list[str]  # a message for each thing that could not be read
     lacking: Set[str]
-    """The kinds of data that a reliable result needs but that could not be read: EVENT, or keys of `Gaps.unread`."""
+    """What could not be read although the result depends on it, as keys of `Gaps.unread`, or EVENT for Events."""
 
 
 def inspect(
@@ -45,11 +45,11 @@ def inspect(
     surroundings: Collection[str] = SURROUNDING_RESOURCES,
     events: bool = False,
 ) -> Inspection:
-    """Inspect a source as if nothing were paused. `settings` may be a message that says why they can't be read.
+    """Inspect a source as if nothing were paused. `settings` may be a message that says why the settings can't be read.
 
-    `surroundings` are the kinds to read besides Services and their objects. With `events`, Events and the times of
-    changes are always read. Without it, Events are read only if a finding needs them. From files, no surroundings or
-    Events are read. Raises click.UsageError and Unreadable, and KubectlFailed if Services can't be read.
+    `surroundings` are the kinds to read besides Services and their objects. Events are read if `events` is true or a
+    finding awaits a sync, and the times of changes only if `events` is true. If the source is files, only Services and
+    their objects are read. Raises click.UsageError and Unreadable, and KubectlFailed if Services can't be read.
     """
     known_settings = settings if isinstance(settings, Settings) else None
     with waiting("evaluating"):

@@ -14,7 +14,7 @@ LABELS = {"app.kubernetes.io/name": "ingress-manager", "app.kubernetes.io/compon
 ACTIONS = {"deny": ["Deny"], "warn": ["Warn", "Audit"]}
 
 LONGEST, LONGEST_ENTRY = 100_000, 25_000
-"""The most characters in all limits together (1,000 entries with two hosts each) and in one entry (800 hosts).
+"""The most characters in all limits (enough for 1,000 entries with two hosts each) and in one entry (for 800 hosts).
 cel-go can't parse longer expressions, and checking 100 hosts against a longer entry would exceed CEL's cost limit."""
 
 

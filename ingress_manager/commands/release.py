@@ -96,7 +96,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
 
 
 def removals_from(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:
-    """Return the annotations to remove: those of `entrances` and, if no entrance remains, those copied to `kept`."""
+    """Map removed annotations to None: those of `entrances` and, if no entrance remains, those copied to `kept`."""
     described = by_entrance(service.annotations)
     removed = dict.fromkeys(key_prefix(name) + key for name in entrances for key in described.get(name, ()))
     if removed and described.keys() <= {*entrances}:

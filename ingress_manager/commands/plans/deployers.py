@@ -3,8 +3,8 @@
 Such a tool has to release an object before `adopt` changes it; otherwise the tool reverts the change, deletes the
 object, or fails. Labels, annotations and (if read) field managers identify tools; owner references identify operators.
 
-Sources: tests with Helm 4.3, Helm 3.22 and kubectl; the documentation of Helm (hooks have no release), Argo CD
-(resource tracking, sync options, hooks) and Flux (prune, fields of kubectl); the source of Terraform's provider.
+Sources: tests with Helm 4.3, Helm 3.22 and kubectl; the source of Terraform's provider; and the documentation of Helm
+(hooks belong to no release), Argo CD (resource tracking, sync options, hooks) and Flux (pruning, kubectl's fields).
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ class Deployer(NamedTuple):
     name: str
     source: str
     keep: str
-    """The annotation (key=value) that makes the tool keep an object removed from `source`; empty if it has none."""
+    """The annotation (key=value) that makes the tool keep an object removed from `source`; "" if there is none."""
 
     marks: tuple[str, ...]
     """Keys of labels or annotations, or names of field managers. Any of them identifies the tool."""
@@ -42,7 +42,7 @@ DEPLOYERS = (
 
 
 def deployers_of(item: Item) -> list[Deployer]:
-    """Return an object's deployers; with Helm, Argo CD or Flux, which may run kubectl, omit kubectl and Terraform."""
+    """Return an object's deployers. If Helm, Argo CD or Flux is one, omit kubectl, which it may run, and Terraform."""
     entries = mappings(item.metadata.get("managedFields"))
     marks = {*item.labels, *item.annotations, *(str(entry.get("manager")) for entry in entries)}
     deployers = [deployer for deployer in DEPLOYERS if marks & {*deployer.marks}]

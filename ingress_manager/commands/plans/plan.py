@@ -63,7 +63,7 @@ class Step:
 
 @dataclass(slots=True)
 class Plan:
-    """The steps for one object. `done` is printed after them. Without steps, `messages` or `notes` say why."""
+    """The steps for one object. If there are none, `messages` or `notes` say why. `done` is printed after the steps."""
 
     item: Item
     title: str
@@ -84,7 +84,7 @@ class SharedLists:
     _latest: dict[Command, tuple[float, list[Item]]] = field(default_factory=dict)  # with the time of each list
 
     def get(self, condition: Condition, before: Collection[object] = ()) -> list[Item]:
-        """Return the objects for a condition. If it `is_new`, omit those whose resourceVersion is in `before`."""
+        """Return a condition's objects. If its `is_new` is set, omit those whose resourceVersion is in `before`."""
         end, called = condition.command.index("--"), monotonic()
         kind, *names = condition.command[end + 1 :]
         command = (kind, *condition.command[2:end])
@@ -116,7 +116,7 @@ def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
 
 
 def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
-    """Print plans or, with `apply`, carry them out. Return the number of the plans' messages, which are errors."""
+    """Print plans or, with `apply`, carry them out. Return the number of error messages in the plans."""
     errors, with_steps = 0, [plan for plan in plans if plan.steps]
     for plan in plans:
         errors += show(plan.messages)
@@ -195,7 +195,7 @@ def carry_out(
     """Print and run the steps of the plan with the title `about`.
 
     Raises KubectlFailed if a step fails, on Ctrl-C, or once `interrupted` is set. The message lists the commands that
-    were run. Even if the last one failed, it may have taken effect, as a response can be lost; undoing it is harmless.
+    were run. The last one may have taken effect even if it failed, as a response can be lost; undoing it is harmless.
     """
     begun, kubectl = list[Step](), lists.kubectl
     try:

@@ -32,7 +32,7 @@ def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Itera
 
 
 def for_all(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
-    """Return a step that runs kubectl once for all items, listed on standard input if the command can't name them."""
+    """Return a step that runs kubectl once for all items, named in the command or listed on standard input."""
     if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
@@ -113,7 +113,7 @@ def intact(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
-    """Yield a message for each annotation value, new or restored by undoing, that a printed command can't show."""
+    """Yield a message for each new value, and each old one (for undoing), that a printed command can't show."""
     for key, value in (*annotations.items(), *((key, item.annotations.get(key)) for key in annotations)):
         if value is not None and not is_seen(value):
             sentence = f"{key}: {quoted(value)} contains invisible characters, which a printed command would hide"

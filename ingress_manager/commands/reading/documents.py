@@ -1,4 +1,4 @@
-"""Parses YAML or JSON text into documents, with the line of each field, or messages about invalid documents.
+"""Parses the documents in YAML or JSON text, with the line of each field. Yields a message for an invalid document.
 
 As in kubectl, text that begins with a brace is parsed as one or more JSON values or, if that fails, as YAML. Only the
 first line of a JSON value is recorded, because most JSON is written by programs. YAML documents are separated by `---`

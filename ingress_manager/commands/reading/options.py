@@ -61,10 +61,10 @@ class Source:
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]
 
     def read_settings(self, option: str = "--settings") -> Settings:
-        """Return the settings in the given file. If none is given, return the cluster's or, with files, the defaults.
+        """Return the settings in the settings file. Without one, return the cluster's or, with `files`, the defaults.
 
-        Without a settings file, a note says which settings are used. Messages suggest naming one with `option`.
-        Raises KubectlFailed if the cluster's can't be read, and click.UsageError or Unreadable if they are invalid.
+        Without a settings file, a note says which settings are used. Messages suggest naming a file with `option`.
+        Raises KubectlFailed if the cluster's settings can't be read; click.UsageError or Unreadable for invalid ones.
         """
         if self.settings is not None:
             return usable_settings(settings_of_file(self.settings))
@@ -81,7 +81,7 @@ class Source:
 
 
 def complete(resource: str, context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Return resource names for the shell to complete `incomplete`; [] if kubectl fails or a request takes over 1 s."""
+    """Return the object names that begin with `incomplete`; [] if kubectl fails or a request takes over 1 s."""
     given = context.params
     prefix = incomplete[: incomplete.rfind("/") + 1]
     namespace = prefix.removesuffix("/") or given.get("namespace")
@@ -124,7 +124,7 @@ CERTIFICATE_DAYS = click.option("--certificate-days", **_DAYS, help="Report cert
 
 
 def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds options to a command. Values for a Source are passed as one argument, `source`."""
+    """Return a decorator that adds options to a command, which gets the values for Source as one argument, `source`."""
 
     def decorate(command: Decorated) -> Decorated:
         @wraps(command)

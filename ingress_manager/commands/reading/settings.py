@@ -86,7 +86,7 @@ DEFAULT_INSTALLATION = Installation("ingress-manager", "ingress-manager")
 
 
 def named_by(controllers: Iterable[Item]) -> Installation | None:
-    """Return the namespace and name of the hook that our DecoratorController calls; None if there is no valid one."""
+    """Return the namespace and name of the hook that our DecoratorController calls; None if either is invalid."""
     for controller in controllers:
         if controller.name == CONTROLLER:
             service = at(controller, "spec", "hooks", "sync", "webhook", "service")

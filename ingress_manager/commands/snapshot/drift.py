@@ -3,10 +3,10 @@
 Only labels, annotations and the spec are compared: the hook sets nothing else. Metacontroller's last-applied
 annotation is ignored, because it doesn't affect what the object does.
 
-The three-way merge follows Metacontroller's rules (pkg/dynamic/apply):
+The three-way merge of observed, last-applied and desired fields follows Metacontroller's pkg/dynamic/apply:
 
 - a field that was last applied and is no longer desired is removed; a desired one is set; any other is kept;
-- a list is replaced, or merged item by item if all items in all versions are objects that share one of MERGE_KEYS.
+- a list is replaced, or merged item by item if all items in the three lists are objects that share one of MERGE_KEYS.
 """
 
 from collections.abc import Iterator

@@ -15,10 +15,9 @@ OF_SERVICES = f"--field-selector=reason={SYNC_ERROR},involvedObject.kind=Service
 """The kubectl option that selects the Events that `reports` needs."""
 
 _ENDED = "context canceled"
-"""The end of Metacontroller's Event about a request that it abandoned on shutdown (Go's `context`)."""
+"""The end of Metacontroller's message about a request that it abandoned on shutdown. Source: Go's `context`."""
 
-_DENIED = "can't reconcile children"
-"""Words in each of Metacontroller's Events about a rejected write."""
+_DENIED = "can't reconcile children"  # in each of Metacontroller's messages about a rejected write
 
 _KEY = re.compile(rf"\b({'|'.join(API_VERSIONS)}) ([a-z0-9-]+/[a-z0-9.-]*[a-z0-9])")
 """Matches an object in the hook's messages, such as Ingress team-a/shop."""
@@ -36,10 +35,11 @@ class Report(NamedTuple):
     sentence: str
     uid: str  # of the Service
     versions: tuple[str, str]
-    """The resourceVersions of the Service at the first report, and of the Event; "" if unknown."""
+    """The Service's resourceVersion at the first report, and the Event's at the last; "" if the Event has none."""
 
     def precedes(self, current: str) -> bool:
-        """Return whether the `current` version is newer than the report; False if Events seem to be in another etcd."""
+        """Return whether the report is older than `current`, the Service's resourceVersion; False if uncertain."""
+        # If the Event's version isn't between the others, Events may be in another etcd: versions can't be compared.
         first, last, now = ((len(version), version) for version in (*self.versions, current))
         return (0, "") < first < last < now
 
@@ -57,7 +57,7 @@ class Report(NamedTuple):
 
 
 def reports(items: Iterable[Item]) -> dict[str, Report]:
-    """Return Metacontroller's newest informative report on each Service, by the Service's uid."""
+    """Return Metacontroller's newest report on each Service, or an earlier one that explains more, by Service uid."""
     newest: dict[str, Report] = {}
     of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
     for report in sorted(map(report_of, of_ours)):

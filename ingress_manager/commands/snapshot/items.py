@@ -31,7 +31,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """An object, and where it was read. Fields aren't validated; `object` is empty if it can't be read."""
+    """An object, and where it was read. Fields aren't validated. `object` is empty for an unreadable line of a file."""
 
     object: Object
     file: str = ""  # "" for an object from a cluster
@@ -82,7 +82,7 @@ class Item:
 
     @property
     def age_key(self) -> tuple[str, str]:
-        """Return a sort key: older objects first, and by namespace/name if created in the same second."""
+        """Return a sort key: by time of creation in seconds, oldest first, and then by namespace/name."""
         return str(self.metadata.get("creationTimestamp") or ""), self.full_name
 
     @property

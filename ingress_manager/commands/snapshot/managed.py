@@ -1,7 +1,7 @@
 """The marks of a managed object: Metacontroller's annotations, the Service as its controller, and our label.
 
-Source: Metacontroller's decorator controller, which owns an attachment if the annotation names its DecoratorController
-and the object's controller is the parent. The label is for people.
+Source: Metacontroller's decorator controller, which manages an object if an annotation names the DecoratorController
+and the parent is the object's controller. The label is for people.
 """
 
 from collections.abc import Iterable
@@ -59,7 +59,7 @@ def is_made_for(item: Item, service: Item) -> bool:
 
 
 def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
-    """Return the sorted keys of annotations copied to `objects`, except those that controllers read from Services."""
+    """Return sorted keys of annotations copied to `objects`, except those that controllers also read from Services."""
     same = {pair for item in objects for pair in item.annotations.items()} & service.annotations.items()
     return [key for key, _ in sorted(same) if is_for_controllers(key) and not is_read_from_services(key)]
 

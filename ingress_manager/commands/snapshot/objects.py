@@ -193,7 +193,7 @@ def class_of(item: Item, spec: kubernetes.Spec) -> str:
 
 
 def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
-    """Return the tls entry that applies to a rule's host, without the entry's hosts; None if no entry does."""
+    """Return the tls entry that applies to a rule's host, reduced to its Secret; None if no entry applies."""
     entries = spec.tls or ()
     exact = [entry for entry in entries if host in (entry.hosts or ())]
     wildcards = [entry for entry in entries if host and any(covers(name, (host,)) for name in entry.hosts or ())]
@@ -203,7 +203,7 @@ def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
 
 
 def certificates_of(spec: IngressSpec) -> list[IngressTls]:
-    """Return the distinct tls entries that apply to any rule's host, without the entries' hosts."""
+    """Return the distinct tls entries that apply to any rule's host, each reduced to its Secret."""
     return list(dict.fromkeys(filter(None, (certificate_of(rule.host, spec) for rule in spec.rules or ()))))
 
 

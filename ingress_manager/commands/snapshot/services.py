@@ -17,16 +17,16 @@ UNREAD_SETTINGS = "settings"  # the key of the settings in `Gaps.unread`
 
 @dataclass(slots=True)
 class Gaps:
-    """What could not be read. A kind without objects in the files counts as unread, because they may be incomplete."""
+    """What could not be read. A kind that the files don't contain counts as unread, because they may be incomplete."""
 
     unread: dict[str, str] = field(default_factory=dict)
-    """Messages, by kind, UNREAD_SETTINGS, "namespace" (nothing was read) or "namespaces" (Services weren't read)."""
+    """Messages by key: a kind, UNREAD_SETTINGS, "namespace" (nothing was read) or "namespaces" (some lack Services)."""
 
     lacking: set[str] = field(default_factory=set)
     """The kinds that the cluster lacks and that Metacontroller therefore can't manage."""
 
     optional: set[str] = field(default_factory=set)
-    """The kinds that may stay unread if no Service requests an object of the kind."""
+    """The kinds that needn't be read unless a Service requests an object of that kind."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Snapshot:
         return {kind: sentence for kind, sentence in self.gaps.unread.items() if kind not in skipped}
 
     def decided(self, service: Service, observed: Mapping[Key, ObjectSnapshot]) -> Decision | None:
-        """Return the hook's decision on a Service with the `observed` objects; None if the settings are unknown."""
+        """Return the hook's decision on a Service with the `observed` objects; None if `settings` is None."""
         if self.settings is None:
             return None
         by_kind: dict[str, dict[str, Attachment]] = {kind: {} for kind in TYPES}

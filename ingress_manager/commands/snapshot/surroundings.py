@@ -33,7 +33,7 @@ class Surroundings:
     unseen: list[str] = field(default_factory=list)
     soon: timedelta = timedelta(days=14)  # certificates that expire within this time are reported
     read: set[str] = field(default_factory=set)
-    """The kinds that were read completely: an object that isn't in `items` doesn't exist."""
+    """The kinds that were read completely: if an object of such a kind isn't in `items`, it doesn't exist."""
 
     items: dict[str, dict[str, Item]] = field(default_factory=lambda: {kind: {} for kind in SURROUNDING_RESOURCES})
     """The objects of each kind, by namespace/name; IngressClasses by name."""
@@ -64,14 +64,14 @@ def time_of(text: object) -> datetime:
 
 
 def changed_at(item: Item) -> datetime:
-    """Return when an object was created or last changed, ignoring changes of its status; EARLIEST if unknown."""
+    """Return when an object was created or last changed, apart from its status; EARLIEST if it has no timestamp."""
     times = [one.get("time") for one in mappings(item.metadata.get("managedFields")) if not one.get("subresource")]
     return max(map(time_of, [item.metadata.get("creationTimestamp"), *times]))
 
 
 SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}  # by the protocol of a Gateway's listener
 BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
-"""The conditions that are checked, causes first: a missing certificate may keep a listener from being accepted."""
+"""The conditions that are checked, causes first: without its certificate (ResolvedRefs), a listener may be rejected."""
 
 
 class StatusCondition(NamedTuple):
@@ -144,7 +144,7 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
 def urls_of(obj: ObjectSnapshot, addresses: Sequence[str], around: Surroundings) -> list[str]:
     """Return the URLs that an object serves. If it serves every host, they contain the first of `addresses`, or `*`.
 
-    An HTTPRoute's URLs begin with // if the scheme is unknown; a ListenerSet's have no path.
+    An HTTPRoute's URLs begin with // if no listener that was read has a known protocol. A ListenerSet's have no path.
     """
     typed, urls = obj.typed, list[tuple[str, str, str]]()
     if isinstance(typed, Ingress):

@@ -47,11 +47,11 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     can't read the settings, it uses Metacontroller's Events to find refused Services.
 
     With a SERVICE, it shows the Service's annotations and objects, Metacontroller's Events, and how to fix problems.
-    As JSON, it lists only the URLs. With --wait, it exits as soon as all URLs have the given state or a better one, a
-    Service is refused, or a state depends on data that can't be read.
+    As JSON, it lists only the URLs. With --wait, it exits as soon as all URLs have the given state or a better one. It
+    stops early if a Service is refused, or if a state depends on data that can't be read.
 
-    Exit status: 0 in any state. With --wait, it is 1 if the state isn't reached in time, or if a Service is refused. It
-    is 2 for a usage error, if kubectl fails, or if a state depends on data that can't be read.
+    Exit status: 0 for any state; 2 for a usage error, if kubectl fails, or if a state depends on data that can't be
+    read. With --wait, it is 1 if a URL doesn't reach the given state in time, or if a Service is refused.
 
     \b
     Examples:
@@ -81,8 +81,8 @@ def wait_for(
 ) -> tuple[Inspection, list[ServiceSnapshot], list[Row], list[Row]]:
     """Inspect the cluster until all rows have the `wanted` state, waiting is pointless, or `seconds` have passed.
 
-    Without `wanted`, inspect once. Waiting is pointless if a Service is refused, or if data can't be read. Return the
-    last inspection, the Services (all, or the named one), their rows, and the rows without the wanted state.
+    Without `wanted`, inspect once. Waiting is pointless if a Service is refused, or if a state depends on unread data.
+    Return the last inspection, the Services (all, or the named one), their rows, and those without the wanted state.
     """
     settings, end = read_settings(source, "--settings"), monotonic() + seconds
     # The details of a Service show all its findings, and its Events.

@@ -141,7 +141,7 @@ class Judge:
         report, changed = self._reports.get(service.service.metadata.uid), changed_at(service.item)
         synced = max((changed_at(obj.item) for obj in service.observed.values()), default=None)
         if report and report.precedes(service.service.metadata.resource_version):
-            report = None  # the hook reports on each version; removing an annotation leaves no timestamp
+            report = None  # outdated: the Service has changed, but removing an annotation leaves no timestamp
         if report and time_of(report.time) >= changed and not (synced and time_of(report.time) <= synced):
             state = State.REFUSED if report.reasons else State.WAITING
             sentence = f"at {report.time}, Metacontroller reported: {report.problem}"
