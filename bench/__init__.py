@@ -1,11 +1,11 @@
 """The benchmark: it measures what users experience, and shows each figure beside its bound.
 
-Time bounds are ratios of two times measured alternately in one run, because a slower machine slows both. Seconds
+Time bounds are ratios of two times measured alternately in one run, because a slower machine slows both. Figures
 without a bound are for information. Each bound is documented beside the code that measures it.
 """
 
 Figure = tuple[str, str, str]
-"""A measurement's name, its value, and its bound with a mark that says whether it holds; "" without a bound."""
+"""A measurement's name, its value, and its bound with a mark for whether it is met, or "" if there is no bound."""
 
 Section = tuple[str, list[Figure]]
 """A title, and the figures that were measured together."""

@@ -11,11 +11,11 @@ from devcluster.cluster import DevCluster
 from devcluster.processes import run
 
 NUMBER, WORKERS, LONGEST_WAIT = 100, 20, 900.0
-"""Namespaces; concurrent plain creates, as many as Metacontroller has workers; seconds to wait for any result."""
+"""Numbers of namespaces and of concurrent plain creates (Metacontroller has as many workers); a timeout in seconds."""
 
 MOST = 2.4
-"""Rate of plain creates / rate of catch-up. It is about 2 even with a hook whose answer is constant, because
-Metacontroller does more for each Service than one create. The rest allows for the variance of a run."""
+"""The bound on the rate of plain creates / the rate of catch-up. The ratio is about 2 even if the hook's answer is
+constant, because Metacontroller does more per Service than one create. The bound allows for variance between runs."""
 
 SYSTEM_FIELDS = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
 

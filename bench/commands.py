@@ -1,4 +1,4 @@
-"""The commands: how long a user waits while they read and decide on a whole cluster.
+"""The commands: how long they take to read a whole cluster and decide on its Services.
 
 Times are CPU times, because a command waits for nothing but its file.
 """
@@ -23,9 +23,9 @@ COMMANDS = {"render": "--settings", "audit": "--current-settings"}
 """The measured commands, each with its settings option."""
 
 MOST = 9.0
-"""CPU time of a command / CPU time of json.load on the same file, each in a new Python process. It is between 7 and 8:
-a command parses the objects, decides on each Service, and prints or compares each Ingress. Another pass over all of
-them would exceed the bound."""
+"""The bound on a command's CPU time / the CPU time of json.load on the same file, each in a new Python process. The
+ratio is 7 to 8, because a command parses the objects, decides on each Service, and prints or compares each Ingress.
+Another pass over all objects would exceed the bound."""
 
 TURNS = 5
 

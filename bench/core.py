@@ -26,31 +26,31 @@ from hooks.sync import answer
 from ingress_manager.core.settings import Settings
 
 RECORDED = Path(__file__).with_name("request.json")
-"""A request that Metacontroller 4.17.2 sent for a Service applied with kubectl, with the Ingress created for it."""
+"""A request recorded from Metacontroller 4.17.2. It contains a Service applied with kubectl, and its Ingress."""
 
 DEFAULTS = Settings()
 NOW = time.time()
 TURNS = 41
 
 GROWTH = 10
-"""Time for 100 routes / time for 10. Growth must be linear, or one Service with many routes could hold up others."""
+"""The bound on the time for 100 routes / the time for 10. Growth must be linear, or one Service could delay others."""
 
 MADE, NEW = 1.3, 1.7
-"""Time of an answer / time of json.loads and json.dumps on the same data, for an existing and a new Ingress. msgspec
-decodes faster than json; the decision may use the time saved, and a little more. The request for a new Ingress is
-shorter, but needs the same decision."""
+"""The bounds on the time of an answer / of json.loads and json.dumps on the same data, for an existing and a new
+Ingress. msgspec decodes faster than json, and a decision may take a little more than the time saved. A request for a
+new Ingress is shorter, but needs the same decision."""
 
 HOOK = 4.0
-"""Time of a sync call / time of one to a hook with a constant answer, both through Flask, without a server. It is about
-3.2, for deciding, bounding the body and counting. With gunicorn and HTTP it is 1.3, which would hide regressions."""
+"""The bound on the time of a sync call / of one with a constant answer, both through Flask without a server. The ratio
+is about 3.2, due to the decision, body limits and metrics. With gunicorn and HTTP it is 1.3, hiding regressions."""
 
 WORST = 1.0
-"""Time of the answer to any request / time of json.loads on the largest one: no annotation may cost more than the mere
-size that anybody's request may have."""
+"""The bound on the time of any answer / of json.loads on the largest request. Any user can cause such a request, so
+no annotation may cost more than decoding it."""
 
 WORST_MEMORY = 16
-"""Megabytes that answering any request may take in addition to the request itself, the same on every machine. The
-container has 256 MiB."""
+"""The bound on the memory for an answer, in megabytes, in addition to the request. Usage is the same on every machine.
+The container has 256 MiB."""
 
 
 def core_section(progress: Progress) -> Section:

@@ -67,7 +67,7 @@ def up(engine: str) -> None:
 
 
 def welcome(cluster: DevCluster, seconds: float) -> str:
-    """Return instructions for using a cluster that started in `seconds`. In them, a local server replaces the Pods."""
+    """Return instructions for using a cluster that started in `seconds`. A local web server stands in for the Pods."""
     kubectl, gateway = cluster.control_plane.programs.kubectl, cluster.gateway
     exported = {"KUBECONFIG": str(cluster.kubeconfig)}
     if shutil.which("kubectl") != str(kubectl):
@@ -127,7 +127,7 @@ def demo(engine: str, picture: Path | None) -> None:
 
 
 @main.command()
-@click.option("--if-possible", is_flag=True, help="If a program is missing, and Go to build it, too, exit with 0.")
+@click.option("--if-possible", is_flag=True, help="Exit with 0 even if a program can be neither found nor built.")
 @click.option("--helm", is_flag=True, help="Also build Helm, which the chart's tests need.")
 def build(if_possible: bool, helm: bool) -> None:
     """Find or build the control plane's programs, and print their paths.
@@ -157,7 +157,7 @@ INDENT = 17
 
 
 def play_story(cluster: DevCluster, out: Console) -> bool:
-    """Play and print the story in the namespace `demo` until a step fails. Return whether every step succeeded."""
+    """Play the story in the namespace `demo`, print each step, and stop if one fails. Return whether all succeeded."""
     cluster.api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     with contextlib.closing(Stage(cluster.api, NAMESPACE, cluster.gateway, cluster.ingress_class)) as stage:
         steps = steps_for(stage)

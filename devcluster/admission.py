@@ -29,7 +29,7 @@ MISTAKEN = {"apiVersion": "v1", "kind": "Service", "metadata": PROBE, "spec": {"
 class Admission:
     """The admission hook as a process on this machine. Call `start` after applying the manifests, then `wait_ready`.
 
-    Both raise ApiError and ProcessDied; `wait_ready` also raises NotReady.
+    `start` raises ApiError and ProcessDied; `wait_ready` raises ApiError, ProcessDied and NotReady.
     """
 
     def __init__(self, processes: Processes, settings_file: Path) -> None:
@@ -40,7 +40,7 @@ class Admission:
         self.process = processes.add("admission", [], env={FILE_VARIABLE: str(settings_file)}, cwd=REPOSITORY)
 
     def add_to(self, overlay: Overlay) -> None:
-        """Add the hook's manifests, patched with this machine's port and CA. `start` creates the Secret."""
+        """Add the hook's manifests to the overlay, with the port and the CA chosen here. `start` creates the Secret."""
         overlay.components.append("manifests/admission")
         # Listening on 443 needs privileges, so the Service has another port, too.
         overlay.patch("Service", ADMISSION, ("add", "/spec/ports/-", {"name": "here", "port": self._port}))

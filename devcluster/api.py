@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 MERGE_PATCH = "application/merge-patch+json"
 CONNECTIONS = 100
-"""Connections kept open per host: more than a load generator or the stand-in has threads."""
+"""The maximum number of connections kept open per host. No program here has as many threads."""
 WATCH_SECONDS = 300
 """Seconds after which the API server is asked to end a watch."""
 
@@ -79,7 +79,7 @@ class Api:
             raise
 
     def list(self, resource: Resource, namespace: str | None = None) -> list[Object]:
-        """Return the objects in a namespace, or in all namespaces if it is None."""
+        """Return the objects in a namespace, or in all namespaces if `namespace` is None."""
         items: list[Object] = self.request("GET", path_of(resource, namespace))["items"]
         return items
 
@@ -120,7 +120,7 @@ class Api:
                 yield event["type"], event["object"]
 
     def service_account_token(self, namespace: str, name: str) -> str:
-        """Request a token for the ServiceAccount, valid for 30 days, from the TokenRequest API, as kubelets do."""
+        """Return a new token for the ServiceAccount, valid for 30 days, from the TokenRequest API."""
         path = path_of(SERVICE_ACCOUNTS, namespace, name) + "/token"
         return str(self.request("POST", path, body={"spec": {"expirationSeconds": 30 * 24 * 3600}})["status"]["token"])
 
@@ -222,11 +222,11 @@ def _error_of(response: requests.Response) -> ApiError:
 
 
 def wait_for(check: Callable[[], T | None], timeout: float = 10, *, what: str = "", interval: float = 0.02) -> T:
-    """Call `check` until it returns something true, and return that.
+    """Call `check` until it returns a true value, and return that value.
 
     The pause between calls is `interval` seconds at first and grows to 5 % of the time waited, to spare a busy machine.
 
-    Raises NotReady after `timeout` seconds. The message contains the last result and `what`, the awaited one's name.
+    Raises NotReady after `timeout` seconds. The message says `what` was awaited, and contains the last result.
     """
     began = time.monotonic()
     while not (answer := check()):

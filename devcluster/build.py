@@ -72,13 +72,13 @@ def folder(name: str) -> Path:
 
 
 def get(name: str, progress: Progress) -> Path:
-    """Build the program if necessary, which may take minutes, and return its path. Raises as `build` does."""
+    """Build the program if needed, which may take minutes. Return its path. Raises MissingProgram and CommandFailed."""
     build([name], progress)
     return folder(name) / name
 
 
 def build(names: Sequence[str], progress: Progress) -> None:
-    """Build the missing programs, those with one go.mod together. If a build fails, none of its programs is installed.
+    """Build missing programs. Those that share a module and tags are built together; if one fails, none is installed.
 
     The first build takes minutes; later builds use Go's cache. Raises MissingProgram if Go is missing, and
     CommandFailed if a build fails.
@@ -101,7 +101,7 @@ def build(names: Sequence[str], progress: Progress) -> None:
 
 
 def compile_together(go: str, names: Sequence[str], module: str, tags: str) -> None:
-    """Build programs of `module`, or of devcluster/controlplane if it is empty, and move each to its own folder.
+    """Build programs of `module`, or of devcluster/controlplane if `module` is empty, and move each to its own folder.
 
     With a single `go build`, packages of one program are compiled while another program is linked. The caller must hold
     the lock. Raises CommandFailed and MissingProgram.
@@ -149,7 +149,7 @@ def linker_flags(module: str) -> str:
 
 
 def find_go() -> str:
-    """Return the path of `go`, which downloads the toolchain that a go.mod requires. Raises MissingProgram."""
+    """Return the path of `go`, which itself downloads the Go version that a go.mod requires. Raises MissingProgram."""
     if go := shutil.which("go"):
         return go
     raise MissingProgram(

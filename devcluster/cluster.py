@@ -50,7 +50,7 @@ class DevCluster(Processes):
     admission: Admission | None = None
     """The running admission hook, or None if it wasn't requested."""
     ingress_class: str | None
-    """The class that the settings give to Ingresses whose Service requests none, or None."""
+    """The default class from the settings; None if they set no default."""
 
     def __init__(  # noqa: PLR0913 - options, each by its name
         self,
@@ -160,7 +160,7 @@ class DevCluster(Processes):
         return answers(int(self.hook_url.rpartition(":")[2]), "/readyz")
 
     def _take_engine(self, manifests: Rendered) -> None:
-        """Set the command for the engine's next start, from its Deployment and with a new login token."""
+        """Set the command for the engine's next start, from its Deployment and with a new ServiceAccount token."""
         kubeconfig = self.folder / "engine.kubeconfig"
         token = self.api.service_account_token(engines.NAME, engines.NAME)
         self.control_plane.write_kubeconfig(kubeconfig, engines.NAME, token)

@@ -57,7 +57,7 @@ ALONE = Site(
 
 
 class ControlPlane:
-    """A control plane that keeps its files in the folder of `processes` and ends with them.
+    """A control plane. Its programs are added to `processes`, and its files are in the folder of `processes`.
 
     Call `start`, `wait_ready`, then `start_controllers`. All raise ProcessDied; the first two also raise NotReady.
     """

@@ -7,13 +7,13 @@ DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
 
 
 def changed(api: Api) -> list[Object]:
-    """Return the Deployments that have changed since their last report. Raises ApiError."""
+    """Return the Deployments whose latest change hasn't been reported yet. Raises ApiError."""
     seen = ((each, each.get("status", {}).get("observedGeneration")) for each in api.list(DEPLOYMENTS))
     return [deployment for deployment, generation in seen if generation != deployment["metadata"]["generation"]]
 
 
 def report(api: Api, deployment: Object, problem: str = "") -> None:
-    """Report a Deployment as rolled out or, given a `problem`, as failed with its old Pods ready. Raises ApiError."""
+    """Report a Deployment as rolled out or, given a `problem`, as failed while old Pods stay ready. Raises ApiError."""
     metadata, wanted = deployment["metadata"], deployment["spec"]["replicas"]
     # ProgressDeadlineExceeded makes `kubectl rollout status` fail instead of waiting in vain.
     reason = "ProgressDeadlineExceeded" if problem else "NewReplicaSetAvailable"

@@ -39,7 +39,7 @@ def command(metacontroller: Path | None, container: dict[str, Any], kubeconfig: 
 
 
 def name(metacontroller: Path | None, log: str = "") -> str:
-    """Return the engine's name for display. Metacontroller's version is read from its log, the only source."""
+    """Return the engine's name for display. Metacontroller's version is taken from `log`, if that contains it."""
     if not metacontroller:
         return "the stand-in for Metacontroller"
     match = re.search(r'"version":\s*"(v?\d[^"]*)"', log)

@@ -56,7 +56,7 @@ class Answer:
 class Gateway:
     """Traefik and the 404 page. Call `start` after applying the manifests, then `wait_ready`.
 
-    Both raise ProcessDied; `start` also raises ApiError, and `wait_ready` NotReady.
+    `start` raises ApiError and ProcessDied; `wait_ready` raises ProcessDied and NotReady.
     """
 
     def __init__(self, program: Path, processes: Processes) -> None:
@@ -86,7 +86,7 @@ class Gateway:
         self.traefik.start()
 
     def _configure(self, folder: Path, rendered: Rendered) -> None:
-        """Write the committed Traefik configuration to a folder, with this machine's addresses and folders."""
+        """Write the committed Traefik configuration to a folder, adapted to this machine's addresses and folders."""
         dynamic = folder / "own"
         dynamic.mkdir(parents=True)
         [static_file] = [word for word in rendered.container(NAME)["args"] if word.startswith("--configFile=")]

@@ -113,7 +113,7 @@ def search_path() -> str:
 class Node(Processes):
     """A cluster with one node. Use it as a context manager; once it is entered, the node is ready and its DNS answers.
 
-    `images` are archives to import into containerd; those of PAUSE and CoreDNS are required. Only one node can run on a
+    `images` are archives to import into containerd; they must include PAUSE and CoreDNS. Only one node can run on a
     machine. Entering raises DevClusterError if something needed is missing or doesn't start.
     """
 

@@ -122,9 +122,9 @@ class Process:
             os.killpg(self.pid, signal.SIGCONT)
 
     def wait_ready(self, check: Callable[[], object]) -> None:
-        """Return once `check` returns something true.
+        """Return once `check` returns a true value.
 
-        Raises ProcessDied as soon as the process ends, and NotReady after a minute, both with the log's last lines.
+        Raises ProcessDied as soon as the process ends, and NotReady after a minute. The messages contain the log's end.
         """
 
         def ready() -> bool:
@@ -163,7 +163,7 @@ class Processes:
         self._all: list[Process] = []
         self._held: list[socket.socket] = []
         self.groups = self.folder / "groups"
-        """Contains an empty file for each running process group, named by its ID."""
+        """Contains one empty file per running process group, named after the group's ID."""
 
         self.groups.mkdir()
         reading, self._pipe = os.pipe()  # not inheritable, so no process started later keeps it open
@@ -176,7 +176,7 @@ class Processes:
     ) -> Process:
         """Return a new, unstarted process. It logs to NAME.log in the folder and runs there unless `cwd` is given.
 
-        Its environment consists of the variables in INHERITED, HOME, and `env`.
+        Its environment contains the variables in INHERITED, plus HOME and `env`.
         """
         process = Process(name, command, self.environment(env), cwd or self.folder, self)
         self._all.append(process)

@@ -13,7 +13,7 @@ from devcluster.api import Object
 from devcluster.errors import MissingProgram
 
 GATEWAY_API = "v1.7.0"
-"""The Gateway API release whose CRDs are used. v1.7 requires Go 1.27."""
+"""The Gateway API release whose CRDs are used. Its Go module requires Go 1.27, but an older Go can download it, too."""
 
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager")
 
@@ -30,7 +30,7 @@ class Programs(NamedTuple):
 def find_programs(progress: build.Progress) -> Programs:
     """Return the control plane's programs. Missing ones are built, which takes minutes the first time.
 
-    Raises MissingProgram if one can be neither found nor built, and CommandFailed if a build fails.
+    Raises MissingProgram if a program can be neither found nor built, and CommandFailed if a build fails.
     """
     kubectl = find_kubectl()
     assets = os.environ.get("KUBEBUILDER_ASSETS", "")
@@ -72,7 +72,7 @@ def find_metacontroller() -> Path | None:
 
 
 def gateway_api() -> Path:
-    """Return the folder with the Gateway API's CRDs: $GATEWAY_API_CRDS, or else a folder of the published Go module.
+    """Return the folder with the Gateway API's CRDs: $GATEWAY_API_CRDS, or else the folder in the published Go module.
 
     Raises MissingProgram if Go is missing, and CommandFailed if the module can't be downloaded.
     """
@@ -82,7 +82,7 @@ def gateway_api() -> Path:
 
 
 def gateway_api_crds() -> list[Object]:
-    """Return the CRDs of the Gateway API's standard channel. Raises as `gateway_api` does."""
+    """Return the CRDs of the Gateway API's standard channel. Raises MissingProgram and CommandFailed."""
     # The folder also holds an admission policy, for upgrades.
     objects = [obj for path in sorted(gateway_api().glob("*.yaml")) for obj in yaml.safe_load_all(path.read_bytes())]
     return [obj for obj in objects if obj["kind"] == "CustomResourceDefinition"]

@@ -24,14 +24,14 @@ STEP_TIMEOUT = 60.0
 
 @dataclass
 class Stage:
-    """The namespace where the story is played, and the objects that its steps have seen. Close it at the end."""
+    """The namespace where the story is played, and the objects that its steps have seen. Call `close` at the end."""
 
     api: Api
     namespace: str
     gateway: Gateway | None = None
-    """None if requests can't be served."""
+    """If None, the steps that send requests are omitted."""
     ingress_class: str | None = "nginx"
-    """The default class from the settings."""
+    """The default class from the settings; None if they set no default."""
     acted_at: float = 0.0
     memory: dict[str, Object] = field(default_factory=dict)
     exits: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
@@ -60,15 +60,15 @@ class Stage:
         return self.api.get(INGRESSES, name, self.namespace)
 
     def until(self, what: str, check: Callable[[], T | None]) -> T:
-        """Wait until `check` returns something true, and return that. Raises NotReady, with `what`, on timeout."""
+        """Wait until `check` returns a true value, and return that. Raises NotReady, naming `what`, on timeout."""
         return wait_for(check, STEP_TIMEOUT, what=what, interval=0.002)
 
     def until_ingress(self, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
-        """Wait until `wanted` accepts the Ingress, and return it. Raises NotReady, with `what`, on timeout."""
+        """Wait until `wanted` accepts the Ingress, and return it. Raises NotReady, naming `what`, on timeout."""
         return self.until_object(INGRESSES, name, what, wanted)
 
     def until_object(self, resource: Resource, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
-        """Wait until `wanted` accepts the object, and return it. Raises NotReady, with `what`, on timeout."""
+        """Wait until `wanted` accepts the object, and return it. Raises NotReady, naming `what`, on timeout."""
 
         def check() -> Object | None:
             obj = self.api.get(resource, name, self.namespace)
@@ -123,7 +123,7 @@ HOST = "example.com"
 """The default host from the settings."""
 
 PORT, OTHER_PORT = 8083, 8084
-"""The Service's port before and after it is changed. Listening on either needs no privileges, unlike on 80."""
+"""The Service's port before and after the change. Unlike port 80, neither needs privileges to listen on."""
 
 
 def step(done: str, happens: str, *, traffic: bool = False) -> Callable[[Play], Play]:

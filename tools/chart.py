@@ -22,7 +22,7 @@ CHART = REPOSITORY / "charts/ingress-manager"
 VALUES, SCHEMA = CHART / "values.yaml", CHART / "values.schema.json"
 
 LONGEST_KEY = 253 + 1 + 63
-"""The longest label or annotation key, in characters. One above 1,024 makes Helm silently drop the whole mapping."""
+"""The longest valid label or annotation key, in characters. If a key exceeds 1,024, Helm silently drops all keys."""
 
 LINE = 110
 """The maximum length of a line in the schema, in characters, without its key and comma."""
@@ -95,7 +95,7 @@ def schema_of(path: tuple[str, ...], default: Any, texts: dict[tuple[str, ...], 
 
 
 def written(value: Any, indent: str = "") -> str:
-    """Return a value as JSON, on one line if it fits; otherwise, with one line for each field of a mapping."""
+    """Return a value as JSON. Only a mapping that doesn't fit on one line is split, with a line for each field."""
     line = json.dumps(value, ensure_ascii=False)
     if len(indent + line) <= LINE or not isinstance(value, dict):
         return line

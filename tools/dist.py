@@ -75,7 +75,7 @@ def manifests(folders: tuple[str, ...], images: list[dict[str, str]]) -> str:
 
 
 def copy(names: Sequence[str], to: Path) -> Path:
-    """Copy repository files and folders, with the commit's time and the same permissions on every machine.
+    """Copy repository files and folders, with timestamps and permissions that are the same on every machine.
 
     Returns `to`. Python's caches are not copied.
     """
@@ -95,7 +95,7 @@ def copy(names: Sequence[str], to: Path) -> Path:
 def epoch() -> int:
     """Return the timestamp for the built files, in seconds since 1970: SOURCE_DATE_EPOCH, or else the commit's time.
 
-    Source: https://reproducible-builds.org/specs/source-date-epoch/. Raises DevClusterError.
+    Source: https://reproducible-builds.org/specs/source-date-epoch/. Raises CommandFailed if git fails.
     """
     return int(os.environ.get("SOURCE_DATE_EPOCH") or run("git", "log", "-1", "--format=%ct", cwd=REPOSITORY))
 
@@ -113,7 +113,7 @@ def make(*command: str | Path) -> None:
 )
 @click.option("--version", "wanted", help="The version to release, which must be that of the package.")
 @click.option("--image", help="The image in the manifests, with a tag or a digest.")
-@click.option("--to", type=click.Path(path_type=Path, file_okay=False), default=REPOSITORY / "dist", help="The output.")
+@click.option("--to", type=click.Path(path_type=Path, file_okay=False), default=REPOSITORY / "dist", help="The folder.")
 def main(wanted: str | None, image: str | None, to: Path) -> None:
     """Write the files of a release into dist/, or into the folder given with --to."""
     if wanted and wanted != __version__:

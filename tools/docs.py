@@ -1,4 +1,4 @@
-"""Generates docs and the chart's schema: `make docs` writes them, tests/docs/test_docs.py checks they are current."""
+"""Generates docs and the chart's schema for `make docs`. tests/docs/test_docs.py checks that they are up to date."""
 
 import contextlib
 import os
@@ -68,7 +68,7 @@ def fields(
 
 
 def findings() -> str:
-    """Return the list of finding kinds with their severities. Remedies are left to `status`, which shows them."""
+    """Return the list of finding kinds with their severities. Remedies are omitted, because `status` shows them."""
     warnings, hints = (
         ", ".join(f"`{kind.name}`" for kind in KINDS if kind.severity is severity)
         for severity in (Severity.WARNING, Severity.HINT)

@@ -48,10 +48,10 @@ METACONTROLLER_CRDS = (
 
 CRD = "customresourcedefinition.apiextensions.k8s.io/decoratorcontrollers.metacontroller.k8s.io"
 OURS = "clusterrole.rbac.authorization.k8s.io/ingress-manager-metacontroller"
-"""An object that only metacontroller/install creates, not other installations of Metacontroller."""
+"""An object that metacontroller/install creates. Other installations of Metacontroller don't have it."""
 
 OVERLAYS = ("listenersets", "httproutes")
-"""Resources that overlays add to the DecoratorController and are named after. The listenerset overlay adds both."""
+"""Resources after which overlays of the DecoratorController are named. listenerset adds both, so it comes first."""
 
 PUBLISHED = "registry.example.com/ingress-manager"
 """The image named in the manifests, without a tag."""
@@ -67,7 +67,7 @@ again with your domain, such as DOMAIN=apps.example.com, or edit the limits in m
 
 EXAMPLE = "apps.example.com"
 BY_DOMAIN = ('host: "{{service}}.{{namespace}}.{}"', 'hosts: ["*.{{namespace}}.{}"]')
-"""The settings lines that contain the domain. manifests/settings.yaml has them commented out, with EXAMPLE."""
+"""The settings lines that contain the domain. At first, manifests/settings.yaml has them as comments, with EXAMPLE."""
 
 INJECTED = "cert-manager.io/inject-ca-from"
 
@@ -154,7 +154,7 @@ class Shell:
 
 
 def require_kubernetes(shell: Shell) -> None:
-    """Warn if the cluster's Kubernetes version is unknown. Raises CommandFailed if it is too old."""
+    """Warn if the Kubernetes version can't be parsed. Raises CommandFailed if it is too old, or kubectl fails."""
     versions = json.loads(shell.read("kubectl", "version", "--output=json"))
     for result in by_version("Kubernetes", versions["serverVersion"]["gitVersion"]):
         if result.outcome is Outcome.WRONG:
@@ -165,7 +165,7 @@ def require_kubernetes(shell: Shell) -> None:
 def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes: bool) -> None:
     """Apply manifests/ with this image and these settings, and wait for the hook to be ready. Raises CommandFailed.
 
-    If the hook is installed already, first show what would change, and ask. Then write manifests/settings.yaml.
+    Before it changes an existing installation, it shows the changes and asks. It saves `settings` in SETTINGS_FILE.
     """
     with tempfile.TemporaryDirectory(prefix="ingress-manager-") as name:
         folder = Path(name).resolve()
@@ -177,7 +177,7 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
         hooks = json.loads(shell.read("kubectl", "get", "deployments", "--namespace=ingress-manager", "--output=json"))
         for deployment in hooks["items"]:
             if release := deployment["metadata"].get("annotations", {}).get("meta.helm.sh/release-name"):
-                raise CommandFailed(f"Nothing was done: Helm manages it as release {release}. Use `helm upgrade`.")
+                raise CommandFailed(f"Nothing was done: Helm manages the hook (release {release}). Use `helm upgrade`.")
         policies = show_policies(shell, parse(settings), folder / "policies.json")
         changes = [bool(policies)]
         if hooks["items"]:
@@ -212,9 +212,9 @@ def show_settings(shell: Shell, settings: str) -> bool:
 
 
 def show_losses(shell: Shell, settings: Settings) -> bool:
-    """Print what Services would lose; return whether any loss isn't held back by a pause. Raises KubectlFailed.
+    """Print the losses of Services in unpaused namespaces; return whether there are any. Raises KubectlFailed.
 
-    Checks the new settings against observed objects, because a new version may decide differently under old settings.
+    Compares with the observed objects, because a new version may decide differently even under the old settings.
     """
     source = Source(all_namespaces=True, context=shell.context or None)
     inspection = inspect(source, settings, partial(preview, current=None), surroundings=PREVIEWED)
@@ -234,7 +234,7 @@ def show_losses(shell: Shell, settings: Settings) -> bool:
 
 
 def show_policies(shell: Shell, settings: Settings, file: Path) -> list[str]:
-    """Print the diff of the limits' policies; return kubectl's arguments to apply it, or []. Raises KubectlFailed."""
+    """Print the diff of the limits' policies; return kubectl's arguments to apply it, if any. Raises KubectlFailed."""
     present = [KINDS, "--selector=app.kubernetes.io/name=ingress-manager,app.kubernetes.io/component=limits"]
     actions = shell.read("kubectl", "get", *present, "--output=jsonpath={.items[*].spec.validationActions}")
     items = policies_of(settings, "warn" if "Warn" in actions else "deny")  # keep a policy that only warns
@@ -251,7 +251,7 @@ def show_policies(shell: Shell, settings: Settings, file: Path) -> list[str]:
 
 
 def restore_webhook(shell: Shell, overlay: Overlay) -> None:
-    """Add the admission webhook to the overlay if the cluster has it, and keep its CA bundle. Raises CommandFailed."""
+    """If the cluster has the admission webhook, add it and its CA bundle to the overlay. Raises CommandFailed."""
     kind = "validatingwebhookconfiguration"
     text = shell.read("kubectl", "get", kind, "ingress-manager", "--ignore-not-found", "--output=json")
     if not text:
@@ -287,14 +287,14 @@ CONTEXT = click.option("--context", default="", help="The kubeconfig context; by
 @main.command()
 @CONTEXT
 @YES
-@click.option("--crds", default="", help="Metacontroller's CRDs: a URL or a file; by default, those of its release.")
+@click.option("--crds", default="", help="URL or file of Metacontroller's CRDs; by default, those of its release.")
 @click.option("--domain", default="", help="Give each namespace its own hosts below this domain, in the settings.")
 @click.argument("image")
 def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> None:
-    """Install ingress-manager with the image IMAGE, and Metacontroller where the cluster has none.
+    """Install ingress-manager with the image IMAGE, and Metacontroller if the cluster has none.
 
-    Run it again to apply changed settings or a new version, also to the admission webhook if that is installed. It
-    then shows what would change in the installation and what Services would lose, and asks for confirmation.
+    Run it again to apply changed settings or a new version, which also updates an installed admission webhook. It then
+    first shows what would change in the installation and what Services would lose, and asks for confirmation.
 
     \b
     Examples:
@@ -330,7 +330,7 @@ def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> N
 
 
 def folder_of(shell: Shell) -> str:
-    """Return the metacontroller/ folder that the cluster's DecoratorController comes from. Raises CommandFailed."""
+    """Return the folder in metacontroller/ from which the DecoratorController was applied. Raises CommandFailed."""
     output = "--output=jsonpath={.spec.attachments[*].resource}"
     made = shell.read("kubectl", "get", "--ignore-not-found", output, "decoratorcontroller", "ingress-manager").split()
     return next((name.removesuffix("s") for name in OVERLAYS if name in made), "controller")
@@ -340,10 +340,10 @@ def folder_of(shell: Shell) -> str:
 @CONTEXT
 @YES
 @click.option(
-    "--ingresses", type=click.Choice(["keep", "remove"]), default="keep", help="Whether its objects stay or go."
+    "--ingresses", type=click.Choice(["keep", "remove"]), default="keep", help="Whether created objects stay or go."
 )
 def uninstall(context: str, ingresses: str, *, yes: bool) -> None:
-    """Uninstall ingress-manager, and Metacontroller if it was installed with it. By default, every Ingress stays.
+    """Uninstall ingress-manager, and Metacontroller unless it was installed separately. By default, Ingresses stay.
 
     It prints what it will do, and asks for confirmation.
 

@@ -27,7 +27,7 @@ class Typed(NamedTuple):
 
 
 def replayed(page: str, info: str, see: Callable[[Typed], str]) -> str:
-    """Return the page with the output of each command in blocks with this info string replaced by `see`'s result."""
+    """Return the page; in blocks with this info string, each command's output is replaced with the result of `see`."""
 
     def shown(block: re.Match[str]) -> str:
         return "".join([block[1], *(f"$ {typed.command}\n{see(typed)}" for typed in _typed(block[2])), "```"])

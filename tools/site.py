@@ -60,7 +60,7 @@ def from_root(page: str, link: str) -> str:
 
 
 def for_site(page: str, text: str, pages: Container[str]) -> str:
-    """Return a page's text for the site: links to other files point to GitHub, and a fence keeps only its language."""
+    """Return a page's text for the site. Links to other files point to GitHub; code fences keep only the language."""
 
     def shown(link: re.Match[str]) -> str:
         target = from_root(page, link["to"])
@@ -76,7 +76,7 @@ def for_site(page: str, text: str, pages: Container[str]) -> str:
 
 
 def build() -> Path:
-    """Build the site and return its folder. Raises CalledProcessError if Zensical warns, as of a missing heading."""
+    """Build the site and return its folder. Raises CalledProcessError on a Zensical warning, such as a broken link."""
     shutil.rmtree(BUILT, ignore_errors=True)
     nav = menu((REPOSITORY / INDEX).read_text(encoding="utf-8"))
     pages = paths(nav)
@@ -95,7 +95,7 @@ def build() -> Path:
 
 
 def put(path: str) -> Path:
-    """Return the path that a page or picture is built from, and create its folder."""
+    """Return the path for a copy of a page or picture, from which the site is built, and create its folder."""
     target = BUILT / "pages" / path
     target.parent.mkdir(parents=True, exist_ok=True)
     return target

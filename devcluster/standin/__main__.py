@@ -49,7 +49,7 @@ log = logging.getLogger("devcluster.standin")
 
 
 class Informer(threading.Thread):
-    """A cache of one kind's objects, updated by list and watch. Calls on_change(before, after); None: no object."""
+    """A cache of a kind's objects, kept by list and watch. Calls on_change(before, after), with None for no object."""
 
     def __init__(self, api: Api, resource: Resource, on_change: Callable[[Object | None, Object | None], None]) -> None:
         super().__init__(daemon=True)
@@ -235,7 +235,7 @@ def record(api: Api, about: Object, kind: str, reason: str, message: str) -> Non
 
 
 def follow(api: Api) -> None:
-    """Run the first DecoratorController that appears. If its spec changes or it is deleted, restart this program."""
+    """Run the first DecoratorController that appears. Its deletion, or a change of its spec, restarts this program."""
     at_work: list[Object] = []
     ready = threading.Event()
 

@@ -33,7 +33,7 @@ class SyncError(Exception):
 
 
 def group_key(resource: Resource) -> str:
-    """Return the kind's key in the hook request's `attachments`: Kind.group/version."""
+    """Return the kind's key in the hook request's `attachments`, for example Ingress.networking.k8s.io/v1."""
     return f"{resource.kind}.{resource.api_version}"
 
 
@@ -43,7 +43,7 @@ def controller_of(obj: Object) -> Object | None:
 
 
 def name_of(obj: Object) -> str:
-    """Return namespace/name. The namespace is empty for cluster-scoped objects."""
+    """Return namespace/name, or /name for a cluster-scoped object."""
     return f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
 
 
@@ -101,9 +101,9 @@ def _harmless(*reasons: str) -> Iterator[None]:
 
 
 def updated(observed: Object, desired: Object) -> Object:
-    """Return `observed` with `desired` merged in, ready for PUT. Raises ValueError as `last_applied` does.
+    """Return `observed` with `desired` merged in, ready for PUT. The observed status and system metadata are kept.
 
-    The status and the system fields in the metadata stay as observed.
+    Raises ValueError if the last-applied annotation isn't a JSON object.
     """
     merged = merge(observed, last_applied(observed), desired)
     metadata = {k: v for k, v in merged["metadata"].items() if k not in SYSTEM_FIELDS}
