@@ -50,7 +50,7 @@ def fields(
             continue
         facts = {**described, **({"default": built_in[field]} if field in built_in else {})}
         if field in types[name]["required"]:
-            shown = "must be stated"
+            shown = "required"
         elif field == "copyAnnotations":
             shown = "[nine keys](annotations.md#annotations-for-the-ingress-controller)"
         elif field == "ingressClasses":
