@@ -6,8 +6,8 @@ own. They share these modules and folders (import-linter checks which of them ma
 
     printing     prints messages, and objects as YAML or JSON
     reading      runs kubectl, and reads options, settings and objects, each object with its file and line
-    snapshot     which items belong together, which objects ingress-manager manages, and which have drifted
-    plans        sequences of kubectl commands, which are printed or, with `--apply`, run
-    findings     problems in a snapshot, each with its remedy
+    snapshot     finds out which objects belong together, which ingress-manager manages, and which have drifted
+    plans        prints sequences of kubectl commands or, with `--apply`, runs them
+    findings     finds problems in a snapshot, each with its remedy
     inspection   reads a cluster or files, decides on each Service, and finds problems, for `audit` and `status`
 """

@@ -3,9 +3,9 @@
 The Service is annotated before it becomes the Ingress's owner. In the other order, Metacontroller would see a managed
 Ingress that its Service doesn't request, and delete the Ingress.
 
-An Ingress stays if it routes only to the Service that it is named after. Every other Service that it routes to gets a
-new Ingress. Once the new Ingresses exist as planned and have the old one's addresses, the old Ingress is deleted or,
-if it is named after one of its Services, reduced to the paths that route to that Service.
+An Ingress that routes only to the Service it is named after needs no other changes. Otherwise, each other Service gets
+a new Ingress. Once the new Ingresses exist as planned and have the old one's addresses, the old Ingress is reduced to
+the paths that route to the Service it is named after or, if it isn't named after one of its Services, deleted.
 """
 
 import json
@@ -25,7 +25,7 @@ from ingress_manager.core.annotations import HTTP, is_entrance_name, key_prefix,
 from ingress_manager.core.settings import Settings
 
 Need = tuple[str, ...]
-"""A value that the settings' limits would have to allow: (limit, value) or ("copyAnnotations", key, value)."""
+"""A limit and the value that it would have to allow, such as ("hosts", host) or ("copyAnnotations", key, value)."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Adoption(Plan):
 def adoptions_of(
     items: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield a plan for each of `ingresses`. Fields in `accepted`, such as spec.tls, may change. Raises Unreadable."""
+    """Yield a plan for each Ingress, which may change fields in `accepted`. Raises Unreadable for an invalid object."""
     inventory = Inventory(items, settings, accepted)
     for item in ingresses:
         plan = adoption_of(item, inventory)
@@ -98,7 +98,7 @@ def adoption_of(item: Item, inventory: Inventory) -> Adoption:
 
 
 def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Iterator[Step]:
-    """Yield the steps that create Ingresses for `others`, then delete the old one or, if given, reduce it to `kept`."""
+    """Yield steps to create Ingresses for `others`, then reduce the old one to `kept`, or delete it if that is None."""
     parts = [*others, *([kept] if kept else [])]
     if not (item.metadata.get("resourceVersion") and all(part.service.metadata.get("uid") for part in parts)):
         yield from (annotate(part.service, part.annotations) for part in parts if part.annotations)

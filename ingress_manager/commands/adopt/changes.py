@@ -24,7 +24,7 @@ class Change:
     """A field of an Ingress that adoption would change, with the values before and after."""
 
     field: str
-    """The path as in `kubectl explain ingress`, without indices: spec.rules.http.paths.path."""
+    """The field's path, such as spec.rules.http.paths.path. It has no indices, as in `kubectl explain ingress`."""
 
     before: str  # "" if the field is missing
     after: str
@@ -37,7 +37,7 @@ class Change:
 
 
 def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
-    """Yield the changes that `desired` makes to `item`. Of its spec, only the part in `observed` is compared."""
+    """Yield the changes that `desired` makes to `item`. Of the old spec, only the part in `observed` is compared."""
     spec = as_spec(Item(desired))
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)

@@ -24,7 +24,7 @@ def find_needs(
     plan: Callable[[Settings], Sequence[Adoption]],
     accepted: Container[str],
 ) -> None:
-    """Set the `needs` of adoptions that only limits prevent, and extend `messages` with problems that the limits hid.
+    """If only limits block an adoption, set its `needs`; otherwise, add to its `messages` the problems that limits hid.
 
     `plan` plans the same adoptions, in the same order, with the given settings. The fields in `accepted` may change.
     """

@@ -24,7 +24,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS, is_read_from_services, pr
 
 @dataclass(frozen=True)
 class Part:
-    """The part of an Ingress that routes to one Service, and the Service's entrance that will replace this part."""
+    """The part of an Ingress that routes to one Service, and the Service's entrance that will request this part."""
 
     item: Item
     spec: IngressSpec
@@ -42,7 +42,7 @@ class Part:
 
     @cached_property
     def changed(self) -> Item:
-        """Return the Service with its new annotations and an empty resourceVersion, as the next one isn't known yet."""
+        """Return the Service with its new annotations and an empty resourceVersion, as the new one isn't known yet."""
         after = {**self.service.annotations, **self.requested}
         annotations = {key: value for key, value in after.items() if value is not None}
         metadata = self.service.metadata | {"annotations": annotations, "resourceVersion": ""}
@@ -63,12 +63,12 @@ class Part:
 
     @property
     def full_name(self) -> str:
-        """Return the namespace/name of the Ingress that the entrance requests."""
+        """Return the namespace/name of the Ingress that this part's entrance requests."""
         return f"{self.service.namespace}/{annotations.object_name(self.entrance, self.service.name)}"
 
     @property
     def stays(self) -> bool:
-        """Return whether the old Ingress has the name that the entrance requests, so no new Ingress is created."""
+        """Return whether this part's entrance requests an Ingress of the same name, so no new one is created."""
         return self.full_name == self.item.full_name
 
     @property
@@ -79,7 +79,7 @@ class Part:
 
     @cached_property
     def ingress(self) -> Object:
-        """Return the desired Ingress for this part's entrance; {} if there is none."""
+        """Return the desired Ingress for this part's entrance; {} if the Service would be refused or get no Ingress."""
         return next((ingress for ingress in self.ingresses if Item(ingress).full_name == self.full_name), {})
 
     @cached_property
@@ -88,7 +88,7 @@ class Part:
 
     @cached_property
     def dropped(self) -> dict[str, bool]:
-        """Return the metadata fields that a recreated Ingress would lack, each with whether it restricts access."""
+        """Map each metadata field that a recreated Ingress would lack to whether the field restricts access."""
         if not self.ingress:
             return {}
         metadata, tls = self.ingress["metadata"], bool(self.ingress["spec"].get("tls"))
@@ -109,7 +109,7 @@ class Part:
 def with_annotations(part: Part) -> Part:
     """Return `part` with the annotations that reproduce its Ingress as closely as possible.
 
-    The Service's present ingress/… annotations are kept if they reproduce it equally well. Raises Unreadable.
+    Keeps the Service's ingress/… annotations if they do so equally well. Raises Unreadable for an invalid Service.
     """
     item, effective, start = part.item, part.effective, key_prefix(part.entrance)
     present = annotations.by_entrance(part.service.annotations).get(part.entrance, {})
@@ -177,15 +177,15 @@ def annotations_for(spec: IngressSpec, ingress_class: str, effective: EffectiveS
 
 
 class Inventory:
-    """The existing Services and Ingresses, updated with the changes that earlier plans will make. Raises Unreadable.
+    """The existing Services and Ingresses, updated with the changes that earlier plans will make.
 
-    `accepted` contains the fields that adoption may change, such as spec.defaultBackend.
+    Adoption may change the fields in `accepted`, such as spec.tls. Raises Unreadable if an Ingress is invalid.
     """
 
     def __init__(self, items: Sequence[Item], settings: Settings, accepted: Container[str]) -> None:
         self.settings, self.accepted = settings, accepted
         self.services = {item.full_name: item for item in of_kind(items, SERVICE)}
-        # By Ingress: whether it is managed. By claim: (Ingress, class) pairs. By Service: its Ingresses' names.
+        # Whether each Ingress is managed, the (Ingress, class) pairs for each claim, and each Service's Ingresses.
         self.ingresses: dict[str, bool] = {}
         self.claims: dict[tuple[str, str, bool], list[tuple[Item, str]]] = {}
         self.referring: dict[str, list[str]] = {}
@@ -205,13 +205,13 @@ class Inventory:
         if part.full_name in self.ingresses:
             self.ingresses[part.full_name] = True
         else:
-            # Letters sort after every timestamp.
+            # Letters sort after every timestamp, so a planned Ingress is the newest.
             metadata = part.ingress["metadata"] | {"creationTimestamp": "not born yet"}
             self.add(Item(part.ingress | {"metadata": metadata}), managed=True)
 
 
 def with_entrance(part: Part, inventory: Inventory) -> Part:
-    """Return `part` with the Service's entrance that already requests the same Ingress spec, or else a new entrance."""
+    """Return `part` with the entrance that already requests the part's spec or, if none does, with a new entrance."""
     item, service, name = part.item, part.service, part.service.name
     entrances = [*read_entrances(service.annotations)]
     for present in [replace(part, entrance=entrance) for entrance in entrances]:

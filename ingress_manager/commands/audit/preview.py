@@ -25,10 +25,10 @@ PREVIEWED = (CLASS_KIND,)
 
 
 def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
-    """Return the changes that the evidence's new settings would make but `current` would not, most serious first.
+    """Return the changes that the new settings in `evidence` would make, most serious first.
 
-    Without `current`, and in namespaces that only `current` pauses, every difference from the observed objects is a
-    change. In namespaces that the new settings pause, messages describe what happens once the pause ends.
+    Changes that the `current` settings would make as well are omitted, except in namespaces that only `current` pauses.
+    In namespaces that the new settings pause, messages describe what happens once the pause ends.
     """
     new, known = evidence.settings or Settings(), set[tuple[str, ...]]()
     if current:
@@ -90,7 +90,7 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _change(snapshot: Snapshot, drift: Finding) -> Finding:
-    """Return the effect of correcting a drifted object: MOVED if it would lose a host or path, otherwise CHANGED."""
+    """Return a drifted object's finding as MOVED if correcting it removes a host or path, otherwise as CHANGED."""
     obj = snapshot.objects[drift.key]
     service = snapshot.owner_of(obj)
     if service is None:

@@ -18,7 +18,7 @@ from ingress_manager.core.settings import Settings
 ALL = "--all-namespaces"
 DEPLOYMENTS = "deployments.apps"
 SHORT_TIMEOUT = "--request-timeout=5s"
-"""For requests to the hook, which pass through the API server and hang if a NetworkPolicy isolates the hook."""
+"""The timeout for requests to the hook through the API server, which hang if a NetworkPolicy isolates the hook."""
 
 _METACONTROLLER = re.compile(r"(?:.*/)?metacontroller(?::(?P<tag>[^@]+))?(?:@.*)?")
 """Matches the name of a Metacontroller image from any registry."""
@@ -75,7 +75,7 @@ class Cluster:
 
     @property
     def installation(self) -> Installation:
-        """Return the namespace and name of the hook that the DecoratorController calls, or else those in manifests/."""
+        """Return the hook's namespace and name, from the DecoratorController or, if it names none, from manifests/."""
         return hook_settings.named_by(self.all(DECORATORS)) or DEFAULT_INSTALLATION
 
     @property
@@ -117,6 +117,6 @@ def image_of(item: Item) -> str:
 
 
 def engine_version(item: Item) -> str:
-    """Return the tag of a workload's Metacontroller image, or the untagged image's name; "" without such an image."""
+    """Return the tag of a workload's Metacontroller image, or its name if it has no tag; "" if there is none."""
     images = (_METACONTROLLER.fullmatch(str(container.get("image", ""))) for container in containers(item))
     return next((image["tag"] or image[0] for image in images if image), "")

@@ -18,7 +18,7 @@ COLOURS = {Outcome.WRONG: "red", Outcome.WARNING: "yellow", Outcome.UNKNOWN: "cy
 SECONDS_BETWEEN_CHECKS = 2.0  # with --wait
 
 REINSTALL = "Install this version again, in the same way and with your settings: docs/upgrade.md shows how."
-"""Names no command, because the right one depends on how, where and with which settings the user installed."""
+"""No command is named, because the right one depends on how, where and with which settings the user installed."""
 
 INSTALL = "Install it: docs/install.md shows how."
 CHECK_CONNECTION = "Check that the hook runs, and that no NetworkPolicy blocks Metacontroller."

@@ -88,7 +88,7 @@ def check_reachable(cluster: Cluster) -> Iterator[Result]:
 
 
 def webhook(cluster: Cluster) -> Iterator[Result]:
-    """Yield problems of the webhook and its certificate, or a warning if admission.deny is true without a webhook."""
+    """Yield problems of the webhook and its certificate. The webhook may be missing unless admission.deny is true."""
     webhooks = (one for item in cluster.all(WEBHOOKS) for one in mappings(item.object.get("webhooks")))
     services = mappings([at(one, "clientConfig", "service") for one in webhooks if one.get("name") == WEBHOOK])
     hook = cluster.hook

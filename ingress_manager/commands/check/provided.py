@@ -1,4 +1,4 @@
-"""`check`: the hook's dependencies. Versions must be supported, and objects must match this version's (installed/)."""
+"""`check`: the hook's dependencies. Versions must be supported, and objects must match those in installed/."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from ingress_manager.core.text import cut, listed
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
 BREAKING = ("spec.resources", "spec.attachments", "spec.hooks.finalize", "spec.hooks.sync.version")
-"""DecoratorController fields that, if they differ, may leave Services without Ingresses, or undeletable."""
+"""DecoratorController fields in which a difference may leave Services without Ingresses, or undeletable."""
 
 MINIMUM_VERSIONS = {"Kubernetes": "1.30", "Metacontroller": "4.15"}
 
@@ -77,7 +77,7 @@ def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
     """Yield an error for each harmful Metacontroller argument, and for several replicas without --leader-election."""
     lists = (container.get(key) or () for container in containers(engine) for key in ("command", "args"))
     words = "\0".join(["", *(str(word) for arguments in lists for word in arguments), ""])
-    # An argument has one or two dashes, and its value follows = or a space. The last of several wins.
+    # An argument has one or two dashes, and its value follows = or a space. If it is repeated, the last value wins.
     values = dict(re.findall("\0--?(apply-strategy|target-label-selector)[=\0]([^\0]*)", words))
     wanted = at(engine, "spec", "replicas") or 1
     if wanted > 1 and not re.search("\0--?leader-election(=true)?\0", words):
@@ -149,7 +149,7 @@ def allowed_access(cluster: Cluster, account: str, wanted: list[Access]) -> set[
 
 
 def gateway_api(cluster: Cluster) -> Iterator[Result]:
-    """Yield errors for needed kinds that aren't managed, managed kinds without a CRD, and profiles that CRDs reject."""
+    """Yield errors for unmanaged kinds that settings use, managed kinds without CRDs, and profiles that CRDs reject."""
     managed = [kind for kind in PAGES if cluster.makes(f"{kind.lower()}s")]
     for kind in managed:
         name = MANAGED_RESOURCES[kind]
@@ -171,7 +171,7 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
 
 
 def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
-    """Yield an error for profiles with fields that the API server rejects in a dry run of an HTTPRoute."""
+    """Yield errors for profiles with fields that the API server rejects in a dry run of an HTTPRoute."""
     by_fields: dict[str, list[str]] = {}
     for name, profile in settings.profiles.items():
         if fields := {field: profile[field] for field in ("filters", "timeouts", "retry") if profile.get(field)}:
@@ -208,7 +208,7 @@ ADDED |= {"namespaceSelector": {}, "objectSelector": {}}
 
 @cache
 def expected(folder: str) -> dict[tuple[str, str], Object]:
-    """Return the objects that a folder in metacontroller/ (here linked as installed/) installs, by kind and name."""
+    """Return the objects in a folder of installed/, which is a link to metacontroller/, by kind and name."""
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     documents = [obj for file in files for obj in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
     # As in kustomize, each patch of an overlay extends lists in one object.
@@ -242,7 +242,7 @@ def plain(value: Any) -> Any:
 
 
 def policies(cluster: Cluster) -> Iterator[Result]:
-    """Yield an error for each missing or outdated policy or binding. A policy may cover more kinds than are managed."""
+    """Yield an error for each missing or outdated admission policy or binding. They may cover unmanaged kinds."""
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
     for kind, name in expected(folders[0]):
         if resource := POLICIES.get(kind):
@@ -256,7 +256,7 @@ def policies(cluster: Cluster) -> Iterator[Result]:
 
 
 def limits(cluster: Cluster) -> Iterator[Result]:
-    """Yield the first difference between the cluster's policies for limits and those generated from the settings."""
+    """Yield the first difference between the cluster's admission policies and those generated from the settings."""
     settings = cluster.settings_text and cluster.settings_text.parse()
     try:
         objects = policies_of(settings) if isinstance(settings, Settings) else []

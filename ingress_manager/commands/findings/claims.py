@@ -1,7 +1,7 @@
 """Claims: hosts and paths at an Ingress class or a listener. Two objects with the same claim compete for requests.
 
-Sources: ingress-nginx, internal/ingress/controller/store (the order of Ingresses); the Gateway API reference,
-HTTPRouteRule (which of two equal matches wins) and ParentReference (sectionName).
+Sources: for the order of Ingresses, internal/ingress/controller/store in ingress-nginx; for which of two equal matches
+wins, HTTPRouteRule in the Gateway API reference; for sectionName, ParentReference in the same reference.
 """
 
 import re
@@ -33,10 +33,10 @@ AWS, Kong, haproxy-ingress, Higress, BFE, Traefik and Skipper. Source: each cont
 
 
 class Claim(NamedTuple):
-    """A host and path that an object claims; for a ListenerSet, a host and port. Objects with equal claims compete."""
+    """The host and path, or a ListenerSet's host and port, that an object claims. Objects with equal claims compete."""
 
     server: tuple[str, ...]
-    """What serves the claim: ("Ingress", class name), or (kind, namespace/name) for a Gateway or ListenerSet."""
+    """("Ingress", class), ("ListenerSet", its Gateway), or (kind, namespace/name) of an HTTPRoute's parent."""
 
     listener: tuple[str, str]
     """The name and port of the listener at `server`; "" matches any name or port."""
@@ -124,7 +124,7 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
 
 
 def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> str:
-    """Return how a message begins: "Ingress team-a/shop, which is older, also claims"; "" without a conflict."""
+    """Return how a message starts, as in "Ingress team-a/shop, which is older, also claims"; "" without a conflict."""
     loser, claim = claimant
     is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
     for entry in mappings(at(around.items[GATEWAY].get(gateway), "spec", "listeners")) if is_reported else ():
@@ -137,9 +137,9 @@ def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings
     return f"{rival[0].item}, which is {age}, also {'has' if claim.conflict and not rival[1].conflict else 'claims'}"
 
 
-@lru_cache(maxsize=1)  # both kinds of findings use it
+@lru_cache(maxsize=1)  # claimed_twice and shared_claim both use it
 def _competitors(evidence: Evidence) -> list[list[Claimant]]:
-    """Group claims by server, host and path; conflicting ones last, then oldest first. Omit wholly unmanaged groups."""
+    """Group claims by server, host and path, oldest first but reported conflicts last. Omit fully unmanaged groups."""
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_key: dict[tuple[object, ...], list[Claimant]] = {}

@@ -8,7 +8,7 @@ from ingress_manager.core.settings import Settings
 
 
 class Evidence:
-    """Lists of a snapshot's objects, without unread kinds. The decisions on Services ignore pauses in `settings`."""
+    """Lists of a snapshot's objects, of kinds that were read. The snapshot's decisions ignore pauses in `settings`."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around
@@ -30,7 +30,7 @@ class Evidence:
         pairs = [(service, obj) for service in self.exposed for obj in service.observed.values()]
         pairs = [(service, obj) for service, obj in pairs if not obj.item.is_being_deleted]
         self.observed = [(service, obj, service.forbidden.get(obj.key)) for service, obj in pairs]
-        """(Service, object, why the settings forbid it or None) for each observed object that isn't being deleted."""
+        """(Service, observed object, the problem that forbids it, or None) for objects that aren't being deleted."""
 
         kept = [(service, obj) for service, obj in pairs if not service.item.is_being_deleted]
         self.allowed = [(service, obj) for service, obj in kept if obj.key not in service.forbidden]
@@ -43,7 +43,7 @@ class Evidence:
         """(object, its Service or None) for objects with our label or annotation that Metacontroller doesn't manage."""
 
     def service_requesting(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
-        """Return the Service that requests `obj`, or that might request it once its refusal is fixed; else None."""
+        """Return the Service that requests `obj`, or a refused Service that may request it; None if neither exists."""
         # A Service's name has no dot, so the Service's part of the object's name ends at the first dot.
         service = self.snapshot.services.get(obj.item.full_name.partition(".")[0])
         if not service or entrance_of(service.item.name, obj.key[1]) not in service.entrances:

@@ -64,7 +64,7 @@ class Kind(NamedTuple):
     find: "Find" = lambda _: iter(())
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
-        """Return this kind's findings, sorted by who has to act (the administrator first), then namespace and name."""
+        """Return this kind's findings, sorted by who has to act (administrators first), then by namespace and name."""
         findings = [replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence)]
         findings.sort(key=lambda one: (one.whose != Responsible.ADMINISTRATOR, one.item.full_name, str(one.item)))
         return findings
@@ -79,7 +79,7 @@ class Finding(Message):
 
     about: Key | None = None  # the object concerned, if it isn't `item`
     awaits_sync: bool = False
-    """Whether Metacontroller hasn't acted yet for an unknown reason, which only an Event can explain."""
+    """Whether Metacontroller hasn't acted yet, for a reason that only its Event on the Service can explain."""
 
     kind: Kind = field(default=Kind("", Severity.HINT))
 
@@ -89,13 +89,13 @@ class Finding(Message):
 
     @property
     def whose(self) -> Responsible | None:
-        """Return who has to act: the administrator if any reason requires it, else the owner. None without reasons."""
+        """Return who has to act: the administrator if any reason requires it, else the owner; None without reasons."""
         if not REMEDIES[Responsible.ADMINISTRATOR].keys().isdisjoint(self.reasons):
             return Responsible.ADMINISTRATOR
         return Responsible.OWNER if self.reasons else None
 
     def explained(self, reports: Mapping[str, Report] | None) -> "Finding":
-        """Add Metacontroller's report to a finding that awaits a sync. `reports` is None if Events weren't read."""
+        """If a finding awaits a sync, add its Service's report. `reports`, by uid, is None if Events weren't read."""
         if not self.awaits_sync:
             return self
         service = self.service or self.item

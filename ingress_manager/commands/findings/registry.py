@@ -6,7 +6,7 @@ from ingress_manager.commands.findings import claims, services, traffic
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import REMEDIES, Finding, Kind, Severity
 
-# Kinds of one severity are in the order of these modules, and of their functions.
+# Kinds of equal severity stay in the order of these modules, and of the functions in each.
 KINDS = sorted(
     (value for module in (claims, services, traffic) for value in vars(module).values() if isinstance(value, Kind)),
     key=lambda kind: [*Severity].index(kind.severity),

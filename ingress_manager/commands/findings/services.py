@@ -31,10 +31,10 @@ SYNC_ALL = ("kubectl", "rollout", "restart", "--namespace=metacontroller", "--",
 """Restarts Metacontroller, which syncs every Service when it starts."""
 
 REMOVABLE = {Reason.ANNOTATION_NOT_ALLOWED, Reason.CLASS_NOT_ALLOWED, Reason.CONTRADICTION, Reason.UNKNOWN_ANNOTATION}
-"""Reasons fixed by removing the annotation. Exceptions: ingress/profile, ingress/http, and access restrictions."""
+"""Reasons for which removing the annotation helps, unless it is ingress/profile or ingress/http or restricts access."""
 
 NEEDS_THOUGHT = {Reason.DUPLICATE_ROUTE, Reason.NOT_IN_HTTPROUTE, Reason.PROTECTION_LOST, Reason.TOO_LARGE} | REMOVABLE
-"""Reasons that a new value for the annotation may not fix, so a person has to review the whole Service."""
+"""Reasons for which a new value of the annotation may not help, so a person has to review the whole Service."""
 
 DISOWN_PATCH = {"metadata": {"labels": {MANAGED_BY_LABEL: None}, "annotations": {DECORATOR: None}}}
 
@@ -153,7 +153,7 @@ def not_copied(evidence: Evidence) -> Iterator[Finding]:
     """Annotations apparently meant for an ingress controller aren't copied. None of them protects the Service."""
     for service in evidence.accepted:
         keys = keys_not_copied(service.item.annotations, evidence.snapshot.desired_once_allowed(service).values())
-        # The other keys protect the Service. The settings accept their loss; otherwise it would be refused.
+        # The other keys protect the Service. The settings accept their loss; otherwise the Service would be refused.
         if dropped := [key for key in keys if not protects(key)]:
             sentence = f"{listed(dropped)} {'is' if len(dropped) == 1 else 'are'} not copied"
             command = kubectl("annotate", service.item, changes=[f"{key}-" for key in dropped])
@@ -191,7 +191,7 @@ def no_http(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(service.item, problem.sentence, kubectl("edit", service.item), service.item)
 
 
-@lru_cache(maxsize=1)  # both kinds of findings use it
+@lru_cache(maxsize=1)  # unguarded and not_requested both use it
 def _not_requested(evidence: Evidence) -> list[tuple[ServiceSnapshot, ObjectSnapshot, dict[str, str]]]:
     """Return (Service, object, its annotations that a recreated object would lack) for each object that has any."""
     triples = []
@@ -224,14 +224,14 @@ def _annotate(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot,
 def _awaiting_sync(
     evidence: Evidence, service: ServiceSnapshot, item: Item, sentence: str, about: Key | None = None
 ) -> Finding:
-    """Return a finding about an `item` that awaits a sync. Its command triggers one unless the namespace is paused."""
+    """Return a finding that awaits a sync, with a command to start it, or one saying that the namespace is paused."""
     if evidence.settings and evidence.settings.entry_for(item.namespace).paused:
         return Finding(item, f"{sentence}, because the settings pause the namespace", service=service.item, about=about)
     return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
 
 
 def _is_wanted(service: ServiceSnapshot, obj: ObjectSnapshot) -> bool:
-    """Return whether a Service requests an object. A refused one counts as requesting all objects of its entrances."""
+    """Return whether a Service requests an object. A refused Service counts as requesting its entrances' objects."""
     is_on = entrance_of(service.item.name, obj.key[1]) in service.entrances
     return is_on if service.refused else obj.key in service.desired
 

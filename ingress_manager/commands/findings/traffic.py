@@ -28,16 +28,16 @@ GRACE_PERIOD = timedelta(minutes=5)
 TLS_TYPE = "kubernetes.io/tls"
 
 FAULTS = {"ResolvedRefs": "can't resolve a reference in", "Accepted": "rejects", "Programmed": "doesn't serve"}
-"""For each condition in surroundings.BY_CAUSE, the verb of the message if the condition is False."""
+"""The verb in a message about a False condition, for each condition in surroundings.BY_CAUSE."""
 
 ACCEPTED_PATHS = (
     ("ingress-nginx", {"nginx", "k8s.io/ingress-nginx"}, {"Exact", "Prefix"}, "/[A-Za-z0-9./_-]*"),
     ("AWS", {"alb", "ingress.k8s.aws/alb"}, {"Exact", "ImplementationSpecific", "Prefix"}, ".{1,128}"),
     ("GKE", {"gce", "gce-internal"}, {"ImplementationSpecific"}, r"/([^*?#]*/)?\*?|[^*?#]+"),
 )
-"""(controller, its classes by name or spec.controller, path types, the pattern that paths of these types must match).
-Sources: ingress-nginx, internal/ingress/inspector/rules.go (strict-validate-path-type, by default since 1.12; pull
-request 13798); the API references of Elastic Load Balancing (PathPatternConfig) and of Compute Engine (PathRule)."""
+"""(controller, its class names and spec.controller, path types, the pattern that paths of these types must match).
+Sources: for ingress-nginx (strict-validate-path-type, on by default since 1.12), internal/ingress/inspector/rules.go
+and pull request 13798; for AWS, PathPatternConfig in the ELB API; for GKE, PathRule in the Compute Engine API."""
 
 
 def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]) -> Find:
@@ -136,7 +136,7 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
     """No ready endpoint serves the Service's port, so the host answers with 502 or 503."""
     item, selector = service.item, service.item.object["spec"].get("selector")
     slices = around.slices.get(item.full_name, [])
-    # A Service with a selector gets an EndpointSlice as soon as the controller has seen it.
+    # A Service with a selector gets an EndpointSlice as soon as the EndpointSlice controller has seen the Service.
     if not backends_of(obj) or SLICE not in around.read or (selector and not slices):
         return
     ready = [slice_ for slice_ in slices if surroundings.is_ready(slice_)]
