@@ -24,7 +24,7 @@ PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("parts", nargs=-1, type=click.Choice([*PARTS]))
-@click.option("--services", type=click.IntRange(min=20), default=3000, show_default=True, help="How many the cluster gets.")
+@click.option("--services", type=click.IntRange(min=20), default=3000, show_default=True, help="Services in a cluster.")
 @engine_option
 def main(parts: tuple[str, ...], services: int, engine: str) -> None:
     """Measure what users experience. PARTS are core, commands and cluster; all of them by default.
