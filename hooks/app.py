@@ -35,12 +35,8 @@ answer, such a Service would keep its forbidden objects."""
 ORDINARY_BODY = 64 * 1024
 """Bytes. Larger bodies are read and answered one at a time, to save memory."""
 
-SLOWEST_BODY = 2
-"""Seconds that a body may take to arrive, and that a large body may wait its turn. Metacontroller waits five."""
-
-LONGEST_LOGGED = 200
-"""Characters of a path, name or namespace. Names and namespaces of Services have 63 at most, but anyone who can reach
-the port can send longer ones."""
+SLOWEST_BODY = 2  # seconds for a body to arrive, and for a large one to wait its turn; Metacontroller waits five
+LONGEST_LOGGED = 200  # characters of a path or name: anyone who can reach the port can send longer ones
 
 TEXT = "text/plain; charset=utf-8"
 BUG = "this is a bug in ingress-manager: see its log"
@@ -110,7 +106,7 @@ def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> F
             if is_bug:
                 make_logger().error("bug", **fields, exc_info=error)
             else:
-                make_logger().warning("not a request", **fields)
+                make_logger().warning("rejected", **fields)
         text = f"{status} {http_error.name}: {http_error.description}\n"
         return stop_receiving(Response(text, status, http_error.get_headers(), content_type=TEXT))
 
@@ -140,7 +136,8 @@ def log_answer(answer: Answer) -> None:
     # kubectl shows warnings anyway. A 429 is a pause, or a problem that is logged again when it is reported.
     is_quiet = answer.status == 429 or answer.outcome == admission.WARNED
     metadata = answer.service.metadata if answer.service else None
-    (make_logger().info if is_quiet else make_logger().warning)(
+    log = make_logger().info if is_quiet else make_logger().warning
+    log(
         answer.outcome,
         namespace=metadata and metadata.namespace[:LONGEST_LOGGED],
         service=metadata and metadata.name[:LONGEST_LOGGED],

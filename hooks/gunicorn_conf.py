@@ -60,7 +60,7 @@ def post_request(_worker: object, _request: object, _environ: object, _response:
 
 def on_starting(_server: object) -> None:
     """Check the settings before any worker starts. A worker that fails to boot buries the reason in a traceback."""
-    logs.log_everything()
+    logs.log_uncaught()
     try:
         from_environment()
     except SettingsError as error:

@@ -29,7 +29,7 @@ def make_logger() -> Any:
     return structlog.wrap_logger(structlog.PrintLogger(sys.stderr), processors=[*_PROCESSORS, _RENDERER])
 
 
-def log_everything() -> None:
+def log_uncaught() -> None:
     logging.captureWarnings(capture=True)
     sys.excepthook = lambda *raised: make_logger().error("uncaught exception", exc_info=raised)
     sys.unraisablehook = lambda raised: sys.excepthook(raised.exc_type, raised.exc_value, raised.exc_traceback)  # type: ignore[arg-type]

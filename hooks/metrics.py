@@ -17,7 +17,7 @@ from ingress_manager import __version__
 from ingress_manager.core.errors import Reason
 
 SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-STATUSES = ("200", "400", "413", "422", "429", "500")
+STATUSES = ("200", "400", "408", "413", "422", "429", "500")
 
 # Otherwise, each counter would also export its creation time. ProcessCollector already exports the process's.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -38,12 +38,15 @@ class Metrics:
         self._is_webhook = is_webhook
         self.sha256 = settings_file.sha256
         # The webhook's metrics have other names, so that an alert notices when no hook answers Metacontroller.
-        settings, answer = ("admission_settings", "admission") if is_webhook else ("settings", "answer")
+        settings_name, answer_name = ("admission_settings", "admission") if is_webhook else ("settings", "answer")
         about = "The SHA-256 of the settings file."
-        Info(f"ingress_manager_{settings}", about, registry=registry).info({"sha256": settings_file.sha256})
+        Info(f"ingress_manager_{settings_name}", about, registry=registry).info({"sha256": settings_file.sha256})
         label, values = ("answer", OUTCOMES) if is_webhook else ("code", STATUSES)
-        self._answers = make_counter(registry, f"{answer}s", f"Answers to requests, by {label}.", label, values)
-        name, about = f"ingress_manager_{answer}_seconds", "Seconds to answer a request, once its body has been read."
+        self._answers = make_counter(registry, f"{answer_name}s", f"Answers to requests, by {label}.", label, values)
+        name, about = (
+            f"ingress_manager_{answer_name}_seconds",
+            "Seconds to answer a request, once its body has been read.",
+        )
         self._seconds = Histogram(name, about, registry=registry, buckets=SECONDS)
         self._reasons: dict[str, Counter] = {}
         if not is_webhook:

@@ -1,19 +1,16 @@
 """Decides whether a problem is reported now or held back.
 
-The hook remembers only token buckets, and no decision depends on them.
-
 Metacontroller reports a refusal (422) in an Event, and retries. All failed Services share one retry queue, which
-releases a burst of 100, then ten a second. A 429 makes no Event and stays out of that queue. So each of these
-costs a token from the Service's namespace, and is held back if none is left:
+releases a burst of 100, then ten a second. A 429 makes no Event and stays out of that queue. So each of these costs a
+token from the Service's namespace, and is held back if none is left:
 
-- An attempt to write or remove objects, which a quota or an admission webhook may reject. If it succeeds, the token is
-  given back. Repeated attempts leave most tokens to other Services.
-- A report of a refusal, which is repeated every hour, because the API server forgets old Events. After a restart, the
-  hook doesn't know what it has reported, so a report also costs a token shared by all namespaces, unless the Service
-  has just changed or just lost an object.
+- An attempt to write or remove objects, which may fail. If it succeeds, the token is given back.
+- A report of a refusal, at most once an hour. After a restart, the hook doesn't know what it has reported, so a report
+  also costs a token shared by all namespaces, unless the Service has just changed or just lost an object.
 - A report that a requested object is still missing. Metacontroller reports nothing if its name is taken.
 
-Source: client-go, DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
+The hook remembers only these tokens, and no decision depends on them. Sources: client-go,
+DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
 """
 
 from typing import NamedTuple
@@ -25,17 +22,11 @@ from ingress_manager.core.decide import RECHECK_SECONDS, REMOVAL, RESYNC_SECONDS
 from ingress_manager.core.errors import Problems
 from ingress_manager.core.kubernetes import ObjectMeta
 
-FRESH_SECONDS, REPEAT_SECONDS = 60, 3600 - RESYNC_SECONDS.stop
-"""Seconds for which a Service counts as just changed, and after which the next sync reports a refusal again."""
-
-LATER_SECONDS = range(10, 31)
-"""The range of the Retry-After, in seconds, if there is no token."""
-
-UNIDENTIFIED = ObjectMeta(name="", namespace="", uid="")
-"""The metadata assumed for Services that can't be decoded, which therefore share a bucket."""
-
-MOST_BUCKETS = 60_000
-"""This many take about 10 MB. If there are more, the least recently used bucket is dropped."""
+FRESH_SECONDS = 60  # for which a Service counts as just changed
+REPEAT_SECONDS = 3600 - RESYNC_SECONDS.stop  # after which the next sync reports a refusal again
+LATER_SECONDS = range(10, 31)  # the Retry-After if there is no token
+MOST_BUCKETS = 60_000  # take about 10 MB; beyond, the least recently used bucket is dropped
+UNIDENTIFIED = ObjectMeta(name="", namespace="", uid="")  # of Services that can't be decoded, which share a bucket
 
 FIRST_MIN, REPEAT_MIN = 1, 81
 """Tokens, of 100, that a namespace needs for a first and for a repeated attempt. Repeats leave 80 for first ones."""
@@ -81,32 +72,43 @@ class Buckets:
         if answer.status == 429 or not metadata.resource_version:
             return answer  # a pause, or a manual request: every stored Service has a version
         version = f"{metadata.uid} {metadata.resource_version}"
+        self._return_tokens(answer, metadata, version, now)
+        if answer.attempt:
+            return self._attempt(answer, metadata, version, now)
+        return self._report_if_due(answer, metadata, version, now) if answer.problems else answer
+
+    def _return_tokens(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> None:
+        """Give the namespace back the tokens for attempts that have succeeded."""
         is_done = answer.status == 200 and not answer.attempt
         for attempt, is_over in ((REMOVAL, answer.attempt != REMOVAL), (WRITE, is_done)):
-            # The attempt succeeded. Attempts for other versions may have been different.
+            # Attempts for other versions may have been different.
             if is_over and self._counts.pop(hash(f"{attempt} {version}"), None) is not None:
                 self.take(now, attempt_bucket(metadata, attempt, least=0), tokens=-1)
                 if attempt == REMOVAL:
                     self.take(now, Bucket(f"after {REMOVAL} {version}"))
-        if not answer.attempt:
-            return self._refuse(answer, metadata, version, now) if answer.problems else answer
-        tried = Bucket(f"{answer.attempt} {version}")
-        since_last_try = self.tokens_left(tried, now) * tried.seconds
-        is_first = since_last_try == tried.seconds
+
+    def _attempt(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
+        """Return the answer, a report that an object is still missing (422), or a 429."""
+        # Longer than any resync, so that a late one isn't taken for the first attempt.
+        last_try = Bucket(f"{answer.attempt} {version}", seconds=2 * RESYNC_SECONDS.stop)
+        waited = self.tokens_left(last_try, now) * last_try.seconds
+        is_first = waited == last_try.seconds
         if not self.take(now, attempt_bucket(metadata, answer.attempt, FIRST_MIN if is_first else REPEAT_MIN)):
             return hold_back(answer, RECHECK_SECONDS if is_first else LATER_SECONDS)
-        self.take(now, tried)
-        is_missing = answer.outcome == INCOMPLETE and RECHECK_SECONDS.start <= since_last_try < tried.seconds
-        return self._refuse(answer, metadata, version, now) if is_missing else answer
+        self.take(now, last_try)
+        # Metacontroller retries sooner than RECHECK_SECONDS after an error, which it reports itself.
+        is_missing = answer.outcome == INCOMPLETE and not is_first and waited >= RECHECK_SECONDS.start
+        return self._report_if_due(answer, metadata, version, now) if is_missing else answer
 
-    def _refuse(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
+    def _report_if_due(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
         """Return a 422 with the problems if there are tokens, else the answer if it attempts a change, else a 429."""
         problems = answer.problems or Problems()
         reasons = sorted({problem.reason for problem in problems.kept})
-        tokens = [reported := Bucket(f"reported {version} {reasons}", 1, REPEAT_SECONDS), report_bucket(metadata)]
-        if now - metadata.changed > FRESH_SECONDS and self.tokens_left(Bucket(f"after {REMOVAL} {version}"), now) >= 1:
-            tokens.append(Bucket("reports", size=10, seconds=0.2))  # half of what the retry queue releases
-        if self.take(now, *tokens):
+        reported = Bucket(f"reported {version} {reasons}", seconds=REPEAT_SECONDS)
+        buckets, removal = [reported, report_bucket(metadata)], Bucket(f"after {REMOVAL} {version}")
+        if abs(now - metadata.changed) > FRESH_SECONDS and self.tokens_left(removal, now) >= 1:
+            buckets.append(Bucket("reports", size=10, seconds=0.2))  # half of what the retry queue releases
+        if self.take(now, *buckets):
             return refusal(422, problems, answer.service)
         if answer.attempt:
             return answer

@@ -29,10 +29,9 @@ from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.kubernetes import Key, Object, ObjectMeta, Observed, Service, ServiceSpec
 from ingress_manager.core.settings import Settings
 
-PAUSE_SECONDS = range(60, 91)
-"""The range of the Retry-After, in seconds, for a paused Service."""
+PAUSE_SECONDS = range(60, 91)  # the Retry-After for a paused Service
 
-OFF, INCOMPLETE, COMPLETE, REMOVED, REFUSED = "off", "asked", "there", "removed", "refused"
+OFF, INCOMPLETE, COMPLETE, REMOVED, REFUSED = "off", "incomplete", "complete", "removed", "refused"
 """The outcomes of a sync, in this order: no objects are requested, some are missing, all exist, forbidden ones are
 removed first, or nothing changes."""
 
@@ -96,7 +95,7 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
         problems, resync, outcome = Problems(reasons[:1]), None, REMOVED
     elif decision.missing:
         missing = not_made(f"{service.metadata.namespace}/{service.metadata.name}", decision.missing)
-        age = now - service.metadata.changed if now else 0
+        age = abs(now - service.metadata.changed) if now else 0  # a time in the future is forged
         problems, resync, outcome = Problems([missing]), recheck_after(service, age), INCOMPLETE
     else:
         problems, resync = None, spread(service, RESYNC_SECONDS) if decision.objects else None

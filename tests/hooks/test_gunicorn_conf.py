@@ -24,7 +24,7 @@ def test_it_listens_on_ipv6_and_ipv4_as_the_machine_has_them(monkeypatch: pytest
 
 
 def test_the_settings_are_checked_first(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(logs, "log_everything", lambda: None)
+    monkeypatch.setattr(logs, "log_uncaught", lambda: None)
     monkeypatch.delenv(FILE_VARIABLE, raising=False)
     gunicorn_conf.on_starting(None)
     monkeypatch.setenv(FILE_VARIABLE, "/nowhere/settings.yaml")
@@ -52,7 +52,7 @@ def test_everything_printed_is_json(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         logger = Logger(config)
-        logs.log_everything()
+        logs.log_uncaught()
         gunicorn_conf.post_worker_init(SimpleNamespace(log=logger))
         logger.access(None, None, None, None)  # no request is logged
         logger.info("Booting worker with pid: %s", 7)

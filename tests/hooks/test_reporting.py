@@ -27,7 +27,7 @@ def named(annotations: dict[str, str], uid: str = "u", version: str = "1", age: 
     return parent
 
 
-def object_name(parent: Object) -> Object:
+def ingress_for(parent: Object) -> Object:
     return as_created(json.loads(answer(body(sync_request(parent)), Settings()).body)["attachments"][0], parent)
 
 
@@ -87,7 +87,7 @@ def test_after_a_start_old_refusals_are_reported_slowly_without_delaying_new_one
     assert 50 < reported <= 10 + 5 * 60
     assert ask(buckets, named(MISTAKE, "new", now=end), end).status == 422
     mine = named(RIGHT, "mine", age=OLD)
-    assert ask(buckets, mine, end, object_name(mine), settings=limits).status == 200
+    assert ask(buckets, mine, end, ingress_for(mine), settings=limits).status == 200
     assert ask(buckets, mine, end, settings=limits).status == 422
 
 
@@ -98,7 +98,7 @@ def test_a_namespace_that_is_full_of_refusals_delays_no_report_in_another() -> N
             ask(buckets, named(MISTAKE, f"{number}", age=age, now=NOW + number / 15), NOW + number / 15)
     other = named(RIGHT, "other", age=OLD)
     other["metadata"]["namespace"] = "team-b"
-    assert ask(buckets, other, NOW + 20, object_name(other), settings=limits).status == 200
+    assert ask(buckets, other, NOW + 20, ingress_for(other), settings=limits).status == 200
     assert ask(buckets, other, NOW + 20.1, settings=limits).status == 422
 
 
@@ -115,14 +115,16 @@ def test_missing_objects_are_requested_and_after_some_seconds_reported() -> None
     buckets = Buckets()
     found = [ask(buckets, named(RIGHT), NOW + age).status for age in (0, 2, 6, 6, 9, 12, 300)]
     assert found == [200, 200, 422, 200, 200, 200, 200]
-    assert ask(buckets, named(RIGHT), NOW + 302, object_name(named(RIGHT))).status == 200
+    assert ask(buckets, named(RIGHT), NOW + 302, ingress_for(named(RIGHT))).status == 200
     assert ask(buckets, named(RIGHT), NOW + 306).status == 200, "it was there, and is made again"
+    late = [ask(buckets, named(RIGHT, "late"), NOW + age).status for age in (0, 2 * RESYNC_SECONDS.stop - 1)]
+    assert late == [200, 422], "Metacontroller can be late for a resync"
 
 
 def test_many_new_services_of_a_namespace_do_not_wait_if_they_get_what_they_ask_for() -> None:
     buckets = Buckets()
     parents = [named(RIGHT, f"{number}") for number in range(1000)]
-    made = object_name(named(RIGHT))
+    made = ingress_for(named(RIGHT))
     for start in range(0, len(parents), 100):
         some = parents[start : start + 100]
         assert {ask(buckets, parent).status for parent in some} == {200}
@@ -155,7 +157,7 @@ def moved(number: int) -> dict[str, str]:
     return RIGHT | {"ingress/host": f"h{number}.example.com"}
 
 
-STANDING = [object_name(named(RIGHT))]
+STANDING = [ingress_for(named(RIGHT))]
 WAYS: dict[str, Way] = {
     "mistake": lambda number: (named(MISTAKE, f"{number % 20}", f"{number}", now=NOW + number / 20), []),
     "mistake, an hour later": lambda number: (named(MISTAKE, f"{number % 20}", f"{number}", OLD), []),
