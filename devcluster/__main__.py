@@ -127,7 +127,7 @@ def demo(engine: str, picture: Path | None) -> None:
 
 
 @main.command()
-@click.option("--if-possible", is_flag=True, help="Exit with 0 even if a program can be neither found nor built.")
+@click.option("--if-possible", is_flag=True, help="Exit with 0 if a program is missing and can't be built without Go.")
 @click.option("--helm", is_flag=True, help="Also build Helm, which the chart's tests need.")
 def build(if_possible: bool, helm: bool) -> None:
     """Find or build the control plane's programs, and print their paths.

@@ -339,9 +339,7 @@ def folder_of(shell: Shell) -> str:
 @main.command()
 @CONTEXT
 @YES
-@click.option(
-    "--ingresses", type=click.Choice(["keep", "remove"]), default="keep", help="Whether created objects stay or go."
-)
+@click.option("--ingresses", type=click.Choice(["keep", "remove"]), default="keep", help="What to do with its objects.")
 def uninstall(context: str, ingresses: str, *, yes: bool) -> None:
     """Uninstall ingress-manager, and Metacontroller unless it was installed separately. By default, Ingresses stay.
 
@@ -371,7 +369,7 @@ def ask(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise CommandFailed("Nothing was done: there is no terminal to ask on. Add YES=1 to confirm.")
+        raise CommandFailed("Nothing was done: there is no terminal for the confirmation. Add YES=1 to confirm.")
     if not click.confirm(question):
         raise CommandFailed("Nothing was done.")
 

@@ -73,9 +73,9 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
             # An interrupted run may have released this object, and Metacontroller may not have noticed yet.
             waited_for.append(item)
     removed = removals_from(service, entrances, kept)
-    deletion = "is being deleted and can't be kept, because it exists only until its finalizers are removed"
+    end = "is being deleted and can't be kept, because it exists only until its finalizers are removed"
     plan = Plan(service, service.full_name if entrance is None else f"{service.full_name}.{entrance}")
-    plan.messages = [*unseen(service, removed), *(Message(item, deletion) for item in kept if item.is_being_deleted)]
+    plan.messages = [*unseen(service, removed), *(Message(one, f"{one} {end}") for one in kept if one.is_being_deleted)]
     if plan.messages:
         return plan
 

@@ -51,5 +51,5 @@ def settings(context: click.Context, files: tuple[str, ...], policies: str | Non
         parts = f"{counted(len(settings.profiles), 'profile')}, {len(settings.namespaces):,} under `namespaces`"
         click.echo(f"{text.file}: the hook would start with these settings: {parts}")
         if settings.limits.hosts == ANY:
-            note(f"{text.file}: limits.hosts is {ANY}: a namespace without limits of its own may claim every host.")
+            note(f"{text.file}: limits.hosts is {ANY}, so a namespace without its own limits may claim every host.")
     context.exit(1 if wrong else 0)

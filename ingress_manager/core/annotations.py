@@ -235,14 +235,14 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     enabled = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]
     if len(names := [*filter(None, enabled)]) > MOST_ENTRANCES:
         # There can be thousands: don't parse them.
-        sentence = f"this Service has {len(names)} named entrances, {listed(names)}; the limit is {MOST_ENTRANCES}"
+        sentence = f"this Service has {len(names)} named entrances ({listed(names)}); the limit is {MOST_ENTRANCES}"
         too_many = Requested(problems=Problems([Problem(sentence, annotation=HTTP)]))
         return {name: too_many if name else parse(described[name]) for name in enabled}
     requested = {name: parse(described[name], key_prefix(name)) for name in enabled}
     for name in names:
         if not is_entrance_name(name):
-            remedy = f"use at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -), but not redirect"
-            sentence = f"{name}.{HTTP}: {quoted(name)} can't be the name of an entrance; {remedy}"
+            end = f"at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -) other than redirect"
+            sentence = f"{name}.{HTTP}: {quoted(name)} must be an entrance name of {end}"
             requested[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
     return requested
 

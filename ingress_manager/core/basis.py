@@ -50,7 +50,7 @@ class Basis(msgspec.Struct, frozen=True):
         key = self.key(annotation)
         self.problems.add(f"{key}{end}", reason, key)
 
-    def add_ignored(self, annotation: str, why: str) -> None:
-        """Add the problem that an annotation (ingress/…) has no effect. `why` completes the message."""
+    def add_ignored(self, annotation: str, why: str, remedy: str = "remove it") -> None:
+        """Add the problem that an annotation (ingress/…) has no effect. `why` and `remedy` complete the message."""
         value = quoted((self.service.metadata.annotations or {})[self.key(annotation)])
-        self.add(annotation, f": {value} has no effect {why}; remove it", Reason.CONTRADICTION)
+        self.add(annotation, f": {value} has no effect {why}; {remedy}", Reason.CONTRADICTION)

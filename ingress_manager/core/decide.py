@@ -137,7 +137,7 @@ def desired_objects(
 def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
     if len(objects) > MOST_OBJECTS:
         sentence = (
-            f"this Service would get {len(objects)} objects; the limit is {MOST_OBJECTS}. "
+            f"this Service would need {len(objects)} objects; the limit is {MOST_OBJECTS}. "
             "Use fewer entrances or hosts, or the same paths for several hosts, which then share an HTTPRoute"
         )
         problems.add(sentence, Reason.TOO_MANY_OBJECTS)
@@ -149,8 +149,8 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
             kind = objects[sizes.index(largest)]["kind"]
             problems.add(f"the {kind} would be {largest} bytes; the limit is {LARGEST_OBJECT}", Reason.TOO_LARGE)
         elif sum(sizes) > LARGEST_ANSWER:
-            sentence = f"the {len(objects)} objects would be {sum(sizes)} bytes in total; the limit is {LARGEST_ANSWER}"
-            problems.add(sentence, Reason.TOO_LARGE)
+            start = f"this Service's {len(objects)} objects would be {sum(sizes)} bytes in total"
+            problems.add(f"{start}; the limit is {LARGEST_ANSWER}", Reason.TOO_LARGE)
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:

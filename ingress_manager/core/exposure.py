@@ -67,12 +67,12 @@ def check_ignored(basis: Basis) -> None:
         absent["Ingress"] = "only HTTPRoutes"
     for key, row in SINGLE_KIND.items():
         if row.only in absent and getattr(requested, row.field) is not None:
-            basis.add_ignored(key, f"because the settings make {absent[row.only]} for this Service")
+            basis.add_ignored(key, f"because the settings enable {absent[row.only]} for this Service")
     if requested.tls_secret and not effective.makes_ingresses and gateway and not gateway.listener_sets:
-        why = f'on HTTPRoutes, which use the certificate of {gateway}, so {basis.key(TLS)}: "true" is enough'
-        basis.add_ignored(SECRET, why)
+        why = f"on HTTPRoutes, which use the certificate of {gateway}"
+        basis.add_ignored(SECRET, why, f'replace it with {basis.key(TLS)}: "true"')
     if (basis.service.metadata.annotations or {}).get(EDIT_IN_PLACE) == "true":
-        end = "has no effect on a Service, and would keep cert-manager from renewing the certificate; remove it"
+        end = "must be removed: an Ingress with this annotation would keep cert-manager from renewing the certificate"
         basis.problems.add(f'{EDIT_IN_PLACE}: "true" {end}', Reason.CONTRADICTION, EDIT_IN_PLACE)
     if requested.routes is not ONE_ROUTE:
         check_shared(basis)
@@ -101,24 +101,24 @@ def choose_class(basis: Basis) -> str | None:
     effective_class = old if chosen is None else chosen
     end, reason = effective.not_allowed(effective_class, effective.limits.classes), Reason.CLASS_NOT_ALLOWED
     if chosen is not None and old is not None:
-        other = f"the class {quoted(old)}, which an annotation in the settings sets"
-        end, reason = "remove it, or choose another profile", Reason.CONTRADICTION
+        other = f"{OLD_CLASS}: {quoted(old)}, which the settings add"
+        end, reason = f"remove {basis.key(CLASS)}, or choose another profile", Reason.CONTRADICTION
         if requested is None:
-            end, reason = "ask an administrator to remove one of them", Reason.SETTINGS_CONFLICT
+            end, reason = "ask an administrator to remove one of the two", Reason.SETTINGS_CONFLICT
         end = f"{quoted(chosen)} can't be combined with {other}; {end}"
     if end and requested is None:  # set by a profile: without one, the parser rejects the settings
-        basis.problems.add(f"with the profile {effective.profile}, the class {end}", reason, basis.key(PROFILE))
+        basis.problems.add(f"profile {effective.profile}: class {end}", reason, basis.key(PROFILE))
     elif end:
         basis.add(CLASS, f": {end}", reason)
     on_service = (basis.service.metadata.annotations or {}).get(OLD_CLASS, effective_class)
     if effective.makes_ingresses and on_service != effective_class:
         named = "the cluster's default class" if effective_class is None else f"the class {quoted(effective_class)}"
-        end = f"has no effect on a Service, whose Ingress would get {named}; use {basis.key(CLASS)}, or remove it"
+        end = f"has no effect on a Service, so {named} would apply; replace it with {basis.key(CLASS)}, or remove it"
         basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
     if effective.makes_ingresses and effective_class in CLASSES_WITHOUT_DOTS and "." in basis.name:
         controller = CLASSES_WITHOUT_DOTS[effective_class]
-        why = f"{controller} can't serve an Ingress with a dot in its name, such as that of a named entrance"
-        end = f": with the class {quoted(effective_class)}, {why}; use another class, or another Service"
+        why = f"{controller} (class {quoted(effective_class)}) can't serve an Ingress with a dot in its name"
+        end = f": {why}, which a named entrance has; set another class, or use {HTTP} on another Service"
         basis.add(HTTP, end, Reason.CONTRADICTION)
     return chosen
 
@@ -150,9 +150,9 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
                 continue
             holder, first = claims[scope, claim]
             if holder is basis:
-                end = f": {shown} is the same as {first} to ingress controllers; remove one of them"
-                basis.add(ROUTES, end, Reason.DUPLICATE_ROUTE)
+                alike = "is listed twice" if shown == first else f"is the same as {first} to ingress controllers"
+                basis.add(ROUTES, f": {shown} {alike}; remove one of them", Reason.DUPLICATE_ROUTE)
             else:
-                end = f': {shown} is already claimed by the entrance that "{holder.key(HTTP)}" defines'
+                end = f": {shown} is already claimed by another entrance of this Service ({holder.key(HTTP)})"
                 basis.add(HTTP, f"{end}; set another host, path, class or profile", Reason.DUPLICATE_ROUTE)
             return

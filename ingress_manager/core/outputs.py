@@ -152,8 +152,8 @@ def service_rules(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     # A filter that replaces a prefix needs a rule with a single PathPrefix.
     most = 1 if "ReplacePrefixMatch" in str(filters) else MOST_MATCHES
     for path in [path for path in paths if most == 1 and path.path_type == "Exact"]:
-        sentence = f"the profile {basis.effective.profile} has a filter that replaces prefixes, but {path} isn't one"
-        basis.problems.add(f"{sentence}; set its path type to Prefix", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
+        end = f"has a filter that replaces prefixes, so {path.path} must have the path type Prefix, not Exact"
+        basis.problems.add(f"profile {basis.effective.profile} {end}", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
     backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name, "weight": 1}
     is_redirect = any(filter_["type"] == "RequestRedirect" for filter_ in filters)
     rules: list[Object] = []

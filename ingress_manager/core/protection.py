@@ -82,12 +82,12 @@ def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> N
     declared = basis.effective.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or declared is None:
         return
-    why = f"the controller of the class {quoted(ingress_class)} doesn't read it"
+    why = f"according to ingressClasses, the controller of class {quoted(ingress_class)} doesn't read it"
     read_from_service = filter(is_read_from_services, carried.left_behind["Ingress"][:MOST_LEFT_BEHIND])
     for key in dict.fromkeys([*carried.copied, *read_from_service, *carried.configured]):
         # Traefik reads keys in any case.
         if protects(key) and not key.lower().startswith(declared.reads):
-            add_loss(basis, key, (why, "to declare that it does (ingressClasses) or "), carried.configured)
+            add_loss(basis, key, (why, "to correct ingressClasses or "), carried.configured)
 
 
 def check_expressed(basis: Basis, carried: Carried) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ingress_manager.core.annotations import HOST, PATH, PATH_TYPE, PORT, ROUTES, TABLE, Requested, Route
+from ingress_manager.core.annotations import HOST, PATH, PATH_TYPE, PORT, PREFIX, ROUTES, TABLE, Requested, Route
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.bounds import MOST_PATHS
 from ingress_manager.core.errors import Reason
@@ -31,7 +31,7 @@ def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
     shared_hosts = choose_hosts(basis) if without_host else ()
     ports = choose_ports(basis)
     if (count := without_host * len(shared_hosts) + len(routes) - without_host) > MOST_PATHS:
-        end = f" and {basis.key(ROUTES)} together make {count} paths; the limit is {MOST_PATHS}"
+        end = f" and {basis.key(ROUTES)} together define {count} paths; the limit is {MOST_PATHS}"
         basis.problems.add(basis.key(HOST) + end, Reason.TOO_LARGE, basis.key(ROUTES))
         return {}
     rules: dict[str, list[Path]] = {}
@@ -53,7 +53,7 @@ def check_shared(basis: Basis) -> None:
     routes = map(msgspec.structs.astuple, basis.requested.routes)
     for key, *overriding in zip((HOST, PATH, PATH_TYPE, PORT), *routes, strict=True):
         if getattr(basis.requested, TABLE[key].field) and None not in overriding:
-            basis.add_ignored(key, f"because every route in {basis.key(ROUTES)} sets its own")
+            basis.add_ignored(key, f"because each route in {basis.key(ROUTES)} sets its own {key.removeprefix(PREFIX)}")
 
 
 def choose_hosts(basis: Basis) -> Sequence[str]:
@@ -165,7 +165,7 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
         )
     else:
         ports = f"only {ports}" if ports else "no ports"
-        basis.problems.add(f"this Service has no TCP port to send HTTP to; it has {ports}", Reason.NO_PORT)
+        basis.problems.add(f"this Service has {ports}, but needs a TCP port that serves HTTP", Reason.NO_PORT)
     return None
 
 

@@ -82,7 +82,7 @@ ProfileName = Annotated[str, lambda name: name and wrong_name(name)]  # "" names
 Namespace = Annotated[str, wrong_namespace]
 NamespacePattern = Annotated[
     str,
-    must(lambda pattern: pattern.count("*") < 2, "be a namespace's name, or a pattern with one *"),
+    must(lambda pattern: pattern.count("*") < 2, "be a namespace name, or a pattern with one *"),
     lambda pattern: wrong_namespace(pattern.replace("*", "a")),
 ]
 Port = Annotated[int, must(range(1, 65536).__contains__, "be a port, from 1 to 65535")]

@@ -106,7 +106,7 @@ class _Reader(NamedTuple):
             if key.value == "<<" and not key.style:
                 raise YamlError("must not use merge keys (<<)", key.start_mark)
             if key.value in fields:
-                raise YamlError(f'duplicate key "{cut(key.value, LONGEST_KEY)}"', key.start_mark)
+                raise YamlError(f'must not repeat the key "{cut(key.value, LONGEST_KEY)}"', key.start_mark)
             fields[key.value] = self.value(next(self.events), key, (*path, key.value))
         return fields
 

@@ -114,7 +114,7 @@ _CHARS = f"at most {LONGEST_LABEL} characters (letters, digits, -, _ and .), sta
 wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be a label value: {_CHARS}"))
 
 _LABEL_CHARS = f"at most {LONGEST_LABEL} characters (lowercase letters, digits and -)"
-wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace's name: {_LABEL_CHARS}"))
+wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace name of {_LABEL_CHARS}"))
 """Accepts a DNS-1123 label."""
 
 

@@ -91,7 +91,7 @@ def test_in_json_an_object_knows_the_line_on_which_its_document_begins() -> None
 @pytest.mark.parametrize(
     ("reason", "text", "line", "sentence"),
     [
-        ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, 'duplicate key "b"'),
+        ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, 'must not repeat the key "b"'),
         ("JSON before something else", '{"a": 1}\nb: 2', 2, "is not YAML: …"),
         ("half of a character in JSON", '{"a": "\\ud800"}', 1, "is not YAML: …"),
         ("no mapping", "a: 1\n---\n- kind: Service\n", 3, "must be a Kubernetes object (a mapping)"),

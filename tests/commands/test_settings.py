@@ -8,7 +8,7 @@ from ingress_manager.commands.printing import as_yaml
 from tests.commands.commands import run
 
 BAD = "limits:\n  hosts:\n  - A\ndefaults: {host: B}\n"
-EVERY_HOST = "limits.hosts is any: a namespace without limits of its own may claim every host."
+EVERY_HOST = "limits.hosts is any, so a namespace without its own limits may claim every host."
 
 
 MISTAKE = '{}:{}: limits.hosts[0]: "A" must be lowercase\n'

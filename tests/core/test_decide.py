@@ -81,7 +81,7 @@ def test_the_objects_of_all_entrances_are_counted_and_each_may_have_three() -> N
     decision = decided(asked, NOTHING_OBSERVED, ROUTES)
     assert len(getattr(decision, "objects", ())) == 27
     asked |= {"e7.ingress/routes": "[{path: /7}, {host: h.example.com, path: /h}]"}
-    assert refusal(asked, NOTHING_OBSERVED, ROUTES).startswith("this Service would get 30 objects; the limit is 27")
+    assert refusal(asked, NOTHING_OBSERVED, ROUTES).startswith("this Service would need 30 objects; the limit is 27")
 
 
 def test_hosts_times_routes_may_be_1000_paths() -> None:

@@ -37,7 +37,7 @@ ENDLESS = [
     (f"defaults: {'9' * 5000}", "defaults: must be a mapping, not a number"),
     (f"paused: {'1:' * 174}1.5", "paused: must be true or false, not text"),
     ("defaults: {host: '\ud800'}", "contains an unpaired surrogate"),
-    (f"? {'k' * 2000}\n: 1\n? {'k' * 2000}\n: 1", f'line 3: duplicate key "{"k" * 317}…"'),
+    (f"? {'k' * 2000}\n: 1\n? {'k' * 2000}\n: 1", f'line 3: must not repeat the key "{"k" * 317}…"'),
     (f"limits: {{classes: [{LONG_CLASSES}]}}", f"{ALLOWED}{LONG_CLASSES}"[:2000] + "…"),
     (f"profiles: {{a: {{timeouts: {{request: {'9' * 5000}s}}}}}}", A_DURATION.format("9" * 60)),
     (f"a: [{'1,' * 200_000}]", "contains more than 200000 keys and values"),

@@ -46,12 +46,12 @@ def test_an_ambiguous_service_name_is_refused(cluster: DevCluster, stage: Stage,
     """Traefik keeps only one of two equal names, and collapses repeated `-`. Route names also contain the host."""
     api = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, stage.namespace)))
     tenant = Stage(api, stage.namespace)
-    together = f"from one of namespace {victim.namespace}: their names run together, as"
+    together = f"from one of namespace {victim.namespace}: joined with -, their names can be equal, as in"
     by_port = f"{victim.namespace}-shop-{PORT}; give the Service a name that, joined with its port, does not begin with"
     by_host = f"{victim.namespace}-shop-{host.replace('.', '-')}; give the Service a name"
     for name, asked, what in (("a--b-shop", f"x.{host}", by_port), ("a", f"b.shop.{host}", by_host)):
         tenant.create_service(name, {"ingress/http": "true", "ingress/host": asked}, PORT)
-        assert f"{together} {what}" in stage.until_event(name, "could not tell a")
+        assert f"{together} {what}" in stage.until_event(name, "can't distinguish a")
         assert stage.ingress(name) is None
     tenant.create_service("a-bshop", {"ingress/http": "true", "ingress/host": f"y.{host}"}, PORT)
     stage.until_ingress("a-bshop", "the Ingress of a Service whose name doesn't run together", lambda _: True)
@@ -69,7 +69,7 @@ def test_ambiguous_ingresses_are_denied(cluster: DevCluster, stage: Stage, victi
         """Create an Ingress, and return which of its names is ambiguous, or "" if it is accepted."""
         made = by_hand(stage.namespace, name, f"x.{host}", service, port, metadata=metadata, **spec)
         why = said(lambda: tenant.create(INGRESSES, made))
-        [what] = re.findall(rf"could not tell (.*) from one of namespace {victim.namespace}: ", why) if why else [""]
+        [what] = re.findall(rf"can't distinguish (.*) from one of namespace {victim.namespace}: ", why) if why else [""]
         return what.replace(f" of namespace {stage.namespace}", "")
 
     for service in ("a-b-shop", "a--b-shop", "a-b--shop"):

@@ -53,7 +53,7 @@ def test_objects_follow_a_service(stage: Stage, resource: Resource, annotations:
 
     stage.api.patch(resource, "shop", {"spec": edit}, stage.namespace)
     stage.until_object(resource, "shop", "it as it was", lambda found: bool(found["spec"] == made["spec"]))
-    with pytest.raises(ApiError, match="what ingress-manager made can't lose its Service as an owner"):
+    with pytest.raises(ApiError, match="a managed object must keep its Service as an owner"):
         stage.api.patch(resource, "shop", {"metadata": {"ownerReferences": None}}, stage.namespace)
 
     stage.annotate("shop", None)

@@ -63,7 +63,7 @@ OTHER = {"externalName": "other.example.com"}
 LABELLED = {"labels": {"team": "a"}}
 PLAIN: Object = {}
 ORPHANING = {"propagationPolicy": "Orphan"}
-FREEZES = "keeps Metacontroller from asking"
+FREEZES = "keeps Metacontroller from calling the hook"
 TO_ORPHAN, ORPHANED = 'finalizer "orphan"', "can't be deleted with --cascade=orphan"
 BY_INTERNAL = "a Service with the annotation internal.ingress/http "
 Step = tuple[str, Object, str, Object, str | None]

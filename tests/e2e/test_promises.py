@@ -106,7 +106,7 @@ def test_server_side_apply_takes_over_no_hand_written_ingress(stage: Stage) -> N
     }
     for name, stranger in strangers.items():
         stage.create_service(name, ON)
-        stage.until_event(name, "start Metacontroller without --apply-strategy=server-side-apply")
+        stage.until_event(name, "Start Metacontroller without --apply-strategy=server-side-apply")
         assert stage.ingress(name) == stranger
         stage.annotate(name, None)
     stage.annotate("shop", None)

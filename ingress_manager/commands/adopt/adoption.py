@@ -68,7 +68,7 @@ def adoption_of(item: Item, inventory: Inventory) -> Adoption:
     names = [*dict.fromkeys(path.backend.service.name for _, path in spec.paths() if path.backend.service)]
     problems: list[Obstacle] = [*obstacles(item, service, spec, inventory)]
     if not (names or problems):
-        problems.append(("spec.rules: no path routes to a Service", ""))
+        problems.append(("spec.rules: must have a path that routes to a Service", ""))
     parts = list[Part]()
     for name in names:
         backend = inventory.services.get(f"{item.namespace}/{name}")
@@ -86,7 +86,7 @@ def adoption_of(item: Item, inventory: Inventory) -> Adoption:
     if service and not kept and entrance in read_entrances(service.annotations):
         problem = f"Service {service.name} also requests an Ingress with this name, which would be created once the "
         remedy = f'set {key_prefix(entrance)}{HTTP} to "false" on the Service first'
-        problems.append((f"{problem}old Ingress is deleted, and could take requests from others", remedy))
+        problems.append((f"{problem}old Ingress is deleted, and could take other Ingresses' requests", remedy))
     problems += () if problems else deployer_obstacles(item, [(part.service, part.annotations) for part in parts])
     if problems:
         return Adoption(item, title, messages=[Message(item, reason, remedy=remedy) for reason, remedy in problems])

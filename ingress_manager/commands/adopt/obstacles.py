@@ -28,7 +28,7 @@ def obstacles(item: Item, service: Item | None, spec: IngressSpec, inventory: In
         yield problem, f"replace it with a rule without a host, or drop it with --accept-changes {DEFAULT_BACKEND}"
     yield from ((f"{obj} is being deleted", "") for obj in (item, service) if obj and obj.is_being_deleted)
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
-        yield f"{ANNOTATIONS}{DECORATOR}: DecoratorController {other} already manages this Ingress", ""
+        yield f"{ANNOTATIONS}{DECORATOR}: DecoratorController {other} manages this Ingress", "exclude it there first"
     if item.annotations.get(EDIT_IN_PLACE) == "true":
         problem = f"{ANNOTATIONS}{EDIT_IN_PLACE}: Metacontroller would remove cert-manager's challenge paths"
         yield problem, "remove the annotation first, or certificates can't be renewed"
@@ -47,7 +47,7 @@ def part_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
     certificates = [*map(str, certificates_of(part.spec))]
     if effective.httproute_gateway or not effective.makes_ingresses:
         remedy = "set outputs to [ingress] in the defaults or a profile first, and add httproute after the adoption"
-        yield f"with these settings, Service {name} would get HTTPRoutes, or no Ingress", remedy
+        yield f"the settings enable HTTPRoutes, or disable the Ingress, for Service {name}", remedy
     elif len(certificates) > 1:
         problem = f"spec.tls: a managed Ingress has one certificate, but the hosts of Service {name} use "
         remedy = "put one certificate for all these hosts into one Secret first"
@@ -80,7 +80,7 @@ def recreation_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]
             problem = f"{field}: controllers read it only from Services, so it has no effect on an Ingress"
             remedy = f"remove it, move it to Service {part.service.name} if it should take effect there"
         elif field.startswith(ANNOTATIONS):
-            remedy += ", have it copied from a Service with one entrance (limits.copyAnnotations)"
+            remedy += ", allow copying it (limits.copyAnnotations) if the Service has only one entrance"
         loss = "ask the administrator to accept the loss (limits.acceptedLosses)"
         yield problem, f"{remedy}, or {loss if protects else f'accept the loss with --accept-changes {field}'}"
 

@@ -81,9 +81,9 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
             if key in service.desired or obj.item.is_being_deleted:
                 continue
             problem = service.forbidden.get(key, fallback)
-            sentence = problem.line() if problem else f"Service {service.item.full_name} doesn't request it"
+            sentence = problem.line() if problem else f"{service.item} doesn't request this {obj.kind}"
             if key in snapshot.desired_once_allowed(service):
-                sentence += "; it would then be recreated"
+                sentence += f"; this {obj.kind} would be removed and recreated"
                 created = f"{' '.join(key)} would be recreated"
                 yield Finding(service.item, created, service=service.item, about=key, kind=CREATED)
             yield Finding(obj.item, sentence, service=service.item, kind=REMOVED)

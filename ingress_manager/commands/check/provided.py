@@ -90,7 +90,7 @@ def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
     if selector and cluster.controller:
         names = cluster.kubectl.run("get", f"--selector={selector}", "--output=name", "--", DECORATORS)
         if not any(name.endswith(f"/{CONTROLLER}") for name in names.split()):
-            sentence = f"{engine} has --target-label-selector={selector}, which our DecoratorController doesn't match"
+            sentence = f"{engine} has --target-label-selector={selector}, which excludes the DecoratorController"
             yield wrong(f"{sentence}, so nothing is created or removed", "Label the DecoratorController to match.")
 
 
@@ -166,7 +166,7 @@ def gateway_api(cluster: Cluster) -> Iterator[Result]:
         kinds.append("ListenerSet")
     for kind in [kind for kind in kinds if kind not in managed]:
         sentence = f"the settings need {kind}s, but the DecoratorController doesn't manage them"
-        yield wrong(sentence, f"Apply the DecoratorController that does: {PAGES[kind]} shows how.")
+        yield wrong(sentence, f"Apply the DecoratorController that manages {kind}s: {PAGES[kind]} shows how.")
     yield from profiles(cluster, settings)
 
 
@@ -267,7 +267,7 @@ def limits(cluster: Cluster) -> Iterator[Result]:
         kind, name = ours["kind"], ours["metadata"]["name"]
         observed = cluster.one(POLICIES[kind], name)
         if sentences := spec_differences(ours, observed):
-            sentence = sentences[0] if observed else "it doesn't exist, so hand-written routes have no limits"
+            sentence = f": {sentences[0]}" if observed else " doesn't exist, so hand-written routes aren't limited"
             is_stale = observed and "policyName" not in ours["spec"]
-            yield (wrong if is_stale else warning)(f"{kind} {name}: {sentence}", LIMITS)
+            yield (wrong if is_stale else warning)(f"{kind} {name}{sentence}", LIMITS)
             return

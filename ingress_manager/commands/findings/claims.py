@@ -91,7 +91,7 @@ def claims_of(obj: ObjectSnapshot) -> Iterator[Claim]:
     severity=Severity.WARNING,
 )
 def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
-    """Two objects claim the same host and path, or two ListenerSets the same host and port. Only one gets requests."""
+    """Two objects claim the same host and path, or two ListenerSets the same host and port. Only one is served."""
     return _conflicts(evidence, conditional=False)
 
 
@@ -129,12 +129,12 @@ def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings
     is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
     for entry in mappings(at(around.items[GATEWAY].get(gateway), "spec", "listeners")) if is_reported else ():
         if (entry.get("hostname") or "", str(entry.get("port"))) == (claim.host, claim.listener[1]):
-            return f"the listener {entry.get('name')} of Gateway {gateway} also has"
+            return f"the listener {entry.get('name')} of Gateway {gateway} also serves"
     if not rival:
         return f"a listener of Gateway {gateway} conflicts with" if is_reported else ""
     age_key, since = rival[0].item.age_key[0], loser.item.age_key[0]
     age = "older" if age_key < since else "younger" if age_key > since else "as old"
-    return f"{rival[0].item}, which is {age}, also {'has' if claim.conflict and not rival[1].conflict else 'claims'}"
+    return f"{rival[0].item}, which is {age}, also {'serves' if claim.conflict and not rival[1].conflict else 'claims'}"
 
 
 @lru_cache(maxsize=1)  # claimed_twice and shared_claim both use it
@@ -181,5 +181,5 @@ def outside_limits(evidence: Evidence) -> Iterator[Finding]:
         ends = {"host": effective.hosts_not_allowed([host or EVERY_HOST for host in claimed])}
         if obj.kind == INGRESS:
             ends["class"] = effective.not_allowed(class_of(obj.item, spec) or None, effective.limits.classes)
-        if sentence := "; ".join(f"its {noun} {end}" for noun, end in ends.items() if end):
+        if sentence := "; ".join(f"the {noun} {end}" for noun, end in ends.items() if end):
             yield Finding(obj.item, sentence, kubectl("edit", obj.item))

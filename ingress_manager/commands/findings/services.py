@@ -112,22 +112,22 @@ def unguarded(evidence: Evidence) -> Iterator[Finding]:
     """An annotation protects the object but is not on its Service, so a recreated object would lack it."""
     for service, obj, only_here in _not_requested(evidence):
         if lost := {key: value for key, value in only_here.items() if protects(key)}:
-            sentence = f"it is protected by {listed(sorted(lost))}, which Service {service.item.full_name} lacks"
+            sentence = f"this {obj.kind} is protected by {listed(sorted(lost))}, which {service.item} lacks"
             yield Finding(obj.item, sentence, _annotate(evidence, service, obj, lost), service.item)
 
 
-@finding(blocks=Blocks.SYNC, remedy="Delete it; it won't be recreated. Check that the hook and Metacontroller run.")
+@finding(blocks=Blocks.SYNC, remedy="Delete the object for good. Check that the hook and Metacontroller run.")
 def unwanted(evidence: Evidence) -> Iterator[Finding]:
     """The Service no longer requests the object."""
     for service, obj in evidence.allowed:
         if not _is_wanted(service, obj):
-            sentence = f"Service {service.item.full_name} doesn't request it"
+            sentence = f"Service {service.item.full_name} doesn't request this {obj.kind}"
             yield Finding(obj.item, sentence, kubectl("delete", obj.item), service.item)
 
 
 @finding(
     blocks=Blocks.SYNC,
-    remedy="If a Service requests it, attach it. Otherwise remove its label, or delete it if its Service is gone.",
+    remedy="The command attaches the object to its Service, deletes it if the Service is gone, or removes its label.",
 )
 def detached(evidence: Evidence) -> Iterator[Finding]:
     """The object looks managed, but lacks Metacontroller's annotation, or no existing Service owns it."""
@@ -239,11 +239,11 @@ def _is_wanted(service: ServiceSnapshot, obj: ObjectSnapshot) -> bool:
 def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
     """Return a message saying why Metacontroller doesn't manage an object that has our label or annotation."""
     if owner:
-        return f"it lacks the annotation {DECORATOR}"
+        return f"the annotation {DECORATOR} is missing"
     if not obj.owner:
-        return "it has no owner"
-    start = f"its owner, {obj.owner.get('kind')} {obj.owner.get('name')}"
-    return f"{start} with uid {obj.owner_uid}, doesn't exist" if obj.service else f"{start}, isn't a Service"
+        return "metadata.ownerReferences names no controller"
+    start = f"the owner, {obj.owner.get('kind')} {obj.owner.get('name')}"
+    return f"{start} with uid {obj.owner_uid}, doesn't exist" if obj.service else f"{start}, isn't a core/v1 Service"
 
 
 def _correct(service: Item, refusal: Problems) -> Command:

@@ -70,7 +70,7 @@ def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surrounding
         yield f"IngressClass {quoted(name)}, named in spec.ingressClassName, doesn't exist; the cluster has {known}"
     has_default = any(item.annotations.get(surroundings.IS_DEFAULT) == "true" for item in classes.values())
     if not (has_default or class_of(obj.item, obj.typed.spec)):
-        yield "it names no class (spec.ingressClassName), and the cluster has no default IngressClass"
+        yield "spec.ingressClassName is absent, and the cluster has no default IngressClass"
 
 
 @finding(
@@ -182,7 +182,7 @@ def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surround
 
 @finding(
     blocks=None,
-    remedy="Renew it. If cert-manager issues it, see the status of the Certificate and the CertificateRequest.",
+    remedy="Renew the certificate. If cert-manager issues it, see its Certificate's and CertificateRequest's status.",
     severity=Severity.WARNING,
 )
 @per_object

@@ -143,7 +143,7 @@ def deletion_of(item: Item) -> str:
     if not item.is_being_deleted:
         return ""
     finalizers = item.metadata.get("finalizers")
-    held_by = listed(finalizers) if isinstance(finalizers, list) and finalizers else "no finalizer"
+    held_by = f"finalizer {listed(finalizers)}" if isinstance(finalizers, list) and finalizers else "no finalizer"
     return f"{item} has been terminating since {item.metadata['deletionTimestamp']}, held by {held_by}"
 
 

@@ -131,7 +131,7 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
     current = {None, item.metadata.get("generation")}
     return [
         StatusCondition(
-            f"controller {entry['controllerName']}" if "controllerName" in entry else "its controller",
+            f"controller {entry['controllerName']}" if "controllerName" in entry else "the Gateway's controller",
             condition["type"],
             condition["status"] if condition.get("observedGeneration") in current else "Unknown",
             f"{condition.get('message', '')} [{condition.get('reason', '')}]",

@@ -163,7 +163,7 @@ def _lines(sentences: Iterable[str], width: int) -> list[str]:
 def _requests(service: ServiceSnapshot) -> Iterator[str]:
     annotations = by_entrance(service.item.annotations)
     if not service.entrances:
-        yield 'nothing: it has no annotation ingress/http: "true"'
+        yield 'nothing: the Service has no annotation ingress/http: "true"'
     for entrance in service.entrances:
         yield from (f"{key_prefix(entrance)}{key}: {quoted(value)}" for key, value in annotations[entrance].items())
 

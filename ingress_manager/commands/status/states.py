@@ -172,7 +172,7 @@ class Judge:
             if listener_set.state not in {State.SERVING, State.ACCEPTED}:
                 return listener_set
         if obj.kind == INGRESS:
-            taken, otherwise = bool(addresses_of(obj.item)), "no controller of its class has given it an address"
+            taken, otherwise = bool(addresses_of(obj.item)), "no controller of its class has set its address"
         else:
             taken, otherwise = surroundings.is_taken(obj), "no controller has accepted it"
         causes = "; ".join(finding.sentence for finding in findings if finding.kind.blocks is Blocks.TRAFFIC)
