@@ -13,7 +13,8 @@ Supporting modules:
     settings        the types of the settings; `settings_parser` reads them, with `strict_yaml` and `shape`;
                     `effective` resolves them for one Service
     vocabulary      the effects of controllers' annotations; `copying` decides which are copied
-    errors          problems and their reasons
+    kubernetes      the types of Services and observed objects
+    bounds, errors  how much one Service may request; problems and their reasons
     syntax, text    valid hosts, paths and names; text for people
 
 docs/terms.md defines the words.

@@ -38,8 +38,7 @@ class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     port: str | None = None
 
 
-ONE_ROUTE = (Route(),)
-"""The routes of a Service without ingress/routes."""
+ONE_ROUTE = (Route(),)  # without ingress/routes
 
 wrong_path_type = check((lambda value: value not in PATH_TYPES, "must be Prefix, Exact or ImplementationSpecific"))
 wrong_port = check((lambda value: not value, "must be the name or number of a port"))
@@ -233,7 +232,8 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     """
     described = by_entrance(annotations)
     enabled = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]
-    if len(names := [*filter(None, enabled)]) > MOST_ENTRANCES:
+    names = [name for name in enabled if name]
+    if len(names) > MOST_ENTRANCES:
         # There can be thousands: don't parse them.
         sentence = f"this Service has {len(names)} named entrances ({listed(names)}); the limit is {MOST_ENTRANCES}"
         too_many = Requested(problems=Problems([Problem(sentence, annotation=HTTP)]))

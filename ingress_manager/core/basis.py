@@ -22,7 +22,7 @@ class Basis(msgspec.Struct, frozen=True):
     problems: Problems
 
     @property
-    def name(self) -> str:
+    def object_name(self) -> str:
         return object_name(self.entrance, self.service.metadata.name)
 
     @property
@@ -34,7 +34,7 @@ class Basis(msgspec.Struct, frozen=True):
     @property
     def secret(self) -> str | None:
         """Return the name of the Secret with the certificate; None if the controller uses its own certificate."""
-        return self.requested.tls_secret or self.effective.default_secret(self.name)
+        return self.requested.tls_secret or self.effective.default_secret(self.object_name)
 
     def key(self, annotation: str) -> str:
         """Return an annotation's key in this entrance, such as internal.ingress/host for ingress/host."""

@@ -6,9 +6,9 @@ import msgspec
 
 from ingress_manager.core.annotations import PROFILE
 from ingress_manager.core.basis import Basis
-from ingress_manager.core.copying import COPIED, FINGERPRINT, NOT_COPIED, not_allowed
+from ingress_manager.core.copying import COPIED, FINGERPRINT, NOT_COPIED, why_not_copied
 from ingress_manager.core.text import listed
-from ingress_manager.core.vocabulary import ALTERNATIVES, is_read_from, is_read_from_services, protects
+from ingress_manager.core.vocabulary import ALTERNATIVES, belongs_on, is_read_from_services, protects
 
 
 class Carried(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
     copied: dict[str, str] = {}
     if not present.keys().isdisjoint(limits):  # for speed: most Services have none to copy
         copied = {key: present[key] for key in limits if key in present and key not in effective.added_with_tls}
-        basis.problems.extend(filter(None, [not_allowed(key, value, limits) for key, value in copied.items()]))
+        basis.problems.extend(filter(None, [why_not_copied(key, value, limits) for key, value in copied.items()]))
     configured = effective.added_with_tls if basis.tls else effective.annotations
     if copied:  # a copied alternative replaces a configured annotation; if that is protective, the Service is refused
         configured = {k: v for k, v in configured.items() if protects(k) or ALTERNATIVES.get(k) not in copied}
@@ -46,7 +46,7 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
     by_kind: dict[str, dict[str, str]] = {}
     left_behind: dict[str, list[str]] = {}
     for kind, of_settings in kinds.items():
-        annotations = {key: value for key, value in {**copied, **of_settings}.items() if is_read_from(kind, key)}
+        annotations = {key: value for key, value in {**copied, **of_settings}.items() if belongs_on(kind, key)}
         paired = by_kind.get("ListenerSet", {})
         lacks = [key for key, value in for_controllers.items() if value not in (annotations.get(key), paired.get(key))]
         left_behind[kind] = [] if kind == "ListenerSet" else sorted(lacks)  # HTTPRoutes report what both lack

@@ -20,9 +20,10 @@ from ingress_manager.core.vocabulary import (
     KNOWN,
     OLD_CLASS,
     RESERVED_PREFIXES,
-    changes_response,
     is_for_controllers,
+    is_lost_in_httproutes,
     is_read_from_services,
+    may_undo,
     protects,
 )
 
@@ -40,14 +41,14 @@ NOT_EMPTY, _WITHOUT_ANY = (
 Limit = Literal["any"] | Annotated[tuple[Text, ...], NOT_EMPTY, _WITHOUT_ANY]
 """The allowed values, or `any`. An empty list is rejected as a mistake: for hosts, it would mean no limit."""
 
-DEFAULT_COPIED: dict[str, Limit[str]] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
+DEFAULT_COPY_LIMITS: dict[str, Limit[str]] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "ingress-manager"
 """The value of the label by which admission policies select managed objects."""
 
 
-def not_allowed(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Problem | None:
+def why_not_copied(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Problem | None:
     """Return why `limits` (limits.copyAnnotations) don't allow copying an annotation; None if they do."""
     if key not in limits:
         return Problem(f"{key} may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
@@ -85,9 +86,9 @@ def wrong_configured_label(key: str) -> str:
     return _RESERVED if key == MANAGED_BY_LABEL or key.startswith(RESERVED_PREFIXES) else wrong_label_key(key)
 
 
-def wrong_loss(key: str) -> str:
+def wrong_loss_key(key: str) -> str:
     end = "never causes a refusal, so its loss needn't be accepted; remove it"
-    return wrong_configured_key(key) or ("" if protects(key) or changes_response(key) else end)
+    return wrong_configured_key(key) or ("" if protects(key) or is_lost_in_httproutes(key) or may_undo(key) else end)
 
 
 def wrong_copied_key(key: str) -> str:
@@ -105,7 +106,7 @@ def wrong_configured_key(key: str) -> str:
     return wrong_annotation_key(key)
 
 
-def wrong_prefix(prefix: str) -> str:
+def wrong_key_prefix(prefix: str) -> str:
     if "/" in prefix and prefix == prefix.lower() and not wrong_annotation_key(f"{prefix}x"):
         return ""
     return "must be a lowercase prefix of annotation keys, with a slash, such as nginx.ingress.kubernetes.io/"

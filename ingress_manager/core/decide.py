@@ -13,7 +13,7 @@ Metacontroller sends a Service and its **observed** objects, which exist now and
 |                  | an object of a disabled entrance | RemovedFirst | all are removed, then the Service is refused |
 
 A forbidden object isn't updated in place, because an admission webhook could reject the update and so keep it. The
-Service's owner can't prevent a removal. The objects of a paused Service aren't checked.
+Service's owner can't prevent a removal.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -44,11 +44,10 @@ WRITE, REMOVAL = "write", "removal"
 """The changes that Metacontroller attempts. The API server may reject either."""
 
 LINE_SEPARATORS = ("\u2028".encode(), "\u2029".encode())
-LONGEST_IN_GO = 6
+MOST_GROWTH_IN_GO = 6
 """Go's JSON is at most this many times as long as Python's, because it escapes <, >, & and line separators."""
 
-LONGEST_MISSING = 250
-"""Characters for the names of missing objects. The whole message can have 500."""
+LONGEST_MISSING = 250  # characters for the names of missing objects; the whole message can have LONGEST_REFUSAL
 
 
 class Desired(msgspec.Struct, frozen=True):
@@ -119,7 +118,7 @@ def desired_objects(
     can_clash = sum([len(entrance.routes) for entrance in requested.values()]) > 1
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
-    # With more entrances, all have the same problem.
+    # The main entrance and MOST_ENTRANCES named ones: with more, all named ones have the same problem.
     for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):
         effective = effective_settings(settings, service.metadata.namespace, entrance.profile)
         basis = Basis(service, observed, name, entrance, effective, Problems())
@@ -141,7 +140,7 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
             "Use fewer entrances or hosts, or the same paths for several hosts, which then share an HTTPRoute"
         )
         problems.add(sentence, Reason.TOO_MANY_OBJECTS)
-    elif len(msgspec.json.encode(objects)) * LONGEST_IN_GO > LARGEST_OBJECT:
+    elif len(msgspec.json.encode(objects)) * MOST_GROWTH_IN_GO > LARGEST_OBJECT:
         texts = [msgspec.json.encode(item) for item in objects]
         escapes = [5 * sum(map(text.count, b"<>&")) + 3 * sum(map(text.count, LINE_SEPARATORS)) for text in texts]
         sizes = [len(text) + more for text, more in zip(texts, escapes, strict=True)]

@@ -23,14 +23,14 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     namespace: str
     star: str
-    """The part of the namespace's name that the * in its settings key matches. It replaces {*} in templates."""
+    """The part of the namespace's name that the * in its entry's key matches, which replaces {*} in templates."""
 
     settings: Settings
     limits: Limits
     default_profile: str | None
     """The profile of a Service that requests none."""
     profile: str | None
-    """The profile in effect, if any."""
+    """The profile in effect; None if none is requested, or if it is unknown or not allowed."""
     overrides: Object
     """The fields that the profile itself sets, as in YAML; {} without a profile."""
 
@@ -91,11 +91,11 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
     # The limits. A check returns the end of a message, or "" if the value is allowed.
 
     def hosts_not_allowed(self, hosts: Sequence[str]) -> str:
-        hosts = [host for host in hosts if not self.allows_host(host)] if self.host_patterns else ()
-        if not hosts:
+        denied = [host for host in hosts if not self.allows_host(host)]
+        if not denied:
             return ""
         shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.host_patterns or ()]
-        return f"{listed(hosts, quoted)} may not be claimed; {self.allowed(shown)}"
+        return f"{listed(denied, quoted)} may not be claimed; {self.allowed(shown)}"
 
     def allows_host(self, host: str) -> bool:
         """Return whether a host may be claimed; for a wildcard, whether every matching host may be."""
@@ -121,7 +121,7 @@ def effective_settings(settings: Settings, namespace: str, profile: str | None =
     # Unknown names would fill the cache. "" is no profile's name.
     requested = profile if profile is None or profile in settings.profiles else ""
     # Anyone who can reach the port can send a long namespace. Cut to one character too many, it still isn't a real one.
-    effective: EffectiveSettings = settings.remember(resolve, namespace[: LONGEST_LABEL + 1], requested)
+    effective: EffectiveSettings = settings.cached_call(resolve, namespace[: LONGEST_LABEL + 1], requested)
     return effective
 
 
@@ -130,10 +130,11 @@ def resolve(settings: Settings, namespace: str, requested: str | None) -> Effect
     entry = settings.entry_for(namespace)
     start, _, end = (settings.entry_key(namespace) or "").partition("*")
     defaults, limits = entry.defaults, entry.limits
-    name = defaults.profile if requested is None else requested
+    default_profile = defaults.profile or None  # "" names none
+    name = default_profile if requested is None else requested
     overrides = settings.profiles.get(name) if name is not None and is_within(name, limits.profiles) else None
     base = {**msgspec.to_builtins(defaults), "acceptedLosses": limits.accepted_losses}
-    of_namespace = {"namespace": namespace, "settings": settings, "limits": limits, "defaultProfile": defaults.profile}
+    of_namespace = {"namespace": namespace, "settings": settings, "limits": limits, "defaultProfile": default_profile}
     of_namespace["star"] = namespace[len(start) : len(namespace) - len(end)]
     of_profile = {"profile": None if overrides is None else name, "overrides": overrides or {}}
     return msgspec.convert({**overlay(base, overrides or {}, Profile), **of_namespace, **of_profile}, EffectiveSettings)

@@ -2,7 +2,7 @@
 
 A function that finds a problem returns it, or adds it to the given Problems. A check of a single value returns the end
 of a message ("must be lowercase"), or "" if the value is right. The core raises only SettingsError, FieldError and
-YamlError; any other exception is a bug.
+YamlError.
 """
 
 from collections.abc import Iterable
@@ -12,11 +12,8 @@ import msgspec
 
 from ingress_manager.core.text import one_line
 
-LONGEST_REFUSAL = 500
-"""Characters. A refusal is part of an Event's message, which kubectl shows in one line."""
-
-MOST_KEPT = 20
-"""Problems. More would never fit into one line."""
+LONGEST_REFUSAL = 500  # characters: a refusal is part of an Event's message, which kubectl shows in one line
+MOST_KEPT = 20  # problems: more would never fit into one line
 
 
 class Reason(StrEnum):
@@ -89,14 +86,14 @@ class Problems(msgspec.Struct):
         """Return as many problems as fit into LONGEST_REFUSAL characters, and how many more there are."""
         shown = [problem.line() for problem in self.kept]
         count = len(shown) + self.more
-        while len(line := join(shown, count)) > LONGEST_REFUSAL and len(shown) > 1:
+        while len(line := _join_with_count(shown, count)) > LONGEST_REFUSAL and len(shown) > 1:
             shown.pop()
         if len(line) > LONGEST_REFUSAL:
             shown = [self.kept[0].line(LONGEST_REFUSAL - (len(line) - len(shown[0])))]
-        return join(shown, count)
+        return _join_with_count(shown, count)
 
 
-def join(shown: list[str], count: int) -> str:
+def _join_with_count(shown: list[str], count: int) -> str:
     return " · ".join([*shown, f"and {count - len(shown)} more"] if count > len(shown) else shown)
 
 

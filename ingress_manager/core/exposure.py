@@ -10,9 +10,9 @@ from ingress_manager.core.basis import Basis
 from ingress_manager.core.carried import Carried, carry
 from ingress_manager.core.copying import ANY
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.protection import check_protection, check_reader
+from ingress_manager.core.protection import check_class_reads, check_httproutes_express, check_left_behind
 from ingress_manager.core.routing import ListenerSetPort, Routing, choose_routing
-from ingress_manager.core.rules import Path, check_shared, choose_rules, claim_key
+from ingress_manager.core.rules import Path, check_overridden, choose_rules, claim_key
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS
 
@@ -46,11 +46,13 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
     check_ignored(basis)
     ingress_class = choose_class(basis)
     carried = carry(basis, for_controllers)
-    gateway = effective.httproute_gateway
-    routing = choose_routing(basis, gateway, carried) if gateway else None
-    check_protection(basis, carried)
+    routing = None
+    if gateway := effective.httproute_gateway:
+        check_httproutes_express(basis, carried)
+        routing = choose_routing(basis, gateway, carried)
+    check_left_behind(basis, carried)
     if effective.makes_ingresses:
-        check_reader(basis, ingress_class or effective.default_class, carried)
+        check_class_reads(basis, ingress_class or effective.default_class, carried)
     rules = choose_rules(basis)
     return None if problems.kept else Exposure(basis, carried, ingress_class, rules, routing)
 
@@ -60,7 +62,7 @@ def check_ignored(basis: Basis) -> None:
     requested, effective, gateway = basis.requested, basis.effective, basis.effective.httproute_gateway
     if requested.tls_secret and requested.tls is False:
         basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
-    if requested.tls_redirect and gateway and not basis.tls:
+    if requested.tls_redirect and gateway and not (basis.tls or basis.is_invalid(TLS)):
         basis.add_ignored(REDIRECT, f'without {basis.key(TLS)}: "true"')
     absent = {} if gateway else {"HTTPRoute": "no HTTPRoutes"}
     if not effective.makes_ingresses:
@@ -75,7 +77,7 @@ def check_ignored(basis: Basis) -> None:
         end = "must be removed: an Ingress with this annotation would keep cert-manager from renewing the certificate"
         basis.problems.add(f'{EDIT_IN_PLACE}: "true" {end}', Reason.CONTRADICTION, EDIT_IN_PLACE)
     if requested.routes is not ONE_ROUTE:
-        check_shared(basis)
+        check_overridden(basis)
 
 
 def check_profile(basis: Basis) -> bool:
@@ -96,12 +98,12 @@ def check_profile(basis: Basis) -> bool:
 def choose_class(basis: Basis) -> str | None:
     """Return the IngressClass to set, if any. Adds a problem if the class isn't allowed or can't be used."""
     requested, effective = basis.requested.ingress_class, basis.effective
-    old = effective.annotations.get(OLD_CLASS)
+    annotated = effective.annotations.get(OLD_CLASS)
     chosen = effective.ingress_class if requested is None else requested
-    effective_class = old if chosen is None else chosen
-    end, reason = effective.not_allowed(effective_class, effective.limits.classes), Reason.CLASS_NOT_ALLOWED
-    if chosen is not None and old is not None:
-        other = f"{OLD_CLASS}: {quoted(old)}, which the settings add"
+    served_class = annotated if chosen is None else chosen
+    end, reason = effective.not_allowed(served_class, effective.limits.classes), Reason.CLASS_NOT_ALLOWED
+    if chosen is not None and annotated is not None:
+        other = f"{OLD_CLASS}: {quoted(annotated)}, which the settings add"
         end, reason = f"remove {basis.key(CLASS)}, or choose another profile", Reason.CONTRADICTION
         if requested is None:
             end, reason = "ask an administrator to remove one of the two", Reason.SETTINGS_CONFLICT
@@ -110,21 +112,27 @@ def choose_class(basis: Basis) -> str | None:
         basis.problems.add(f"profile {effective.profile}: class {end}", reason, basis.key(PROFILE))
     elif end:
         basis.add(CLASS, f": {end}", reason)
-    on_service = (basis.service.metadata.annotations or {}).get(OLD_CLASS, effective_class)
-    if effective.makes_ingresses and on_service != effective_class:
-        named = "the cluster's default class" if effective_class is None else f"the class {quoted(effective_class)}"
-        end = f"has no effect on a Service, so {named} would apply; replace it with {basis.key(CLASS)}, or remove it"
-        basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
-    if effective.makes_ingresses and effective_class in CLASSES_WITHOUT_DOTS and "." in basis.name:
-        controller = CLASSES_WITHOUT_DOTS[effective_class]
-        why = f"{controller} (class {quoted(effective_class)}) can't serve an Ingress with a dot in its name"
-        end = f": {why}, which a named entrance has; set another class, or use {HTTP} on another Service"
-        basis.add(HTTP, end, Reason.CONTRADICTION)
+    if effective.makes_ingresses:
+        check_served_class(basis, served_class)
     return chosen
 
 
+def check_served_class(basis: Basis, served_class: str | None) -> None:
+    """Add a problem if the Service's own annotation names another class, or if the class can't serve the entrance."""
+    on_service = (basis.service.metadata.annotations or {}).get(OLD_CLASS, served_class)
+    if on_service != served_class:
+        named = "the cluster's default class" if served_class is None else f"the class {quoted(served_class)}"
+        end = f"has no effect on a Service, so {named} would apply; replace it with {basis.key(CLASS)}, or remove it"
+        basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
+    if served_class in CLASSES_WITHOUT_DOTS and "." in basis.object_name:
+        controller = CLASSES_WITHOUT_DOTS[served_class]
+        why = f"{controller} (class {quoted(served_class)}) can't serve an Ingress with a dot in its name"
+        end = f": {why}, which a named entrance has; set another class, or use {HTTP} on another Service"
+        basis.add(HTTP, end, Reason.CONTRADICTION)
+
+
 class IngressScope(msgspec.Struct, frozen=True):
-    """The scope of an Ingress's claims. Within a scope, each host and path can be claimed only once."""
+    """Only Ingresses with equal scopes compete for a path: for example, Traefik serves those with TLS only on https."""
 
     ingress_class: str | None
     tls: bool
@@ -133,9 +141,9 @@ class IngressScope(msgspec.Struct, frozen=True):
 
 
 def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
-    """Record an entrance's hosts and paths in `claims`. Adds a problem if one of them is already claimed."""
+    """Record each host and path of an entrance in `claims`. Adds a problem if another claim is the same."""
     basis, routing = exposure.basis, exposure.routing
-    scopes: list[Hashable] = [*filter(None, routing or ())]
+    scopes: list[Hashable] = [listener for listener in routing or () if listener]
     if basis.effective.makes_ingresses:
         annotations, labels = exposure.carried.for_ingress.items(), basis.effective.labels.items()
         scopes.append(IngressScope(exposure.ingress_class, basis.tls, frozenset(annotations), frozenset(labels)))

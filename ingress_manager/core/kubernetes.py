@@ -183,5 +183,5 @@ class Observed(msgspec.Struct, frozen=True):
         return {(kind, name): item for kind, objects in kinds if objects for name, item in objects.items()}
 
 
-NOTHING_OBSERVED = Observed(httproutes={}, listenersets={})
-"""No objects exist, and HTTPRoutes and ListenerSets are watched."""
+NOTHING_OBSERVED = Observed({}, {}, {})
+"""No objects exist, and every kind is watched."""

@@ -58,7 +58,7 @@ def make_ingress(exposure: Exposure) -> Object:
     if ingress_class is None and OLD_CLASS not in annotations:
         # An existing Ingress keeps its class: the API server sets the default only on creation, and no controller
         # serves an Ingress without a class.
-        observed = (basis.observed.ingresses or {}).get(f"{basis.service.metadata.namespace}/{basis.name}")
+        observed = (basis.observed.ingresses or {}).get(f"{basis.service.metadata.namespace}/{basis.object_name}")
         ingress_class = observed.spec.ingress_class_name if observed else None
     spec: Object = {} if ingress_class is None else {"ingressClassName": ingress_class}
     if basis.tls:
@@ -72,7 +72,7 @@ def make_ingress(exposure: Exposure) -> Object:
     for host, paths in exposure.rules.items():
         rule: Object = {} if host == EVERY_HOST else {"host": host}
         spec["rules"].append({**rule, "http": {"paths": [ingress_path(basis, path) for path in paths]}})
-    return build("Ingress", basis, basis.name, annotations, spec)
+    return build("Ingress", basis, basis.object_name, annotations, spec)
 
 
 def ingress_path(basis: Basis, path: Path) -> Object:
@@ -150,7 +150,7 @@ def service_rules(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     profile = {"filters": filters, "timeouts": basis.effective.timeouts, "retry": basis.effective.retry}
     fields: Object = {name: msgspec.to_builtins(value) for name, value in profile.items() if value}
     # A filter that replaces a prefix needs a rule with a single PathPrefix.
-    most = 1 if "ReplacePrefixMatch" in str(filters) else MOST_MATCHES
+    most = 1 if any(map(replaces_prefix, filters)) else MOST_MATCHES
     for path in [path for path in paths if most == 1 and path.path_type == "Exact"]:
         end = f"has a filter that replaces prefixes, so {path.path} must have the path type Prefix, not Exact"
         basis.problems.add(f"profile {basis.effective.profile} {end}", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
@@ -161,6 +161,11 @@ def service_rules(basis: Basis, paths: Sequence[Path]) -> list[Object]:
         backends = {} if is_redirect else {"backendRefs": [{**backend, "port": port}]}
         rules += split_into_rules(paths_of_port, most, **fields, **backends)
     return rules
+
+
+def replaces_prefix(filter_: Object) -> bool:
+    paths = [field.get("path") for field in filter_.values() if isinstance(field, dict)]
+    return any(isinstance(path, dict) and path.get("type") == "ReplacePrefixMatch" for path in paths)
 
 
 def split_into_rules(paths: Sequence[Path], most: int = MOST_MATCHES, **fields: object) -> list[Object]:
@@ -174,7 +179,7 @@ def make_listenerset(exposure: Exposure, listener_set: ListenerSetPort, host: st
     basis, secret, annotations = exposure.basis, exposure.basis.secret, exposure.carried.by_kind["ListenerSet"]
     name = name_for_hosts(basis, [host])
     # cert-manager issues one certificate for a Secret, so only the main host's ListenerSet uses this Secret.
-    if name != basis.name and not ISSUERS.isdisjoint(annotations):
+    if name != basis.object_name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
         if end := wrong_name(secret):
             basis.add(SECRET, f": {quoted(secret)}, the Secret for {host}, {end}", Reason.INVALID_VALUE)
@@ -195,8 +200,7 @@ def name_for_hosts(basis: Basis, hosts: Sequence[str]) -> str:
     """Return the name of the HTTPRoute or ListenerSet for `hosts`: the Ingress's name if they include the main host.
 
     The main host is the first in ingress/host, else the default host, even if no route uses it. Appending a host
-    renames no object, so no object is briefly missing. For other hosts, a dot and a hash follow the Ingress's name:
-    Service names contain no dots, so no two Services' objects share a name.
+    renames no object. For other hosts, a dot and a hash follow the Ingress's name.
     """
     host, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
-    return basis.name if host in hosts else f"{basis.name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"
+    return basis.object_name if host in hosts else f"{basis.object_name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

@@ -15,9 +15,9 @@ from ingress_manager.core.rules import resolve_path
 from ingress_manager.core.text import quoted
 from ingress_manager.core.vocabulary import (
     ALTERNATIVES,
-    changes_response,
+    belongs_on,
     is_expressed,
-    is_read_from,
+    is_lost_in_httproutes,
     is_read_from_services,
     protects,
     undoes,
@@ -48,7 +48,7 @@ def add_loss(basis: Basis, key: str, cause: tuple[str, str], configured: Contain
     basis.problems.add(f"{subject} {effect}, but {why}. {end}", reason, key)
 
 
-def check_protection(basis: Basis, carried: Carried) -> None:
+def check_left_behind(basis: Basis, carried: Carried) -> None:
     """Add a problem for each of the Service's annotations that would lose or undo protection, or contradict another."""
     by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT_BEHIND:
@@ -71,13 +71,13 @@ def check_protection(basis: Basis, carried: Carried) -> None:
     for key in filter(protects, sorted({*by_ingress, *by_httproutes})):
         is_lost_in_ingress = key in by_ingress and not is_read_from_services(key)
         is_lost_in_httproutes = key in by_httproutes and not is_read_from_services(key, of_httproutes=True)
-        if is_lost_in_httproutes and not is_read_from("HTTPRoute", key):
+        if is_lost_in_httproutes and not belongs_on("HTTPRoute", key):
             add_loss(basis, key, NOT_EXPRESSED)
         elif is_lost_in_ingress or is_lost_in_httproutes:
             add_loss(basis, key, OVERRIDDEN if key in basis.effective.added_with_tls else UNCOPIED)
 
 
-def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
+def check_class_reads(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
     """Add a problem for each protective annotation that, per `ingressClasses`, the class's controller doesn't read."""
     declared = basis.effective.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or declared is None:
@@ -90,16 +90,16 @@ def check_reader(basis: Basis, ingress_class: str | None, carried: Carried) -> N
             add_loss(basis, key, (why, "to correct ingressClasses or "), carried.configured)
 
 
-def check_expressed(basis: Basis, carried: Carried) -> None:
+def check_httproutes_express(basis: Basis, carried: Carried) -> None:
     """Add a problem for each annotation that changes an Ingress's responses, but has no effect on HTTPRoutes.
 
-    Checks protective annotations only if the settings add them; `check_protection` checks the Service's own.
+    Checks protective annotations only if the settings add them; `check_left_behind` checks the Service's own.
     """
     at_root = all(resolve_path(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
     for key, value in carried.for_ingress.items():
         if key in carried.configured and protects(key):
-            is_lost = not is_read_from("HTTPRoute", key)
+            is_lost = not belongs_on("HTTPRoute", key)
         else:
-            is_lost = changes_response(key) and not is_expressed(key, value, tls=basis.tls, at_root=at_root)
+            is_lost = is_lost_in_httproutes(key) and not is_expressed(key, value, tls=basis.tls, at_root=at_root)
         if is_lost and key not in basis.effective.replaced_by_filters:
             add_loss(basis, key, NOT_EXPRESSED, carried.configured)

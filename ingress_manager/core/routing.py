@@ -12,7 +12,7 @@ from ingress_manager.core.annotations import REDIRECT, SECRET, TLS
 from ingress_manager.core.basis import Basis
 from ingress_manager.core.carried import Carried
 from ingress_manager.core.errors import Reason
-from ingress_manager.core.protection import NOT_EXPRESSED, add_loss, check_expressed
+from ingress_manager.core.protection import NOT_EXPRESSED, add_loss
 from ingress_manager.core.settings import Gateway
 from ingress_manager.core.vocabulary import FORCING, HAPROXY_SSL_REDIRECT, SSL_REDIRECT
 
@@ -37,13 +37,12 @@ class Routing(NamedTuple):
 
 
 def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing | None:
-    """Return the listeners for HTTPRoutes. Adds a problem if none fits, or if HTTPRoutes would lose an annotation."""
-    check_expressed(basis, carried)
+    """Return the listeners for HTTPRoutes. Adds a problem if none fits, or if a redirect would be lost."""
     gateway_key, name = (gateway.namespace, gateway.name), gateway.https if basis.tls else gateway.http
     listener: Listener | ListenerSetPort | None = Listener(*gateway_key, name) if name else None
     if basis.tls and gateway.listener_sets:
         listener = ListenerSetPort(*gateway_key, gateway.listener_sets.port)
-        if basis.secret is None:
+        if basis.secret is None and not basis.is_invalid(SECRET):
             end = (
                 f" is needed: {gateway} serves each host with the Service's own certificate. "
                 "Set it, or ask an administrator to set a default (tls.secret)"
@@ -69,20 +68,20 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     turns the redirect off: an Ingress then serves plain HTTP, but an HTTPRoute on the https listener doesn't, unless
     that listener also serves http.
     """
-    is_wanted, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
     if not basis.tls:
         return None
-    for_ingress = carried.for_ingress
-    requesting = [key for key in (SSL_REDIRECT, *FORCING) if for_ingress.get(key) == "true"]
-    if is_wanted is None:
-        explicit = [key for key in (SSL_REDIRECT, HAPROXY_SSL_REDIRECT) if key in for_ingress]
-        is_wanted = bool(requesting) or (by_default and not explicit)
-        if not (is_wanted or gateway.has_one_listener):
-            for key in explicit:
-                add_loss(basis, key, NOT_EXPRESSED, carried.configured)
-    if not is_wanted or gateway.redirects:
-        return gateway.http if is_wanted else None
-    if basis.requested.tls_redirect or by_default:
+    requested, by_default = basis.requested.tls_redirect, basis.effective.tls.redirect
+    values = carried.for_ingress
+    turned_on = [key for key in (SSL_REDIRECT, *FORCING) if values.get(key) == "true"]
+    turned_off = [key for key in (SSL_REDIRECT, HAPROXY_SSL_REDIRECT) if values.get(key, "true") != "true"]
+    is_wanted = (bool(turned_on) or (by_default and not turned_off)) if requested is None else requested
+    if not is_wanted:
+        for key in turned_off if requested is None and not gateway.has_one_listener else ():
+            add_loss(basis, key, NOT_EXPRESSED, carried.configured)
+        return None
+    if gateway.can_redirect:
+        return gateway.http
+    if requested or by_default:
         start = f"{gateway} has no separate HTTP listener that could redirect to https"
         end = f'Set {basis.key(REDIRECT)}: "false", or ask an administrator to name one (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
@@ -91,6 +90,6 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
             reason = Reason.SETTINGS_CONFLICT
         basis.problems.add(f"{start}. {end}", reason, basis.key(REDIRECT))
     else:
-        for key in requesting:
+        for key in turned_on:
             add_loss(basis, key, NOT_EXPRESSED, carried.configured)
     return None

@@ -44,11 +44,11 @@ def choose_rules(basis: Basis) -> Mapping[str, Sequence[Path]]:
             for host in hosts:
                 rules.setdefault(host, []).append(served)
         elif route.port is not None:
-            add_unknown(basis, ROUTES, " port", route.port)
+            add_unknown_port(basis, ROUTES, " port", route.port)
     return rules
 
 
-def check_shared(basis: Basis) -> None:
+def check_overridden(basis: Basis) -> None:
     """Add a problem for each annotation of the Service that every route in ingress/routes overrides."""
     routes = map(msgspec.structs.astuple, basis.requested.routes)
     for key, *overriding in zip((HOST, PATH, PATH_TYPE, PORT), *routes, strict=True):
@@ -91,7 +91,8 @@ def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
     if path_type == "ImplementationSpecific" and effective.httproute_gateway:
         end = f"{quoted(path_type)} can't be expressed in an HTTPRoute; use Prefix or Exact"
         basis.add(annotation, start + end, Reason.NOT_IN_HTTPROUTE)
-    if end := wrong_path(path, path_type):
+    is_type_known = bool(route.path_type) or not basis.is_invalid(PATH_TYPE)
+    if is_type_known and (end := wrong_path(path, path_type)):
         annotation, start = (ROUTES, ": path") if route.path else (PATH, ":")
         if path_type != "ImplementationSpecific" and "ImplementationSpecific" in effective.limits.path_types:
             end += "; a regular expression needs the path type ImplementationSpecific"
@@ -125,17 +126,17 @@ def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     # The API server defaults the protocol to TCP.
     tcp = [port for port in basis.service.ports if port.protocol in {"TCP", ""}]
     named = {*requested_ports, requested} - {None}
-    numbers: dict[str | None, int | None] = {  # in one pass: there can be many ports
-        key: port.port for port in tcp if named for key in (port.name, str(port.port)) if key in named
-    }
+    numbers: dict[str | None, int | None] = {}
+    for port in tcp if named else ():  # in one pass: there can be many ports
+        numbers |= {key: port.port for key in (port.name, str(port.port)) if key in named}
     if None in requested_ports and not basis.is_invalid(PORT):
         if requested is not None and requested not in numbers:
-            add_unknown(basis, PORT, "", requested)
+            add_unknown_port(basis, PORT, "", requested)
         numbers[None] = infer_port(basis, tcp) if requested is None else numbers.get(requested)
     return numbers
 
 
-def add_unknown(basis: Basis, annotation: str, field: str, port: str) -> None:
+def add_unknown_port(basis: Basis, annotation: str, field: str, port: str) -> None:
     end = f"is not a TCP port of this Service; it has {listed(basis.service.ports, shown_port) or 'no ports'}"
     basis.add(annotation, f":{field} {quoted(port)} {end}", Reason.UNKNOWN_PORT)
 
@@ -172,7 +173,7 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
 def speaks_https(port: ServicePort) -> bool:
     """Return whether a port seems to speak HTTPS, by its appProtocol, else by its name, number and targetPort.
 
-    IANA and Kubernetes define the names for appProtocol. Source: the Kubernetes API reference, ServicePort.
+    Source for the names of appProtocols: the Kubernetes API reference, ServicePort.
     """
     if port.app_protocol:
         return port.app_protocol.lower() in {"https", "tls", "kubernetes.io/wss"}

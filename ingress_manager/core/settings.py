@@ -15,15 +15,14 @@ from msgspec import Meta
 
 from ingress_manager.core import copying
 from ingress_manager.core.annotations import LONGEST_ENTRANCE, PATH_TYPES, object_name, wrong_path_type
-from ingress_manager.core.copying import ANY, DEFAULT_COPIED, NOT_EMPTY, Limit
+from ingress_manager.core.copying import ANY, DEFAULT_COPY_LIMITS, NOT_EMPTY, Limit
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.shape import Check, must, parts_of
 from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_value, wrong_name, wrong_namespace
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
-MOST_REMEMBERED = 1000
-"""How many effective settings are cached."""
+MOST_REMEMBERED = 1000  # effective settings that are cached
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 STAR_FIELD = "{*}"
@@ -97,8 +96,8 @@ TlsKey = Annotated[
     must(lambda key: key != OLD_CLASS, "be set in annotations, with class: null, because a class can't depend on TLS"),
 ]
 CopiedKey = Annotated[str, copying.wrong_copied_key]
-LossKey = Annotated[str, copying.wrong_loss]
-KeyPrefix = Annotated[str, copying.wrong_prefix]
+LossKey = Annotated[str, copying.wrong_loss_key]
+KeyPrefix = Annotated[str, copying.wrong_key_prefix]
 Filter = Annotated[Object, wrong_filter]
 Filters = Annotated[tuple[Filter, ...], wrong_filters]
 TimeoutName = Annotated[str, must(("request", "backendRequest").__contains__, "be request or backendRequest")]
@@ -162,7 +161,7 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.http == self.https and self.listener_sets is None
 
     @property
-    def redirects(self) -> bool:
+    def can_redirect(self) -> bool:
         """Return whether the Gateway can redirect to https: it has a separate listener for http."""
         return self.http is not None and not self.has_one_listener
 
@@ -230,7 +229,7 @@ class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     """The allowed IngressClasses, or `any`."""
     path_types: PathTypes = PATH_TYPES[:2]
     """The allowed path types; must include Prefix. With ImplementationSpecific, a path may be a regular expression."""
-    copy_annotations: dict[CopiedKey, Limit[AnyText]] = msgspec.field(default_factory=lambda: DEFAULT_COPIED)
+    copy_annotations: dict[CopiedKey, Limit[AnyText]] = msgspec.field(default_factory=lambda: DEFAULT_COPY_LIMITS)
     """The annotations to copy from Services: full keys, each with a list of allowed values or `any`."""
     profiles: Limit[Name] = ANY
     """The allowed profiles, or `any`."""
@@ -276,8 +275,8 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
     """The annotations that each IngressClass's controller reads; `reads` lists their prefixes."""
 
     @cached_property
-    def remember(self) -> Callable[..., Any]:
-        """A cached call: `remember(function, *arguments)` returns function(settings, *arguments)."""
+    def cached_call(self) -> Callable[..., Any]:
+        """A cached call: `cached_call(function, *arguments)` returns function(settings, *arguments)."""
         return lru_cache(MOST_REMEMBERED)(lambda make, *arguments: make(self, *arguments))
 
     @cached_property

@@ -59,6 +59,7 @@ def read(plain: Any) -> Settings:
     for name, profile in profiles.items():
         check_values(profile, Profile, ("profiles", name))
     settings = msgspec.convert(fill_in_namespaces(plain), Settings)
+    # Without entries, because a pattern such as * would match the namespace "".
     _check_entry((), "", msgspec.structs.replace(settings, namespaces={}))
     for namespace in settings.namespaces:
         _check_entry(("namespaces", namespace), namespace, settings)
@@ -126,7 +127,7 @@ def _check_values(path: FieldPath, values: Defaults | Profile, namespace: str = 
     elif not values.gateway:
         end = f": must be set if outputs include {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
         raise FieldError((*path, "gateway"), end)
-    elif values.tls.redirect and not values.gateway.redirects:
+    elif values.tls.redirect and not values.gateway.can_redirect:
         end = ": must name a separate listener, which sends the redirect, if tls.redirect is true"
         raise FieldError((*path, "gateway", "http"), end)
 

@@ -15,8 +15,7 @@ import msgspec
 from ingress_manager.core.strict_yaml import FieldPath
 from ingress_manager.core.text import LONGEST_KEY, cut, nearest, quoted
 
-LONGEST_MISTAKE = 2000
-"""The most characters in a message; the rest is cut."""
+LONGEST_MISTAKE = 2000  # characters of a message; the rest is cut
 
 Check = Callable[[Any], str]
 LIMIT = "a list of allowed values, or the word any"

@@ -1,14 +1,14 @@
 """YAML without its traps: every key is text and unique; no tags, anchors or merge keys; bounded depth and size."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import yaml
 
 from ingress_manager.core.text import LONGEST_KEY, cut
 
-DEEPEST = 8
-"""The most levels of nesting. Settings need eight; thousands would exhaust the stack."""
+DEEPEST = 8  # levels of nesting: settings need eight, and thousands would exhaust the stack
 
 TOO_DEEP = "is nested too deeply"
 TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
@@ -41,16 +41,13 @@ _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float
 def typed(event: yaml.ScalarEvent) -> Any:
     """Return a scalar as None, a boolean, a number or text, as PyYAML does.
 
-    But dates stay text, as do base-60 numbers, which YAML 1.2 dropped. A number that Python can't parse becomes
-    NaN, which no setting accepts.
+    But dates stay text, as do base-60 numbers, which YAML 1.2 dropped, and numbers that Python can't parse.
     """
     tag = _SCALARS.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
-    if tag not in _TYPED or ":" in event.value:
-        return event.value
-    try:
-        return _SCALARS.yaml_constructors[tag](_SCALARS, yaml.ScalarNode(tag, event.value))
-    except ValueError:
-        return float("nan")
+    with suppress(ValueError):
+        if tag in _TYPED and ":" not in event.value:
+            return _SCALARS.yaml_constructors[tag](_SCALARS, yaml.ScalarNode(tag, event.value))
+    return event.value
 
 
 def as_text(event: yaml.ScalarEvent) -> str:
@@ -66,6 +63,7 @@ def load(text: str | Events, most: int, scalar: Scalar = typed, deepest: int = D
     """
     reader = _Reader(_checked_events(text, most), scalar, deepest, {})
     try:
+        # Reading the first value consumes its events; the others are only checked.
         values = [reader.value(event, event, ()) for event in reader.events if isinstance(event, yaml.NodeEvent)]
     except UnicodeEncodeError as error:
         raise YamlError("contains an unpaired surrogate") from error

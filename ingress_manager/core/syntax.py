@@ -1,10 +1,11 @@
 """The syntax of hosts, paths, names and keys.
 
-A check is a table of rules; the message comes from the first broken rule. Sources: RFC 1123 and RFC 1035 (hosts), RFC
-3986 section 3.3 (paths), Kubernetes' validation of Ingresses (1.36), CVE-2021-25745 and similar CVEs (controllers write
-paths into their configuration), and the source code of controllers that treat paths as patterns: AWS Load
-Balancer Controller (*), Cilium and Contour (regular expressions), Kong (after /~; with its traditional router, every
-path), ingress-nginx (every path of a host, if one Ingress of that host requests it).
+A check is a table of rules; the message comes from the first broken rule. Sources:
+
+- RFC 1123 and RFC 1035 (hosts), RFC 3986, section 3.3 (paths), Kubernetes' validation of Ingresses (1.36);
+- CVE-2021-25745 and similar CVEs: controllers write paths into their configuration;
+- the code of controllers that treat paths as patterns. AWS's expands *. Cilium and Contour match regular expressions,
+  Kong after /~ or with its traditional router, ingress-nginx on a host where any Ingress requests it.
 """
 
 import re
@@ -51,7 +52,7 @@ def _without_wildcard(host: str) -> str:
     return host.removeprefix("*.")
 
 
-def _is_no_key(key: str) -> bool:
+def _is_not_a_key(key: str) -> bool:
     return len(key.rpartition("/")[0]) > LONGEST_NAME or not _KEY.fullmatch(key)
 
 
@@ -107,8 +108,8 @@ wrong_name = check(
 )
 """Accepts the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
 
-wrong_annotation_key = check((_is_no_key, "must be an annotation key, such as cert-manager.io/issuer"))
-wrong_label_key = check((_is_no_key, "must be a label key, such as team or example.com/team"))
+wrong_annotation_key = check((_is_not_a_key, "must be an annotation key, such as cert-manager.io/issuer"))
+wrong_label_key = check((_is_not_a_key, "must be a label key, such as team or example.com/team"))
 
 _CHARS = f"at most {LONGEST_LABEL} characters (letters, digits, -, _ and .), starting and ending with a letter or digit"
 wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be a label value: {_CHARS}"))

@@ -196,11 +196,14 @@ def undoes(key: str, configured: Iterable[str]) -> bool:
 
     Even an annotation that only configures protection can undo it, such as `auth-on-unauthenticated-request: allow`.
     """
-    domain, name = _split(key)
-    if not (is_read_from_services(key) and key.startswith(SERVICE_WINS)):
-        return False
-    is_guarded = any(protects(other) and _split(other)[0] == domain for other in configured)
-    return is_guarded and (protects(key) or _NOT_PROTECTING.search(name) is not None)
+    domain = _split(key)[0]
+    return may_undo(key) and any(protects(other) and _split(other)[0] == domain for other in configured)
+
+
+def may_undo(key: str) -> bool:
+    """Return whether a Service's annotation `key` wins over an Ingress's, and protects or configures protection."""
+    wins = is_read_from_services(key) and key.startswith(SERVICE_WINS)
+    return wins and (protects(key) or _NOT_PROTECTING.search(_split(key)[1]) is not None)
 
 
 def holds_code(key: str) -> bool:
@@ -217,23 +220,23 @@ def is_for_controllers(key: str) -> bool:
     return is_for_controller and not domain.endswith(".ingress")  # that is an entrance's, as in internal.ingress/host
 
 
-def is_read_from(kind: str, key: str) -> bool:
-    """Return whether any controller reads an annotation from objects of this kind."""
+def belongs_on(kind: str, key: str) -> bool:
+    """Return whether objects of this kind carry an annotation: controllers read it there, or it is for other tools."""
     if kind == "Ingress" or not is_for_controllers(key):
-        # Dashboards read such annotations: if the redirect carried them too, they would list the Service twice.
+        # Dashboards are such tools: if the redirect carried their annotations, too, they would list the Service twice.
         return kind in {"Ingress", "HTTPRoute"}
     return key.lower().startswith(READ_FROM[kind]) and key.lower() not in READ_FROM_GATEWAYS
 
 
-def changes_response(key: str) -> bool:
-    """Return whether an annotation may change an Ingress's responses, but doesn't keep requests out."""
+def is_lost_in_httproutes(key: str) -> bool:
+    """Return whether an annotation changes an Ingress's responses, but not HTTPRoutes', and doesn't protect."""
     domain, name = _split(key)
     tunes = _TUNING.search(name) or _is_about_services(domain, name)
-    return not (is_read_from("HTTPRoute", key) or tunes or protects(key))
+    return not (belongs_on("HTTPRoute", key) or tunes or protects(key))
 
 
 def is_expressed(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
-    """Return whether HTTPRoutes have this annotation's effect without it. `at_root`: their only path is /."""
+    """Return whether HTTPRoutes have an annotation's effect without it. `at_root`: the only path is the prefix /."""
     # Rewriting / to / changes nothing. ingress-nginx rewrites any other path, and treats it as a pattern.
     return (key, value) in EXPRESSED and EXPRESSED[key, value] in {tls, None} and (at_root or key != REWRITE)
 

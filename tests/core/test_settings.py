@@ -34,7 +34,7 @@ LONG_CLASSES = ", ".join([f"{number}{'a' * 250}" for number in range(10)])
 ALLOWED = 'defaults.class: the default "nginx" must be one of the allowed classes: '
 A_DURATION = 'profiles.a.timeouts.request: "{}…" must be a duration such as 1h, 1m30s or 500ms'
 ENDLESS = [
-    (f"defaults: {'9' * 5000}", "defaults: must be a mapping, not a number"),
+    (f"defaults: {'9' * 5000}", "defaults: must be a mapping, not text"),
     (f"paused: {'1:' * 174}1.5", "paused: must be true or false, not text"),
     ("defaults: {host: '\ud800'}", "contains an unpaired surrogate"),
     (f"? {'k' * 2000}\n: 1\n? {'k' * 2000}\n: 1", f'line 3: must not repeat the key "{"k" * 317}…"'),

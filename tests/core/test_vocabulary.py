@@ -8,7 +8,7 @@ import yaml
 from devcluster.sync_requests import body, service, sync_request
 from hooks.sync import answer
 from ingress_manager.core.settings import OUTPUT_NAMES, Defaults, Gateway, Limits, Settings
-from ingress_manager.core.vocabulary import changes_response, holds_code, is_read_from_services, protects
+from ingress_manager.core.vocabulary import holds_code, is_lost_in_httproutes, is_read_from_services, protects
 
 KEYS = {
     what: [f"{prefix}{name}" for prefix, names in controllers.items() for name in names.split()]
@@ -19,7 +19,9 @@ BOTH = Defaults(outputs=OUTPUT_NAMES, gateway=Gateway(name="web", namespace="inf
 
 @pytest.mark.parametrize("what", ["protects", "changes", "tunes"])
 def test_an_annotations_effect_is_known_by_its_name(what: str) -> None:
-    does = {key: "protects" if protects(key) else "changes" if changes_response(key) else "tunes" for key in KEYS[what]}
+    does = {
+        key: "protects" if protects(key) else "changes" if is_lost_in_httproutes(key) else "tunes" for key in KEYS[what]
+    }
     assert {key: effect for key, effect in does.items() if effect != what} == {}
 
 

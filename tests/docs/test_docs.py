@@ -19,7 +19,7 @@ from ingress_manager.commands.check.provided import MINIMUM_VERSIONS
 from ingress_manager.commands.main import commands
 from ingress_manager.core.settings import Settings
 from ingress_manager.core.settings_parser import parse
-from ingress_manager.core.vocabulary import KNOWN, NGINX, changes_response
+from ingress_manager.core.vocabulary import KNOWN, NGINX, is_lost_in_httproutes
 from tests import golden
 from tools import docs, markdown
 
@@ -86,7 +86,7 @@ def test_every_example_of_settings_is_accepted() -> None:
 
 def test_the_page_on_switching_names_every_known_annotation_that_changes_an_answer() -> None:
     page = (docs.DOCS / "switching.md").read_text(encoding="utf-8")
-    assert [key for key in KNOWN if changes_response(key) and f"`{key.removeprefix(NGINX)}`" not in page] == []
+    assert [key for key in KNOWN if is_lost_in_httproutes(key) and f"`{key.removeprefix(NGINX)}`" not in page] == []
 
 
 FIXTURES = REPOSITORY / "tests/fixtures"

@@ -10,7 +10,7 @@ from ingress_manager.commands.snapshot.items import Item
 from ingress_manager.commands.snapshot.managed import BOOKKEEPING
 from ingress_manager.commands.snapshot.objects import as_spec
 from ingress_manager.core.annotations import PATH_TYPES
-from ingress_manager.core.copying import ANY, COPIED, not_allowed, wrong_copied_key
+from ingress_manager.core.copying import ANY, COPIED, why_not_copied, wrong_copied_key
 from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.settings import Limits, Settings
@@ -64,7 +64,7 @@ def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]
         yield from (("pathTypes", type_) for type_ in types if type_ not in effective.limits.path_types)
         for key in filter(None, annotations.get(COPIED, "").split(", ")):
             is_needed = key in adoption.item.annotations or (protects(key) and key not in effective.accepted_losses)
-            if is_needed and not_allowed(key, annotations[key], effective.limits.copy_annotations):
+            if is_needed and why_not_copied(key, annotations[key], effective.limits.copy_annotations):
                 yield "copyAnnotations", key, annotations[key]
 
 

@@ -13,7 +13,7 @@ from ingress_manager.commands.snapshot.managed import BOOKKEEPING, is_managed, i
 from ingress_manager.commands.snapshot.objects import IngressSpec, as_object, as_spec, backends_of, claim_keys, class_of
 from ingress_manager.core import annotations
 from ingress_manager.core.annotations import HTTP, PATH_TYPES, PROFILE, is_entrance_name, key_prefix, read_entrances
-from ingress_manager.core.copying import not_allowed
+from ingress_manager.core.copying import why_not_copied
 from ingress_manager.core.decide import Decision, Desired, decide
 from ingress_manager.core.effective import EffectiveSettings, effective_settings
 from ingress_manager.core.kubernetes import NOTHING_OBSERVED, Object, Service
@@ -116,7 +116,7 @@ def with_annotations(part: Part) -> Part:
     excluded = {*effective.added_with_tls, *filter(is_read_from_services_alone, item.annotations)}
     # A command can't show unprintable values.
     shown = [(key, value) for key, value in item.annotations.items() if value.isprintable() and key not in excluded]
-    copied = {key: value for key, value in shown if not not_allowed(key, value, effective.limits.copy_annotations)}
+    copied = {key: value for key, value in shown if not why_not_copied(key, value, effective.limits.copy_annotations)}
     # Copied annotations affect all entrances. The hook refuses the Service if a protecting one may not be copied.
     enabled = read_entrances(part.service.annotations)
     is_shared = part.entrance or {*enabled} - {part.entrance}

@@ -20,12 +20,12 @@ from ingress_manager.commands.snapshot.objects import ObjectSnapshot, backends_o
 from ingress_manager.commands.snapshot.services import ServiceSnapshot
 from ingress_manager.commands.text import Command
 from ingress_manager.core.annotations import HTTP, PREFIX, PROFILE, SUFFIXES, entrance_of, without_effect
-from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied, not_allowed
+from ingress_manager.core.copying import MANAGED_BY_LABEL, keys_not_copied, why_not_copied
 from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.errors import Problem, Problems, Reason
 from ingress_manager.core.kubernetes import DECORATOR, LAST_APPLIED, Key
 from ingress_manager.core.text import listed, nearest
-from ingress_manager.core.vocabulary import is_for_controllers, is_read_from, is_read_from_services, protects
+from ingress_manager.core.vocabulary import belongs_on, is_for_controllers, is_read_from_services, protects
 
 SYNC_ALL = ("kubectl", "rollout", "restart", "--namespace=metacontroller", "--", "deployment", "metacontroller")
 """Restarts Metacontroller, which syncs every Service when it starts."""
@@ -169,11 +169,11 @@ def not_copied(evidence: Evidence) -> Iterator[Finding]:
 def not_requested(evidence: Evidence) -> Iterator[Finding]:
     """The object has an ingress controller's annotation that nothing requests, so a recreated object would lack it."""
     for service, obj, only_here in _not_requested(evidence):
-        read = [key for key in only_here if is_for_controllers(key) and is_read_from(obj.item.kind, key)]
+        read = [key for key in only_here if is_for_controllers(key) and belongs_on(obj.item.kind, key)]
         others = [key for key in read if not (protects(key) or key.startswith(managed.BOOKKEEPING))]
         if (lost := {key: only_here[key] for key in others}) and evidence.snapshot.settings:
             limits = effective_settings(evidence.snapshot.settings, obj.item.namespace).limits.copy_annotations
-            is_copied = not any(not_allowed(*pair, limits) for pair in lost.items())
+            is_copied = not any(why_not_copied(*pair, limits) for pair in lost.items())
             sentence = f"neither Service {service.item.full_name} nor the settings request {listed(sorted(lost))}"
             command = _annotate(evidence, service, obj, lost) if is_copied else ()
             yield Finding(obj.item, sentence, command, service.item)
