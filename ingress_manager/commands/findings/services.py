@@ -232,8 +232,9 @@ def _awaiting_sync(
 
 def _is_wanted(service: ServiceSnapshot, obj: ObjectSnapshot) -> bool:
     """Return whether a Service requests an object. A refused Service counts as requesting its entrances' objects."""
-    is_on = entrance_of(service.item.name, obj.key[1]) in service.entrances
-    return is_on if service.refused else obj.key in service.desired
+    if service.refused:
+        return entrance_of(service.item.name, obj.key[1]) in service.entrances
+    return obj.key in service.desired
 
 
 def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:

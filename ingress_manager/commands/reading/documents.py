@@ -34,16 +34,16 @@ def _of_json(text: str, file: str) -> list[Document | Message]:
     """Return the JSON values in a text, or a message for each that is nested too deeply; [] if the text isn't JSON."""
     found, end, line = list[Document | Message](), 0, 1
     try:
-        while begin := _INK.search(text, end):
-            line += text.count("\n", end, begin.start())
-            value, end = _DECODER.raw_decode(text, begin.start())
+        while match := _INK.search(text, end):
+            line += text.count("\n", end, match.start())
+            value, end = _DECODER.raw_decode(text, match.start())
             msgspec.json.encode(value)  # raises UnicodeEncodeError for an unpaired surrogate
             level = [value]
             for _ in range(DEEPEST):
-                members = (one for each in level for one in (each.values() if isinstance(each, dict) else each))
-                level = [member for member in members if isinstance(member, (dict, list))]
+                groups = [parent.values() if isinstance(parent, dict) else parent for parent in level]
+                level = [member for group in groups for member in group if isinstance(member, (dict, list))]
             found.append(about_line(file, line, TOO_DEEP) if level else Document(value, line, line, {}))
-            line += text.count("\n", begin.start(), end)
+            line += text.count("\n", match.start(), end)
     except ValueError:
         return []
     except RecursionError:
