@@ -61,7 +61,9 @@ def check_left_behind(basis: Basis, carried: Carried) -> None:
     for key in by_ingress:
         if undoes(key, carried.configured) and key not in basis.effective.accepted_losses:
             value = quoted((basis.service.metadata.annotations or {})[key])
-            end = "is read from the Service itself and would override the protection in the settings; remove it"
+            end = (
+                "would override the protection in the settings, as the controller reads it from the Service; remove it"
+            )
             basis.problems.add(f"{key}: {value} {end}", Reason.PROTECTION_LOST, key)
     for key, other in ALTERNATIVES.items():
         if key in carried.copied and other in carried.configured:

@@ -218,7 +218,7 @@ class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
     """Retries for each rule of HTTPRoutes, as in {attempts: 2, codes: [502, 503], backoff: 100ms}. Gateway API CRDs
     before 1.7 silently drop them, except in the experimental channel since 1.2."""
     accepted_losses: tuple[LossKey, ...] = ()
-    """Replaces `limits.acceptedLosses` for Services with this profile, for example because its filters protect them."""
+    """Losses accepted with this profile, such as those its filters replace. Default: `limits.acceptedLosses`."""
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):

@@ -68,7 +68,10 @@ wrong_host = check(
         "must be a host name, not a URL or an IP address, and without a port",
     ),
     (_LONG_LABEL.search, f"has a label of more than {LONGEST_LABEL} characters"),
-    (lambda host: not _HOST.fullmatch(host), "must be a DNS name: letters, digits and -, separated by dots"),
+    (
+        lambda host: not _HOST.fullmatch(host),
+        "must be a DNS name: labels of letters, digits and hyphens, joined by dots",
+    ),
     # For speed: nearly every host is valid, and the rules only name the mistake.
     is_right=lambda host: (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST,
 )

@@ -166,7 +166,11 @@ def audit_files(*objects: Object, options: tuple[str | Path, ...] = ("--current-
 
 
 def test_a_dump_without_findings_gets_one_line_with_what_was_not_checked() -> None:
-    assert audit_files(GOOD, MADE) == (0, f"0 findings in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n", "")
+    assert audit_files(GOOD, MADE) == (
+        0,
+        f"0 findings. Services checked: 1, requesting exposure: 1.\n{NOT_IN_FILES}.\n",
+        "",
+    )
 
 
 def test_moved_objects_are_reported_in_a_pause_too_and_set_exit_status_1(settings: WriteSettings) -> None:
@@ -185,7 +189,7 @@ def test_moved_objects_are_reported_in_a_pause_too_and_set_exit_status_1(setting
 def test_new_settings_are_compared_with_the_current_ones_if_these_are_known(settings: WriteSettings) -> None:
     new = settings("defaults: {class: internal}\n")
     ended = audit_files(GOOD, MADE, options=("--settings", new, "--current-settings", new))
-    assert ended[:2] == (0, f"0 changes in 1 Service, 1 to be exposed.\n{NOT_IN_FILES}.\n")
+    assert ended[:2] == (0, f"0 changes. Services checked: 1, requesting exposure: 1.\n{NOT_IN_FILES}.\n")
     ended = audit_files(GOOD, MADE, options=("--settings", new))
     compared = "with --current-settings FILE. This run compares the new settings with the observed objects.\n"
     assert (ended.status, compared in ended.out) == (1, True)
@@ -207,7 +211,10 @@ def test_a_namespace_without_services_in_the_files_is_only_reported_as_not_check
     alone = put(MADE, ("metadata", "namespace"), "team-b")
     for owner in ({"kind": "Service", "apiVersion": "v1", "name": "shop", "uid": "2"}, {}):
         ended = audit_files(GOOD, MADE, put(alone, ("metadata", "ownerReferences"), [owner | {"controller": True}]))
-        assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings in 1 Service, 1 to be exposed.")
+        assert (ended.status, ended.out.splitlines()[0]) == (
+            2,
+            "0 findings. Services checked: 1, requesting exposure: 1.",
+        )
         assert "No Service in team-b was read, so nothing there was checked.\n" in ended.out
 
 
@@ -252,7 +259,7 @@ def test_a_cluster_that_does_not_know_httproutes_has_none(settings: WriteSetting
 def test_missing_rights_are_reported_with_exit_status_2(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says({"services": listing(BAD)}, NO)
     ended = run("audit")
-    assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings in 1 Service, 1 to be exposed.")
+    assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings. Services checked: 1, requesting exposure: 1.")
     assert [line.partition(f": {NO}")[0] for line in ended.out.splitlines()[1:]] == [
         "Only kubectl's current namespace was read.",
         *(f"{what} could not be read" for what in ("Ingresses", "HTTPRoutes", "The settings")),
@@ -261,7 +268,7 @@ def test_missing_rights_are_reported_with_exit_status_2(settings: WriteSettings,
     report = run("audit", "-o", "json").json
     assert (report["findings"], len(report["unseen"])) == ([], 4), "no Ingress is missing that nobody may look at"
     ended = run("audit", "--settings", settings("defaults: {class: internal}\n"))
-    assert (ended.status, ended.out.splitlines()[0].startswith("0 changes in 1 Service")) == (2, True)
+    assert (ended.status, ended.out.splitlines()[0].startswith("0 changes. Services checked: 1,")) == (2, True)
     cluster.says({}, NO)
     ended = run("audit")
     assert (ended.status, ended.out, ended.err.endswith(f"Error: {NO}\n")) == (2, "", True)
@@ -270,7 +277,7 @@ def test_missing_rights_are_reported_with_exit_status_2(settings: WriteSettings,
 def test_new_settings_are_compared_with_the_clusters(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says(INSTALLED | stored(GOOD, MADE, *BESIDE))
     same = ("audit", "-A", "--settings", settings("defaults: {class: nginx}\n"))
-    assert run(*same)[:2] == (0, "0 changes in 1 Service, 1 to be exposed.\n")
+    assert run(*same)[:2] == (0, "0 changes. Services checked: 1, requesting exposure: 1.\n")
     cluster.answers |= settings_on_a_cluster("defaults: {clazz: nginx}\n")
     ended = run(*same)
     assert (ended.status, "This run compares the new settings with the observed objects.\n" in ended.out) == (0, True)

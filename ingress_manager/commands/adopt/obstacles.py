@@ -46,8 +46,8 @@ def part_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
     name, effective = part.service.name, part.effective
     certificates = [*map(str, certificates_of(part.spec))]
     if effective.httproute_gateway or not effective.makes_ingresses:
-        remedy = "set outputs to [ingress] in the defaults or a profile first, and add httproute after the adoption"
-        yield f"the settings enable HTTPRoutes, or disable the Ingress, for Service {name}", remedy
+        remedy = "set outputs to [ingress] in the defaults or the profile, run adopt, and then restore them"
+        yield f"outputs: adopt needs [ingress], but Service {name} gets [{', '.join(effective.outputs)}]", remedy
     elif len(certificates) > 1:
         problem = f"spec.tls: a managed Ingress has one certificate, but the hosts of Service {name} use "
         remedy = "put one certificate for all these hosts into one Secret first"

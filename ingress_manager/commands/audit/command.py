@@ -103,7 +103,7 @@ def printed(
     yield from _table(findings, options, width)
     by_kind = ", ".join(f"{count:,} {kind}" for kind, count in tally.items())
     total = f"{counted(len(findings), noun)}{by_kind and f' ({by_kind})'}"
-    summary = f"{total} in {counted(len(services), 'Service')}, {exposed:,} to be exposed."
+    summary = f"{total}. Services checked: {len(services):,}, requesting exposure: {exposed:,}."
     yield from (f"{line}\n" for line in wrapped(summary, width))
     yield from unseen_lines(inspection.unseen, width)
 

@@ -131,7 +131,7 @@ def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings
         if (entry.get("hostname") or "", str(entry.get("port"))) == (claim.host, claim.listener[1]):
             return f"the listener {entry.get('name')} of Gateway {gateway} also serves"
     if not rival:
-        return f"a listener of Gateway {gateway} conflicts with" if is_reported else ""
+        return f"another listener of Gateway {gateway} conflicts with this ListenerSet's" if is_reported else ""
     age_key, since = rival[0].item.age_key[0], loser.item.age_key[0]
     age = "older" if age_key < since else "younger" if age_key > since else "as old"
     return f"{rival[0].item}, which is {age}, also {'serves' if claim.conflict and not rival[1].conflict else 'claims'}"

@@ -26,14 +26,16 @@ Annotations = Mapping[str, str | None]
 
 
 def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Iterable[str] = ()) -> Command:
-    """Return the kubectl command for `items` of one kind and namespace. `changes` are the arguments after the names."""
-    kind, namespace = items[0].kind.lower(), items[0].namespace
-    return ("kubectl", verb, f"--namespace={namespace}", *options, "--", kind, *(item.name for item in items), *changes)
+    """Return the kubectl command for `items` in one namespace. `changes` are the arguments after the names."""
+    names = [f"{item.kind.lower()}/{item.name}" for item in items]
+    if len({item.kind for item in items}) == 1:
+        names = [items[0].kind.lower(), *(item.name for item in items)]
+    return ("kubectl", verb, f"--namespace={items[0].namespace}", *options, "--", *names, *changes)
 
 
 def for_all(verb: str, items: Sequence[Item], options: Sequence[str] = (), changes: Sequence[str] = ()) -> Step:
     """Return a step that runs kubectl once for all items, named in the command or listed on standard input."""
-    if len(items) <= MOST_NAMES and len({(item.kind, item.namespace) for item in items}) == 1:
+    if len(items) <= MOST_NAMES and len({item.namespace for item in items}) == 1:
         return Step(kubectl(verb, *items, options=options, changes=changes))
     named = [
         {"apiVersion": VERSIONS[one.kind], "kind": one.kind, "metadata": {"namespace": one.namespace, "name": one.name}}
