@@ -6,7 +6,7 @@ The webhook makes `kubectl apply` show at once what Metacontroller would report 
 |---------|-----------------------------------------------------------------------|-----------------------------------|
 | allowed | the Service is valid                                                  | writes it                         |
 | warned  | the Service would be refused, is paused, or has an ignored annotation | writes it, and shows the warnings |
-| denied  | the settings have admission.deny, and the change adds a mistake       | rejects it, and shows the reason  |
+| denied  | admission.deny is true, and the change adds a mistake                 | rejects it, and shows the reason  |
 | unread  | the body isn't an AdmissionReview (status 400)                        | writes it (failurePolicy: Ignore) |
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/ (version v1).
@@ -98,7 +98,7 @@ def denial(service: Service, refusal: Problems) -> dict[str, object]:
 
 
 def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
-    """Return whether the change from `old` adds mistakes without correcting any. Correcting one may uncover others."""
+    """Return whether the change from `old` only adds mistakes. A change that corrects one may reveal others."""
     earlier = refusal_of(decide(old, NOTHING_OBSERVED, settings)) if old else None
     if earlier is None:
         return True

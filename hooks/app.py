@@ -133,7 +133,7 @@ def log_answer(answer: Answer) -> None:
     # A missing object is logged as a refusal once it is reported.
     if answer.problems is None or answer.outcome == sync.INCOMPLETE:
         return
-    # kubectl shows warnings anyway. A 429 is a pause, or a problem that is logged again when it is reported.
+    # kubectl shows warnings anyway. A 429 is a pause, or a problem that is logged again when reported.
     is_quiet = answer.status == 429 or answer.outcome == admission.WARNED
     metadata = answer.service.metadata if answer.service else None
     log = make_logger().info if is_quiet else make_logger().warning

@@ -38,7 +38,7 @@ graceful_timeout = 25
 # gunicorn's worker touches a file as its heartbeat, and a slow disk could stall it. On Linux, /dev/shm is memory.
 worker_tmp_dir = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - gunicorn unlinks the file at once
 
-# The hook has no proxy. By default, gunicorn would let clients on loopback set SCRIPT_NAME and the like in headers.
+# The hook has no proxy. By default, gunicorn would trust headers such as SCRIPT_NAME from loopback.
 forwarded_allow_ips = ""
 
 # gunicorn would open a control socket in HOME, which a read-only container can't write to.

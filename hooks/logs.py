@@ -1,4 +1,4 @@
-"""The log: one JSON object per line on standard error, from the hook, gunicorn and Python alike."""
+"""The log: one JSON object per line on standard error, from the hook, gunicorn and Python."""
 
 import logging
 import sys

@@ -65,7 +65,7 @@ class Metrics:
                 self._reasons[answer.outcome].labels(reason).inc()
 
     def count_error(self, status: int) -> None:
-        """Count a failed request. The webhook counts it as unread: the API server writes the Service anyway."""
+        """Count a failed request. The webhook counts it as unread, because the API server writes the Service anyway."""
         self._answers.labels(UNREAD if self._is_webhook else status).inc()
 
 

@@ -7,7 +7,7 @@ token from the Service's namespace, and is held back if none is left:
 - An attempt to write or remove objects, which may fail. If it succeeds, the token is given back.
 - A report of a refusal, at most once an hour. After a restart, the hook doesn't know what it has reported, so a report
   also costs a token shared by all namespaces, unless the Service has just changed or just lost an object.
-- A report that a requested object is still missing. Metacontroller reports nothing if its name is taken.
+- A report that a requested object is still missing. Metacontroller reports nothing if the object's name is taken.
 
 The hook remembers only these tokens, and no decision depends on them. Sources: client-go,
 DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
@@ -29,7 +29,7 @@ MOST_BUCKETS = 60_000  # take about 10 MB; beyond, the least recently used bucke
 UNIDENTIFIED = ObjectMeta(name="", namespace="", uid="")  # of Services that can't be decoded, which share a bucket
 
 FIRST_MIN, REPEAT_MIN = 1, 81
-"""Tokens, of 100, that a namespace needs for a first and for a repeated attempt. Repeats leave 80 for first ones."""
+"""The tokens (of 100) that a namespace must have for a first or a repeated attempt. Repeats can't use the last 80."""
 
 
 class Bucket(NamedTuple):
@@ -65,7 +65,7 @@ class Buckets:
         return is_enough
 
     def report(self, answer: Answer, now: float) -> Answer:
-        """Return the answer itself, a report of its problems (422), or a 429 if it is held back."""
+        """Return the answer unchanged, a 422 that reports its problems, or a 429 if no token is left."""
         metadata = answer.service.metadata if answer.service else UNIDENTIFIED
         if answer.status == 400:
             return answer if self.take(now, report_bucket(metadata)) else hold_back(answer, LATER_SECONDS)
@@ -88,7 +88,7 @@ class Buckets:
                     self.take(now, Bucket(f"after {REMOVAL} {version}"))
 
     def _attempt(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
-        """Return the answer, a report that an object is still missing (422), or a 429."""
+        """Return a 429 if no token is left, a 422 if an object is still missing, else the answer."""
         # Longer than any resync, so that a late one isn't taken for the first attempt.
         last_try = Bucket(f"{answer.attempt} {version}", seconds=2 * RESYNC_SECONDS.stop)
         waited = self.tokens_left(last_try, now) * last_try.seconds

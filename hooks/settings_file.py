@@ -23,7 +23,7 @@ def from_environment() -> SettingsFile:
 
 
 def load(path: Path) -> SettingsFile:
-    """Read a settings file. Raises SettingsError, with a message that names the file."""
+    """Read a settings file. Raises SettingsError, which names the file."""
     try:
         content = path.read_bytes()
         return SettingsFile(parse(content.decode()), hashlib.sha256(content).hexdigest())

@@ -61,7 +61,7 @@ class Answer(msgspec.Struct, frozen=True):
     outcome: str
     """The outcome of a sync, or one of `admission.OUTCOMES`."""
     service: Service | None = None
-    """The Service, without its spec if the body can't be decoded; None if not even the metadata can."""
+    """The Service, or only its metadata if the rest can't be decoded; None if nothing can be."""
     problems: Problems | None = None
     """The reasons for a refusal, removal, warning or denial, or the missing objects."""
     retry_after: int | None = None
@@ -72,12 +72,12 @@ class Answer(msgspec.Struct, frozen=True):
 
 decode = msgspec.json.Decoder(SyncRequest).decode
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""The errors raised for a body that can't be decoded. An admission policy (metacontroller/controller/size.yaml) limits
-how deeply metadata.managedFields can be nested."""
+"""The errors raised for a body that can't be decoded. Deep nesting raises RecursionError; an admission policy
+(metacontroller/controller/size.yaml) limits it in metadata.managedFields."""
 
 
 def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
-    """Answer a sync request. `now` is a Unix time; if 0, every Service counts as new. Never raises."""
+    """Answer a sync request. `now` is a Unix time; if 0, every Service counts as just changed. Never raises."""
     try:
         request = decode(body)
     except UNREADABLE as error:
@@ -105,7 +105,7 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
 
 
 def identify_service(body: bytes) -> Service | None:
-    """Return the Service in a body that can't be decoded, without its spec; None if the metadata is invalid, too."""
+    """Return a Service with only the metadata of an undecodable body; None if the metadata can't be decoded either."""
     with suppress(*UNREADABLE):
         read = msgspec.json.decode(body, type=NamedBody)
         if named := (read.request or read).object:

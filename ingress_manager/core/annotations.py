@@ -42,7 +42,7 @@ ONE_ROUTE = (Route(),)  # without ingress/routes
 
 wrong_path_type = check((lambda value: value not in PATH_TYPES, "must be Prefix, Exact or ImplementationSpecific"))
 wrong_port = check((lambda value: not value, "must be the name or number of a port"))
-"""`choose_ports` checks that the Service has the port."""
+"""Rejects only an empty value; `choose_ports` looks for the port."""
 
 
 class Requested(msgspec.Struct, frozen=True):
@@ -190,8 +190,8 @@ def parse(annotations: Mapping[str, str], prefix: str = "") -> Requested:
 # Entrances.
 
 LONGEST_ENTRANCE = 30
-"""Characters. An entrance's name has fewer than 32 and isn't `redirect`, so that it can't be taken for the end of an
-HTTPRoute's name, which may be a 32-digit hash or `.redirect`."""
+"""Characters. An HTTPRoute's name can end in a 32-digit hash or in `redirect`, so an entrance's name must be shorter
+than that hash, and differ from `redirect`."""
 
 _ENTRANCE = re.compile(rf"(?!redirect$)[a-z0-9]([-a-z0-9]{{0,{LONGEST_ENTRANCE - 2}}}[a-z0-9])?")
 

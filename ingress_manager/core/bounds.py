@@ -14,8 +14,8 @@ Metacontroller writes objects one by one: on two cores, 20 Services with 18 chan
 for three seconds."""
 
 LARGEST_OBJECT = 100_000
-"""Bytes of an object as JSON. Metacontroller stores this JSON in an annotation of the object, beside the copied ones.
-The API server rejects objects with more than 262,144 bytes of annotations."""
+"""Bytes of an object as JSON. Metacontroller stores this JSON in an annotation, beside the copied ones. The API
+server rejects objects with more than 262,144 bytes of annotations."""
 
 LARGEST_ANSWER = 500_000
 """Bytes of all objects of one Service. More wouldn't fit in a sync request, which contains each object twice."""

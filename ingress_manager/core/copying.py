@@ -39,7 +39,7 @@ NOT_EMPTY, _WITHOUT_ANY = (
     must(lambda allowed: ANY not in allowed, "be either the word any, or a list without it"),
 )
 Limit = Literal["any"] | Annotated[tuple[Text, ...], NOT_EMPTY, _WITHOUT_ANY]
-"""The allowed values, or `any`. An empty list is rejected as a mistake: for hosts, it would mean no limit."""
+"""The allowed values, or `any`. An empty list is rejected as a mistake, because it would allow nothing."""
 
 DEFAULT_COPY_LIMITS: dict[str, Limit[str]] = dict.fromkeys(COPIED_BY_DEFAULT, ANY)
 

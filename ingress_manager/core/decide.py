@@ -72,7 +72,7 @@ class RemovedFirst(msgspec.Struct, frozen=True):
     objects: Mapping[Key, Object]
     """The desired objects that aren't forbidden; none if the Service has a mistake."""
     forbidden: Mapping[Key, Problem]
-    """Why each object is forbidden; {} if the only cause is a disabled entrance."""
+    """Why each object is forbidden; {} if objects are removed only because an entrance is disabled."""
     problems: Problems | None = None
     """The mistakes for which the next sync refuses the Service; None if it recreates the objects."""
 
@@ -86,7 +86,7 @@ def refusal_of(decision: Decision) -> Problems | None:
 
 
 def decide(service: Service, observed: Observed, settings: Settings) -> Decision:
-    """Decide which objects should exist for a Service. `observed` are those that exist now. Never raises."""
+    """Decide which objects should exist for a Service. `observed` contains the existing ones. Never raises."""
     requested, existing = read_entrances(service.metadata.annotations or {}), observed.all()
     if settings.entry_for(service.metadata.namespace).paused and (requested or existing):
         return Refused(Problems([Problem("ingress-manager is paused by its settings", Reason.PAUSED)]))
@@ -186,7 +186,7 @@ def recheck_after(service: Service, age: float) -> int:
 
 
 def spread(service: Service, seconds: range) -> int:
-    """Return one of `seconds`, always the same one for a given Service.
+    """Return one of `seconds`, always the same for a given Service.
 
     Syncs are spread out, because many in one second would delay every change.
     """

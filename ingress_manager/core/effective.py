@@ -30,7 +30,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
     default_profile: str | None
     """The profile of a Service that requests none."""
     profile: str | None
-    """The profile in effect; None if none is requested, or if it is unknown or not allowed."""
+    """The requested or default profile; None if there is neither, or if it is unknown or not allowed."""
     overrides: Object
     """The fields that the profile itself sets, as in YAML; {} without a profile."""
 
@@ -41,7 +41,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
 
     @cached_property
     def profile_annotations(self) -> Sequence[Mapping[str, str]]:
-        """Return the annotations that the profile itself sets: first for all objects, then only with TLS."""
+        """Return the annotations that the profile itself sets, first `annotations` and then `tls.annotations`."""
         return [part.get("annotations", {}) for part in (self.overrides, self.overrides.get("tls", {}))]
 
     @cached_property
@@ -106,7 +106,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         return host.removeprefix("*").endswith(endings)
 
     def not_allowed(self, value: str | None, limit: Limit[str]) -> str:
-        """Return why a class, path type or profile isn't allowed, or "". None means the cluster's default class."""
+        """Return why a class, path type or profile isn't allowed, or "". The class None is the cluster's default."""
         if is_within(value, limit):
             return ""
         named = "null (the cluster's default)" if value is None else quoted(value)

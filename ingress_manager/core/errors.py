@@ -1,4 +1,4 @@
-"""The errors, as values: a Problem is one thing that is wrong; Problems collects several of them.
+"""The errors, as values: a Problem is one thing that is wrong; Problems collects several.
 
 A function that finds a problem returns it, or adds it to the given Problems. A check of a single value returns the end
 of a message ("must be lowercase"), or "" if the value is right. The core raises only SettingsError, FieldError and
@@ -98,7 +98,7 @@ def _join_with_count(shown: list[str], count: int) -> str:
 
 
 class SettingsError(Exception):
-    """The first mistake in the settings, with the line (0: unknown) and the file (`origin`)."""
+    """The first mistake in the settings, with its line (0 if there is none) and file (`origin`)."""
 
     def __init__(self, sentence: str, path: tuple[str | int, ...] = (), line: int = 0, origin: str = "") -> None:
         super().__init__(sentence)

@@ -18,9 +18,9 @@ from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS
 
 EXTERNAL_NAME = "a Service of type ExternalName isn't served: it can point outside its namespace (CVE-2021-25740)"
 CLASSES_WITHOUT_DOTS = {"gce": "GKE", "gce-internal": "GKE", "cilium": "Cilium", "tailscale": "Tailscale"}
-"""Classes whose controllers can't serve an Ingress with a dot in its name, because they name a Service or a load
-balancer after the Ingress. Sources: kubernetes/ingress-gce, issue 614; Cilium, operator/pkg/ingress
-(cilium-ingress-NAME); Tailscale, cmd/k8s-operator (ts-NAME-…)."""
+"""Classes whose controllers can't serve an Ingress with a dot in its name, because they name a Service or load
+balancer after the Ingress, such as cilium-ingress-NAME or ts-NAME-…. Sources: kubernetes/ingress-gce, issue 614;
+Cilium, operator/pkg/ingress; Tailscale, cmd/k8s-operator."""
 
 
 class Exposure(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 
 
 def check_ignored(basis: Basis) -> None:
-    """Add a problem for each valid ingress/… annotation without effect, and for EDIT_IN_PLACE."""
+    """Add problems for valid ingress/… annotations without effect, and for EDIT_IN_PLACE, which blocks renewals."""
     requested, effective, gateway = basis.requested, basis.effective, basis.effective.httproute_gateway
     if requested.tls_secret and requested.tls is False:
         basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
@@ -118,7 +118,7 @@ def choose_class(basis: Basis) -> str | None:
 
 
 def check_served_class(basis: Basis, served_class: str | None) -> None:
-    """Add a problem if the Service's own annotation names another class, or if the class can't serve the entrance."""
+    """Add a problem if the class can't serve the entrance, or contradicts the Service's kubernetes.io/ingress.class."""
     on_service = (basis.service.metadata.annotations or {}).get(OLD_CLASS, served_class)
     if on_service != served_class:
         named = "the cluster's default class" if served_class is None else f"the class {quoted(served_class)}"
@@ -141,7 +141,7 @@ class IngressScope(msgspec.Struct, frozen=True):
 
 
 def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
-    """Record each host and path of an entrance in `claims`. Adds a problem if another claim is the same."""
+    """Record each host and path, and ListenerSets' hosts, in `claims`. Adds a problem to the basis if one is taken."""
     basis, routing = exposure.basis, exposure.routing
     scopes: list[Hashable] = [listener for listener in routing or () if listener]
     if basis.effective.makes_ingresses:

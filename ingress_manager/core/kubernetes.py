@@ -39,7 +39,7 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
 
     @property
     def changed(self) -> float:
-        """Return when the object was last changed (or created), as a Unix time, or 0 if unknown.
+        """Return when the object was last changed (or created), as a Unix time, or 0 if no time is valid.
 
         Times that Python can't represent are ignored, because any editor of the object can set managedFields.
         """
@@ -97,7 +97,7 @@ class RouteMatch(msgspec.Struct, frozen=True):
 
 
 class ObservedRule(msgspec.Struct, frozen=True):
-    """A rule of an Ingress (`host` and `http`) or an HTTPRoute (`matches`; None matches every path)."""
+    """A rule of an Ingress (`host` and `http`) or an HTTPRoute (`matches`, where None matches every path)."""
 
     host: str = ""
     http: IngressPaths | None = None

@@ -27,7 +27,7 @@ from ingress_manager.core.vocabulary import OLD_CLASS
 MOST_HOSTNAMES = 16
 MOST_RULES = 16
 MOST_MATCHES = 8
-"""The most per rule in CRDs before v1.2; later ones allow 64. An HTTPRoute may have 128, more than MOST_ROUTES."""
+"""The limit per rule before Gateway API 1.2, which allows 64. An HTTPRoute may have 128, more than MOST_ROUTES."""
 
 MATCH_TYPES = {"Prefix": "PathPrefix", "Exact": "Exact"}
 """The path types of an Ingress and their names in an HTTPRoute."""
@@ -197,10 +197,10 @@ def make_listenerset(exposure: Exposure, listener_set: ListenerSetPort, host: st
 
 
 def name_for_hosts(basis: Basis, hosts: Sequence[str]) -> str:
-    """Return the name of the HTTPRoute or ListenerSet for `hosts`: the Ingress's name if they include the main host.
+    """Return the name of the HTTPRoute or ListenerSet for `hosts`.
 
-    The main host is the first in ingress/host, else the default host, even if no route uses it. Appending a host
-    renames no object. For other hosts, a dot and a hash follow the Ingress's name.
+    It is the Ingress's name if `hosts` include the main host; otherwise, a dot and a hash follow it. The main host is
+    the first in ingress/host, or the default host, even if no route uses it, so appending a host renames no object.
     """
     host, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
     return basis.object_name if host in hosts else f"{basis.object_name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

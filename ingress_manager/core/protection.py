@@ -49,7 +49,7 @@ def add_loss(basis: Basis, key: str, cause: tuple[str, str], configured: Contain
 
 
 def check_left_behind(basis: Basis, carried: Carried) -> None:
-    """Add a problem for each of the Service's annotations that would lose or undo protection, or contradict another."""
+    """Add problems for the Service's annotations that would stop protecting, undo protection, or contradict another."""
     by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT_BEHIND:
         sentence = (

@@ -1,4 +1,4 @@
-"""The routing: which listeners serve the HTTPRoutes of an entrance, and which listener redirects http to https.
+"""The routing: which listeners serve the HTTPRoutes of an entrance, and which one redirects http to https.
 
 The first of these that is set turns the redirect on or off: ingress/tls-redirect, an ingress controller's annotation,
 tls.redirect in the settings. An Ingress's redirect is left to its controller.
@@ -64,9 +64,9 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
 def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | None:
     """Return the name of the listener that redirects http to https, if any.
 
-    Adds a problem if a redirect is requested, but the Gateway can't redirect. Also adds one for each annotation that
-    turns the redirect off: an Ingress then serves plain HTTP, but an HTTPRoute on the https listener doesn't, unless
-    that listener also serves http.
+    Adds a problem if a redirect is requested, but the Gateway can't redirect. Unless one listener serves both http and
+    https, also adds one for each annotation that turns the redirect off: an Ingress would then serve plain HTTP, which
+    HTTPRoutes on the https listener don't.
     """
     if not basis.tls:
         return None

@@ -78,7 +78,7 @@ def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, start: st
 
 
 def resolve_path(requested: Requested, route: Route) -> tuple[str, str]:
-    """Return the path and path type of a route: its own, else the Service's, else the default."""
+    """Return a route's path and path type. If it omits one, the Service's annotation applies, or else the default."""
     return route.path or requested.path or "/", route.path_type or requested.path_type or "Prefix"
 
 
@@ -119,8 +119,8 @@ def claim_key(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
 def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     """Return the Service's port numbers, by the name or number that routes use.
 
-    The key None is for routes without a port, which use ingress/port, else an inferred port. Adds a problem if neither
-    is usable.
+    The key None is for routes without a port, which use ingress/port, else an inferred port. If neither is usable, its
+    value is None, and a problem is added.
     """
     requested, requested_ports = basis.requested.port, {route.port for route in basis.requested.routes}
     # The API server defaults the protocol to TCP.
@@ -142,9 +142,9 @@ def add_unknown_port(basis: Basis, annotation: str, field: str, port: str) -> No
 
 
 def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
-    """Return the port for HTTP: the only TCP port, else the only one with the name http, appProtocol http or number 80.
+    """Return the port for HTTP. Adds a problem if none fits.
 
-    Adds a problem if no port fits.
+    In this order, it is the only TCP port, or the only one with the name http, appProtocol http or number 80.
     """
     if len(tcp) == 1:
         if not speaks_https(tcp[0]):

@@ -26,7 +26,7 @@ MOST_REMEMBERED = 1000  # effective settings that are cached
 
 TEMPLATE_FIELDS = ("{service}", "{namespace}")
 STAR_FIELD = "{*}"
-"""In a namespace pattern's entry, replaced with the part of the name that the * matches."""
+"""The placeholder, in a namespace pattern's entry, for the part of the name that the * matches."""
 
 INGRESS, HTTPROUTE = "ingress", "httproute"
 OUTPUT_NAMES = (INGRESS, HTTPROUTE)
@@ -37,7 +37,7 @@ def fill_in(template: str, service: str, namespace: str, star: str) -> str:
 
 
 def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
-    """Return the mistake in a template, or "": unknown placeholders, or what `check` reports for the filled-in text."""
+    """Return a template's mistake (unknown placeholders, or what `check` reports for the filled-in text), or ""."""
     filled_in = fill_in(text, service, namespace, namespace)
     expected = f"may contain no placeholders other than {' and '.join(placeholders)}"
     return expected if "{" in filled_in else check(filled_in)
@@ -162,7 +162,7 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def can_redirect(self) -> bool:
-        """Return whether the Gateway can redirect to https: it has a separate listener for http."""
+        """Return whether the Gateway has a separate listener for http, which can redirect to https."""
         return self.http is not None and not self.has_one_listener
 
     def __str__(self) -> str:

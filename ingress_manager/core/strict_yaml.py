@@ -12,7 +12,7 @@ DEEPEST = 8  # levels of nesting: settings need eight, and thousands would exhau
 
 TOO_DEEP = "is nested too deeply"
 TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
-"""libyaml's message, since PyYAML 6.0.4. libyaml reads ahead, so it can fail before `_Reader` does."""
+"""libyaml's message for deep nesting, since PyYAML 6.0.4. libyaml reads ahead, so it can fail before `_Reader` does."""
 
 Events = Iterator[yaml.Event]
 Scalar = Callable[[yaml.ScalarEvent], Any]
@@ -31,7 +31,7 @@ class YamlError(ValueError):
         super().__init__(f"{message}{where}")
         self.message = message
         self.line = mark.line + 1 if mark else 0
-        """The mistake's line, from 1; 0 if unknown."""
+        """The mistake's line, from 1; 0 without `mark`."""
 
 
 _SCALARS = yaml.SafeLoader("")
@@ -41,7 +41,7 @@ _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float
 def typed(event: yaml.ScalarEvent) -> Any:
     """Return a scalar as None, a boolean, a number or text, as PyYAML does.
 
-    But dates stay text, as do base-60 numbers, which YAML 1.2 dropped, and numbers that Python can't parse.
+    However, dates, base-60 numbers (which YAML 1.2 dropped) and numbers that Python can't parse stay text.
     """
     tag = _SCALARS.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
     with suppress(ValueError):
@@ -82,7 +82,7 @@ class _Reader(NamedTuple):
     places: Places
 
     def value(self, event: Any, start: Any, path: FieldPath) -> Any:
-        """Read the value that begins with `event`; record the line of `start`: its key in a mapping, else `event`."""
+        """Read the value that `event` begins. Its line is that of `start`: the key in a mapping, or else `event`."""
         self.places[path] = start.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event)

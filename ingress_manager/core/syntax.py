@@ -2,10 +2,10 @@
 
 A check is a table of rules; the message comes from the first broken rule. Sources:
 
-- RFC 1123 and RFC 1035 (hosts), RFC 3986, section 3.3 (paths), Kubernetes' validation of Ingresses (1.36);
-- CVE-2021-25745 and similar CVEs: controllers write paths into their configuration;
-- the code of controllers that treat paths as patterns. AWS's expands *. Cilium and Contour match regular expressions,
-  Kong after /~ or with its traditional router, ingress-nginx on a host where any Ingress requests it.
+- Hosts follow RFC 1123 and RFC 1035. Kubernetes' validation of Ingresses (1.36) restricts hosts and paths.
+- Paths follow RFC 3986, section 3.3. Controllers write them into their configuration (CVE-2021-25745 and others).
+- Some controllers' code treats paths as patterns. AWS's expands *. Cilium and Contour match regular expressions. So do
+  Kong after /~ or with its traditional router, and ingress-nginx on a host where any Ingress requests it.
 """
 
 import re
@@ -129,5 +129,5 @@ def wrong_path(path: str, path_type: str) -> str:
     word in a controller's configuration.
     """
     if path == "/":
-        return ""  # as most paths are
+        return ""  # the most common path
     return _wrong_free_path(path) if path_type == "ImplementationSpecific" else _wrong_plain_path(path)

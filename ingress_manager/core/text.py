@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-LONGEST_VALUE, MOST_LISTED = 60, 10  # how many characters of a value, and items of a list, are shown
+LONGEST_VALUE, MOST_LISTED = 60, 10  # shown characters of a value, and items of a list
 LONGEST_KEY = 317  # of an annotation: a domain of 253 characters, a slash and a name of 63
-LONGEST_WORD, MOST_WORDS = 64, 200  # the longest word, and the most words, that `nearest` compares: more would be slow
+LONGEST_WORD, MOST_WORDS = 64, 200  # the longest and the most words that `nearest` compares: more would be slow
 
 
 def one_line(text: str) -> str:

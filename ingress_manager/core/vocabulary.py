@@ -36,7 +36,7 @@ PROTECTING = (
     "/-polic",
     *(f"-{kind}-polic" for kind in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
 )
-"""Name fragments of annotations that keep requests out, or might; chosen not to match retention-policy or waffle."""
+"""Name fragments of annotations that may keep requests out, chosen to match neither retention-policy nor waffle."""
 
 PROTECTING_DOMAINS = ("auth", "firewall.", "waf.")
 """Fragments of domains whose annotations protect, as in waf.example.com/enabled."""
@@ -50,7 +50,7 @@ NOT_PROTECTING = (
     "-log-", "login-url", "manage-backend", "on-unauthenticated", "pass-certificate", "request-redirect",
     "secret-type", "signin", "transaction-id", "upstream-policy",
 )
-"""Exceptions to PROTECTING, which only look like protection or configure it. They can still undo it: see `undoes`."""
+"""Exceptions to PROTECTING: they only look protective, or configure protection, and can even undo it (see `undoes`)."""
 
 TUNING = (
     "timeout", "buffer", "body-size", "temp-file", "keepalive", "http-version", "next-upstream", "retries",
@@ -61,7 +61,7 @@ TUNING = (
     "ip-address-type", "/-tags-", "managed-certificates", "load-balancer-name", "load-balancer-attributes",
     "target-group", "target-node", "target-type",
 )
-"""Name fragments of annotations that, unless they protect, only tune behaviour, such as timeouts, sizes and logs."""
+"""Name fragments of annotations that only tune behaviour (timeouts, sizes, logs), unless PROTECTING matches, too."""
 
 SERVICE_DOMAINS = (
     "ingress", "kubectl.kubernetes.io", "service.kubernetes.io", "service.alpha.kubernetes.io",
@@ -91,7 +91,7 @@ CONTROLLER_KEYS = (
     "networking.gke.io/v1beta1.frontendconfig", "tailscale.com/accept-app-caps", "tailscale.com/funnel",
     "tailscale.com/http-", "tailscale.com/proxy-", "tailscale.com/tags",
 )
-"""Prefixes of other annotations that look meant for an Ingress, even in SERVICE_DOMAINS."""
+"""Prefixes of annotations outside CONTROLLER_DOMAINS that look meant for an Ingress, even in SERVICE_DOMAINS."""
 # fmt: on
 
 READ_FROM = {
@@ -143,8 +143,8 @@ ALTERNATIVES = {
     )
     for one, other in (pair, pair[::-1])
 }
-"""Pairs of annotations that a controller doesn't combine. Sources: cert-manager, ingress-shim (uses neither of two
-issuers); ingress-nginx, internal/ingress/annotations (prefers the allowlist)."""
+"""Pairs of annotations that a controller doesn't combine: cert-manager ignores both issuers, and ingress-nginx prefers
+the allowlist. Sources: cert-manager, ingress-shim; ingress-nginx, internal/ingress/annotations."""
 
 SSL_REDIRECT = f"{NGINX}ssl-redirect"
 HAPROXY_SSL_REDIRECT = "haproxy.org/ssl-redirect"
@@ -162,7 +162,7 @@ EXPRESSED: dict[tuple[str, str], bool | None] = {
     **{(f"{NGINX}backend-protocol", http): None for http in ("HTTP", "http")},
     (REWRITE, "/"): None,
 }
-"""Annotations (key, value) whose effect HTTPRoutes have anyway: with TLS (True), without (False) or always (None)."""
+"""Annotations (key, value) whose effect HTTPRoutes have anyway: with TLS (True), without it (False), always (None)."""
 
 _CODE, _PROTECTING, _PROTECTING_DOMAINS, _NOT_AUTH, _NOT_PROTECTING, _TUNING, _CONTROLLER_DOMAINS = (
     re.compile("|".join(map(re.escape, parts)))
@@ -223,7 +223,7 @@ def is_for_controllers(key: str) -> bool:
 def belongs_on(kind: str, key: str) -> bool:
     """Return whether objects of this kind carry an annotation: controllers read it there, or it is for other tools."""
     if kind == "Ingress" or not is_for_controllers(key):
-        # Dashboards are such tools: if the redirect carried their annotations, too, they would list the Service twice.
+        # Dashboards are such tools: if the redirect carried their annotations, they would list the Service twice.
         return kind in {"Ingress", "HTTPRoute"}
     return key.lower().startswith(READ_FROM[kind]) and key.lower() not in READ_FROM_GATEWAYS
 
@@ -236,7 +236,7 @@ def is_lost_in_httproutes(key: str) -> bool:
 
 
 def is_expressed(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
-    """Return whether HTTPRoutes have an annotation's effect without it. `at_root`: the only path is the prefix /."""
+    """Return whether HTTPRoutes have an annotation's effect anyway. With `at_root`, the only path is the prefix /."""
     # Rewriting / to / changes nothing. ingress-nginx rewrites any other path, and treats it as a pattern.
     return (key, value) in EXPRESSED and EXPRESSED[key, value] in {tls, None} and (at_root or key != REWRITE)
 
@@ -247,8 +247,8 @@ def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
     return is_read and (not of_httproutes or key.startswith(READ_FROM_SERVICES_OF_HTTPROUTES))
 
 
-# Known values: a pattern of the values that can't break a controller's configuration, and the end of the message for
-# all other values, which are refused whatever the settings allow.
+# Known values: a pattern of those that can't break a controller's configuration, and the end of the message for all
+# others, which are refused whatever the settings allow.
 
 SWITCH = ("true|false", 'must be "true" or "false"')
 TOGGLE = ("on|off", 'must be "on" or "off"')
@@ -269,7 +269,7 @@ COPIED_BY_DEFAULT = {
     "konghq.com/strip-path": SWITCH,
     "konghq.com/preserve-host": SWITCH,
 }
-"""Annotations that are harmless with any controller. limits.copyAnnotations replaces them."""
+"""Annotations that are harmless with any controller. limits.copyAnnotations replaces this list."""
 
 KNOWN = COPIED_BY_DEFAULT | {
     f"{NGINX}proxy-body-size": SIZE,
@@ -295,5 +295,5 @@ KNOWN = COPIED_BY_DEFAULT | {
     "nginx.org/client-max-body-size": SIZE,
 }
 # fmt: on
-"""Safe values of known annotations. Source: each controller's code. Many values are copied verbatim into the
-configuration, and nginx rejects all of it if a number is too large, or -1."""
+"""Safe values of known annotations. Source: each controller's code. Many are copied verbatim into the
+configuration, which nginx rejects as a whole if a number is too large or is -1."""
