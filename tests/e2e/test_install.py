@@ -111,7 +111,7 @@ def test_an_existing_metacontroller_is_left_unchanged(plane: ControlPlane) -> No
     [install] = [command for command in commands_of("install.md") if "CONTEXT=" in command]
     context = plane.kubectl("config", "current-context").strip()
     printed = run(plane, install.replace("CONTEXT=kind-kind", f"CONTEXT={context}"))
-    assert "The cluster has a Metacontroller already." in printed
+    assert "The cluster already has Metacontroller." in printed
     assert plane.api.list(DEPLOYMENTS, "metacontroller") == []
     assert ("DecoratorController", "<none>", "ingress-manager") in everything(plane)
     run(plane, remove)

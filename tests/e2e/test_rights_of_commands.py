@@ -182,7 +182,7 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
     # A mistake: the Ingress stays, and the Event gives the reason. Once corrected, the Service is served again.
     by_team("kubectl annotate service shop ingress/path=/ 'ingress/routes=[{path: /}]'")
     until(everything, 0, "refused  team-a", "ingress/path", "has no effect", "[contradiction]")
-    until(one, 0, "[contradiction]", "Remove one of them.")
+    until(one, 0, "[contradiction]", "Remove one of the annotations")
     until(wait, 1, "Not serving: team-a/shop")
     by_team("kubectl annotate service shop ingress/routes-")
     until(wait, 0, "serving")
