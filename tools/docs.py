@@ -54,7 +54,7 @@ def fields(
         elif field == "copyAnnotations":
             shown = "[nine keys](annotations.md#annotations-for-the-ingress-controller)"
         elif field == "ingressClasses":
-            shown = "[the gateway's](#what-a-controller-reads)"
+            shown = "[the bundled gateway's](#what-a-controller-reads)"
         else:
             # As in the settings file.
             value = yaml.safe_dump(facts.get("default"), default_flow_style=True).removesuffix("...\n").strip()
@@ -92,7 +92,7 @@ PARTS: dict[str, Callable[[], str]] = {
         textwrap.fill(", ".join(f"`{key}`" for key in COPIED_BY_DEFAULT), 150, break_on_hyphens=False) + "\n"
     ),
     "refusals": lambda: "\n\n".join(
-        f"For the {whose}:\n\n{listed(f'`{reason}`: {remedy}' for reason, remedy in remedies.items())}"
+        f"Fixed by the {whose}:\n\n{listed(f'`{reason}`: {remedy}' for reason, remedy in remedies.items())}"
         for whose, remedies in REMEDIES.items()
     ),
     "findings": findings,

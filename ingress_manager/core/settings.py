@@ -154,7 +154,7 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     https: Name | None = "https"
     """The Gateway's listener for hosts with TLS. With null and no `listenerSets`, a Service with TLS is refused."""
     listener_sets: ListenerSets | None = msgspec.field(name="listenerSets", default=None)
-    """Creates a ListenerSet with the Service's certificate for each TLS host. With null, `https` serves the host."""
+    """`{port: 443}` creates a ListenerSet with the Service's certificate per TLS host; otherwise, `https` serves it."""
 
     @property
     def has_one_listener(self) -> bool:
@@ -218,13 +218,13 @@ class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
     """Retries for each rule of HTTPRoutes, as in {attempts: 2, codes: [502, 503], backoff: 100ms}. Gateway API CRDs
     before 1.7 silently drop them, except in the experimental channel since 1.2."""
     accepted_losses: tuple[LossKey, ...] = ()
-    """Losses accepted with this profile, such as those its filters replace. Default: `limits.acceptedLosses`."""
+    """Overrides `limits.acceptedLosses`, for example to add annotations that the profile's filters replace."""
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     hosts: Limit[AllowedHost] = ANY
     """The hosts that a Service may claim; {namespace} is replaced with its namespace. `*.suffix` allows every host
-    below the suffix, but not the suffix itself. `*` matches only rules without a host. `any` allows all."""
+    below the suffix, but not the suffix itself. `*` allows only rules without a host."""
     classes: Limit[Name] = ANY
     """The allowed IngressClasses, or `any`."""
     path_types: PathTypes = PATH_TYPES[:2]
