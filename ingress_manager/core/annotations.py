@@ -172,8 +172,8 @@ def parse(annotations: Mapping[str, str], prefix: str = "") -> Requested:
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
     for key in unknown[:MOST_KEPT]:
         suggestion = nearest(key.removeprefix(PREFIX), SUFFIXES)
-        instead = f"; did you mean {prefix}{PREFIX}{suggestion}?" if suggestion else ""
-        sentence = f"{prefix}{key} is not an annotation of ingress-manager{instead}"
+        instead = f"did you mean {prefix}{PREFIX}{suggestion}?" if suggestion else "remove it"
+        sentence = f"{prefix}{key} is not an annotation for Services; {instead}"
         problems.add(sentence, Reason.UNKNOWN_ANNOTATION, prefix + key)
     values: dict[str, Any] = {}
     for key in filter(annotations.__contains__, KEYS):
@@ -241,8 +241,8 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     requested = {name: parse(described[name], key_prefix(name)) for name in enabled}
     for name in names:
         if not is_entrance_name(name):
-            end = f"at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -) other than redirect"
-            sentence = f"{name}.{HTTP}: {quoted(name)} must be an entrance name of {end}"
+            end = f"at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -), not redirect"
+            sentence = f"{name}.{HTTP}: the prefix must be an entrance name of {end}"
             requested[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
     return requested
 

@@ -50,7 +50,7 @@ class Basis(msgspec.Struct, frozen=True):
         key = self.key(annotation)
         self.problems.add(f"{key}{end}", reason, key)
 
-    def add_ignored(self, annotation: str, why: str, remedy: str = "remove it") -> None:
-        """Add the problem that an annotation (ingress/…) has no effect. `why` and `remedy` complete the message."""
-        value = quoted((self.service.metadata.annotations or {})[self.key(annotation)])
-        self.add(annotation, f": {value} has no effect {why}; {remedy}", Reason.CONTRADICTION)
+    def add_ignored(self, annotation: str, why: str, remedy: str = "") -> None:
+        """Add the problem that an annotation (ingress/…) has no effect. The default remedy is to remove it."""
+        value = quoted((self.service.metadata.annotations or {})[key := self.key(annotation)])
+        self.add(annotation, f": {value} has no effect {why}; {remedy or f'remove {key}'}", Reason.CONTRADICTION)

@@ -89,7 +89,7 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
     """Decide which objects should exist for a Service. `observed` contains the existing ones. Never raises."""
     requested, existing = read_entrances(service.metadata.annotations or {}), observed.all()
     if settings.entry_for(service.metadata.namespace).paused and (requested or existing):
-        return Refused(Problems([Problem("ingress-manager is paused by its settings", Reason.PAUSED)]))
+        return Refused(Problems([Problem("the settings pause ingress-manager in this namespace", Reason.PAUSED)]))
     if not requested:
         return Desired()
     problems = Problems()
@@ -159,9 +159,9 @@ def not_made(service: str, missing: Sequence[Key]) -> Problem:
         shown.pop()
     more = f" and {len(missing) - len(shown)} more" if len(shown) < len(missing) else ""
     sentence = (
-        f"{', '.join(shown)}{more} {'do' if missing[1:] else 'does'}n't exist yet: either an object that "
-        "ingress-manager doesn't manage has the name, or a quota or admission webhook rejects it. "
-        f"Run `ingress-manager status {service}` to see which"
+        f"{', '.join(shown)}{more} {'do' if missing[1:] else 'does'}n't exist yet: an unmanaged object "
+        "has the name, or a quota or admission webhook denies the creation. "
+        f"`ingress-manager status {service}` shows which"
     )
     return Problem(sentence, Reason.NOT_MADE)
 

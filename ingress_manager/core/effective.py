@@ -94,7 +94,7 @@ class EffectiveSettings(Profile, frozen=True, forbid_unknown_fields=False, kw_on
         denied = [host for host in hosts if not self.allows_host(host)]
         if not denied:
             return ""
-        shown = [f"{host} (rules without a host)" if host == EVERY_HOST else host for host in self.host_patterns or ()]
+        shown = [f"rules without a host ({host})" if host == EVERY_HOST else host for host in self.host_patterns or ()]
         return f"{listed(denied, quoted)} may not be claimed; {self.allowed(shown)}"
 
     def allows_host(self, host: str) -> bool:

@@ -72,7 +72,7 @@ def check_ignored(basis: Basis) -> None:
             basis.add_ignored(key, f"because the settings enable {absent[row.only]} for this Service")
     if requested.tls_secret and not effective.makes_ingresses and gateway and not gateway.listener_sets:
         why = f"on HTTPRoutes, which use the certificate of {gateway}"
-        basis.add_ignored(SECRET, why, f'replace it with {basis.key(TLS)}: "true"')
+        basis.add_ignored(SECRET, why, f'replace {basis.key(SECRET)} with {basis.key(TLS)}: "true"')
     if (basis.service.metadata.annotations or {}).get(EDIT_IN_PLACE) == "true":
         end = "must be removed: an Ingress with this annotation would keep cert-manager from renewing the certificate"
         basis.problems.add(f'{EDIT_IN_PLACE}: "true" {end}', Reason.CONTRADICTION, EDIT_IN_PLACE)
@@ -122,12 +122,12 @@ def check_served_class(basis: Basis, served_class: str | None) -> None:
     on_service = (basis.service.metadata.annotations or {}).get(OLD_CLASS, served_class)
     if on_service != served_class:
         named = "the cluster's default class" if served_class is None else f"the class {quoted(served_class)}"
-        end = f"has no effect on a Service, so {named} would apply; replace it with {basis.key(CLASS)}, or remove it"
-        basis.problems.add(f"{OLD_CLASS}: {quoted(str(on_service))} {end}", Reason.CONTRADICTION, OLD_CLASS)
+        why = f"{quoted(str(on_service))} has no effect on a Service, so {named} would apply"
+        end = f"{why}; replace the annotation with {basis.key(CLASS)}, or remove it"
+        basis.problems.add(f"{OLD_CLASS}: {end}", Reason.CONTRADICTION, OLD_CLASS)
     if served_class in CLASSES_WITHOUT_DOTS and "." in basis.object_name:
-        controller = CLASSES_WITHOUT_DOTS[served_class]
-        why = f"{controller} (class {quoted(served_class)}) can't serve an Ingress with a dot in its name"
-        end = f": {why}, which a named entrance has; set another class, or use {HTTP} on another Service"
+        why = f"{CLASSES_WITHOUT_DOTS[served_class]} (class {quoted(served_class)}) can't serve a named entrance"
+        end = f": {why}, because its Ingress has a dot in its name; set another class, or use {HTTP} on another Service"
         basis.add(HTTP, end, Reason.CONTRADICTION)
 
 
@@ -159,7 +159,7 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
             holder, first = claims[scope, claim]
             if holder is basis:
                 alike = "is listed twice" if shown == first else f"is the same as {first} to ingress controllers"
-                basis.add(ROUTES, f": {shown} {alike}; remove one of them", Reason.DUPLICATE_ROUTE)
+                basis.add(ROUTES, f": {shown} {alike}; remove one", Reason.DUPLICATE_ROUTE)
             else:
                 end = f": {shown} is already claimed by another entrance of this Service ({holder.key(HTTP)})"
                 basis.add(HTTP, f"{end}; set another host, path, class or profile", Reason.DUPLICATE_ROUTE)

@@ -182,7 +182,7 @@ def make_listenerset(exposure: Exposure, listener_set: ListenerSetPort, host: st
     if name != basis.object_name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
         if end := wrong_name(secret):
-            basis.add(SECRET, f": {quoted(secret)}, the Secret for {host}, {end}", Reason.INVALID_VALUE)
+            basis.add(SECRET, f": {quoted(secret)}, the derived Secret name for {host}, {end}", Reason.INVALID_VALUE)
     elif basis.effective.makes_ingresses:  # the Ingress requests the certificate
         annotations = {key: value for key, value in annotations.items() if key not in ISSUERS}
     entry = {

@@ -23,9 +23,9 @@ from ingress_manager.core.vocabulary import (
     undoes,
 )
 
-UNCOPIED = ("isn't copied", "to copy it (limits.copyAnnotations) or ")
-OVERRIDDEN = ("the settings configure it differently", "")
-NOT_EXPRESSED = ("can't be expressed in an HTTPRoute", "to turn off HTTPRoutes (outputs) or ")
+UNCOPIED = ("may not be copied", "allow it (limits.copyAnnotations) or ")
+OVERRIDDEN = ("the settings configure this annotation and ignore the Service's value", "")
+NOT_EXPRESSED = ("can't be expressed in an HTTPRoute", "turn off HTTPRoutes (outputs) or ")
 """Why an annotation is lost, and the remedy for an administrator."""
 
 
@@ -41,10 +41,10 @@ def add_loss(basis: Basis, key: str, cause: tuple[str, str], configured: Contain
     subject, effect, reason = f"{key}: {quoted(value)}", "affects what clients receive", Reason.NOT_IN_HTTPROUTE
     if protects(key):
         subject, effect, reason = key, "protects this Service", Reason.PROTECTION_LOST
-    request = "Remove it if you don't need it, or ask"
+    request = "Remove the annotation if unneeded, or ask"
     if key in configured:
         subject, request, reason = f"{key}, which the settings add to Ingresses,", "Ask", Reason.SETTINGS_CONFLICT
-    end = f"{request} an administrator {remedy}to accept the loss (limits.acceptedLosses)"
+    end = f"{request} an administrator to {remedy}accept the loss (limits.acceptedLosses)"
     basis.problems.add(f"{subject} {effect}, but {why}. {end}", reason, key)
 
 
@@ -53,21 +53,19 @@ def check_left_behind(basis: Basis, carried: Carried) -> None:
     by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT_BEHIND:
         sentence = (
-            f"this Service has {count} annotations for ingress controllers "
-            f"that its objects would not inherit; the limit is {MOST_LEFT_BEHIND}"
+            f"this Service has {count} ingress controller annotations "
+            f"that aren't copied to its objects; the limit is {MOST_LEFT_BEHIND}"
         )
         basis.problems.add(sentence, Reason.TOO_LARGE)
         return
     for key in by_ingress:
         if undoes(key, carried.configured) and key not in basis.effective.accepted_losses:
             value = quoted((basis.service.metadata.annotations or {})[key])
-            end = (
-                "would override the protection in the settings, as the controller reads it from the Service; remove it"
-            )
+            end = "must be removed: controllers read it from the Service, so it would override the settings' protection"
             basis.problems.add(f"{key}: {value} {end}", Reason.PROTECTION_LOST, key)
     for key, other in ALTERNATIVES.items():
         if key in carried.copied and other in carried.configured:
-            add_loss(basis, key, OVERRIDDEN)
+            add_loss(basis, key, (f"can't be combined with {other}, which the settings add", ""))
         elif key < other and key in carried.copied and other in carried.copied:  # each pair once
             basis.problems.add(f"{other} can't be combined with {key}; keep only one", Reason.CONTRADICTION, other)
     for key in filter(protects, sorted({*by_ingress, *by_httproutes})):
@@ -89,7 +87,7 @@ def check_class_reads(basis: Basis, ingress_class: str | None, carried: Carried)
     for key in dict.fromkeys([*carried.copied, *read_from_service, *carried.configured]):
         # Traefik reads keys in any case.
         if protects(key) and not key.lower().startswith(declared.reads):
-            add_loss(basis, key, (why, "to correct ingressClasses or "), carried.configured)
+            add_loss(basis, key, (why, "correct ingressClasses or "), carried.configured)
 
 
 def check_httproutes_express(basis: Basis, carried: Carried) -> None:

@@ -45,7 +45,7 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
         if basis.secret is None and not basis.is_invalid(SECRET):
             end = (
                 f" is needed: {gateway} serves each host with the Service's own certificate. "
-                "Set it, or ask an administrator to set a default (tls.secret)"
+                "Set this annotation, or ask an administrator to set a default (tls.secret)"
             )
             basis.add(SECRET, end, Reason.NOT_IN_HTTPROUTE)
     if listener is None:
@@ -82,7 +82,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     if gateway.can_redirect:
         return gateway.http
     if requested or by_default:
-        start = f"{gateway} has no separate HTTP listener that could redirect to https"
+        start = f"the settings name no separate HTTP listener of {gateway} for redirects to https"
         end = f'Set {basis.key(REDIRECT)}: "false", or ask an administrator to name one (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
         if by_default:  # the Service need not have requested the redirect

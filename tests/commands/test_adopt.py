@@ -314,7 +314,7 @@ def test_without_a_new_event_it_stops_and_says_how_to_undo(said: Any, apply: App
 def test_an_ingress_that_is_not_as_planned_is_reported(apply: Apply, cluster: Cluster) -> None:
     cluster.answers["ingress"] = BY_HAND
     ended = apply(events=[NONE, TAKEN])
-    assert (ended.status, "Ingress team-a/hosts is as planned and recorded by" in ended.err) == (2, True)
+    assert (ended.status, "Ingress team-a/hosts has the planned spec and Metacontroller" in ended.err) == (2, True)
 
 
 def test_the_first_error_ends_it_and_the_steps_so_far_are_listed(apply: Apply, cluster: Cluster) -> None:

@@ -91,7 +91,7 @@ def test_no_annotation_is_removed_before_metacontroller_has_let_go(cluster: Clus
     assert "  ingress-manager adopt team-a/shop --apply\n" in back
     cluster.answers["ingress"] = MADE | {"spec": {}}
     ended = run("release", "team-a/shop", "--apply", "--without-event")
-    assert (ended.status, "still waiting until Ingress team-a/shop is as planned" in ended.err) == (2, True)
+    assert (ended.status, "still waiting until Ingress team-a/shop has the planned spec" in ended.err) == (2, True)
 
 
 def test_more_objects_than_an_event_names_are_given_time(cluster: Cluster) -> None:

@@ -31,7 +31,7 @@ SENTENCES = [
     'ingress/host: "Shop" must be lowercase [invalid-value]',
     'ingress/path: "shop" must start with / [invalid-value]',
 ]
-PAUSE = "ingress-manager is paused by its settings [paused]"
+PAUSE = "the settings pause ingress-manager in this namespace [paused]"
 OBJECTS = "the Service's objects [not-copied]"
 NO_EFFECT = 'has no effect without {}ingress/http: "true"{} [contradiction]'
 MORE = re.compile(r"and ([0-9]+) more")

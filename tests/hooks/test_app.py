@@ -181,8 +181,8 @@ def test_missing_objects_are_reported_and_requested_again(client: FlaskClient, m
     assert (first.status_code, soon.status_code, reported.status_code) == (200, 200, 422), "it may be made just now"
     assert json.loads(first.data)["resyncAfterSeconds"] in RECHECK_SECONDS
     assert reported.text == (
-        "Ingress team-a/shop doesn't exist yet: either an object that ingress-manager doesn't manage has the name, "
-        "or a quota or admission webhook rejects it. Run `ingress-manager status team-a/shop` to see which [not-made]\n"
+        "Ingress team-a/shop doesn't exist yet: an unmanaged object has the name, or a quota or admission "
+        "webhook denies the creation. `ingress-manager status team-a/shop` shows which [not-made]\n"
     )
 
 
@@ -199,7 +199,7 @@ def test_repeated_invalid_requests_are_held_back(client: FlaskClient, monkeypatc
 def test_paused_is_answered_429_with_retry_after_and_shown_in_the_metrics(client: FlaskClient) -> None:
     paused = client_of(Settings(paused=True))
     response = paused.post("/sync", data=OPTED_IN)
-    assert shown(response) == (429, "text/plain; charset=utf-8", "ingress-manager is paused by its settings [paused]\n")
+    assert shown(response)[::2] == (429, "the settings pause ingress-manager in this namespace [paused]\n")
     assert 60 <= int(response.headers["Retry-After"]) <= 90
     in_one = client_of(Settings(namespaces={"team-b": NamespaceSettings(paused=True)}))
     assert [samples(each)["ingress_manager_paused", ""] for each in (paused, in_one, client)] == [True, True, False]

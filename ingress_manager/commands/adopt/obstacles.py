@@ -12,7 +12,7 @@ from ingress_manager.core.annotations import PROFILE, key_prefix
 from ingress_manager.core.decide import refusal_of
 from ingress_manager.core.kubernetes import DECORATOR
 from ingress_manager.core.text import listed
-from ingress_manager.core.vocabulary import EDIT_IN_PLACE, is_read_from_services
+from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS, is_read_from_services
 
 DEFAULT_BACKEND = "spec.defaultBackend"
 ANNOTATIONS = "metadata.annotations."
@@ -28,14 +28,15 @@ def obstacles(item: Item, service: Item | None, spec: IngressSpec, inventory: In
         yield problem, f"replace it with a rule without a host, or drop it with --accept-changes {DEFAULT_BACKEND}"
     yield from ((f"{obj} is being deleted", "") for obj in (item, service) if obj and obj.is_being_deleted)
     if (other := item.annotations.get(DECORATOR, CONTROLLER)) != CONTROLLER:
-        yield f"{ANNOTATIONS}{DECORATOR}: DecoratorController {other} manages this Ingress", "exclude it there first"
+        problem = f"{ANNOTATIONS}{DECORATOR}: DecoratorController {other} manages this Ingress"
+        yield problem, "make the controller release it, and then remove the annotation"
     if item.annotations.get(EDIT_IN_PLACE) == "true":
         problem = f"{ANNOTATIONS}{EDIT_IN_PLACE}: Metacontroller would remove cert-manager's challenge paths"
-        yield problem, "remove the annotation first, or certificates can't be renewed"
+        yield f"{problem} and so block renewals", "remove the annotation first"
     for owner in owners(item):
         if service is None or owner.get("uid") != service.metadata.get("uid"):
-            problem = f"metadata.ownerReferences: {owner.get('kind')} {owner.get('name')} owns this Ingress, which "
-            yield f"{problem}could outlive its Service, or be deleted before it", "remove the owner reference first"
+            problem = f"metadata.ownerReferences: {owner.get('kind')} {owner.get('name')} owns this Ingress"
+            yield f"{problem}, which only its Service may own", "remove this owner reference first"
     for _, path in spec.paths():
         if path.backend.service is None:
             yield f"spec.rules: the path {path.path} routes to a resource that isn't a Service", "remove the path first"
@@ -50,8 +51,7 @@ def part_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
         yield f"outputs: adopt needs [ingress], but Service {name} gets [{', '.join(effective.outputs)}]", remedy
     elif len(certificates) > 1:
         problem = f"spec.tls: a managed Ingress has one certificate, but the hosts of Service {name} use "
-        remedy = "put one certificate for all these hosts into one Secret first"
-        yield f"{problem}{' and '.join(certificates)}", remedy
+        yield f"{problem}{' and '.join(certificates)}", "put one certificate for all these hosts into one Secret first"
     elif refused := refusal_of(part.decision):
         yield f"Service {name} would be refused: {refused.line()}", ""
     else:
@@ -74,14 +74,16 @@ def recreation_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]
     for field, protects in part.dropped.items():
         if field in inventory.accepted and not protects:
             continue
-        problem = f"{field}: Ingress {part.full_name} would lose this field if it were recreated from its Service"
-        remedy = f"add it with a profile ({key_prefix(part.entrance)}{PROFILE})"
+        problem = f"{field}: Ingress {part.full_name}, recreated from its Service, would lack this field"
+        remedy = f"add the field with a profile ({key_prefix(part.entrance)}{PROFILE})"
         if is_read_from_services_alone(field.removeprefix(ANNOTATIONS)):
             problem = f"{field}: controllers read it only from Services, so it has no effect on an Ingress"
             remedy = f"remove it, move it to Service {part.service.name} if it should take effect there"
-        elif field.startswith(ANNOTATIONS):
-            remedy += ", allow copying it (limits.copyAnnotations) if the Service has only one entrance"
-        loss = "ask the administrator to accept the loss (limits.acceptedLosses)"
+        elif field == f"{ANNOTATIONS}{OLD_CLASS}":  # invalid in a profile with a class
+            remedy = "remove the annotation first"
+        elif field.startswith(ANNOTATIONS) and not part.entrance:
+            remedy += ", allow copying it if the Service has only one entrance (limits.copyAnnotations)"
+        loss = "ask an administrator to accept the loss (limits.acceptedLosses)"
         yield problem, f"{remedy}, or {loss if protects else f'accept the loss with --accept-changes {field}'}"
 
 
@@ -107,6 +109,6 @@ def replacement_obstacles(item: Item, spec: IngressSpec) -> Iterator[Obstacle]:
     issuers = [key for key in item.annotations if key.startswith(CERT_MANAGER_KEYS)]
     secrets = [entry.secret_name for entry in spec.tls or () if entry.secret_name]
     if issuers and secrets:
-        lost = f"the Certificate for Secret {', '.join(secrets)} would be deleted with this Ingress, which owns it"
+        lost = f"the Certificate for Secret {', '.join(secrets)} could be deleted or lose hosts with this Ingress"
         remedy = "create a Certificate for that Secret yourself, remove the annotation, and run adopt again"
         yield f"metadata.annotations: {', '.join(issuers)}: {lost}", remedy

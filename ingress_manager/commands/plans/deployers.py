@@ -36,7 +36,7 @@ DEPLOYERS = (
     Deployer("Helm", "the chart", "helm.sh/resource-policy=keep", HELM),
     Deployer("Argo CD", "Git", "argocd.argoproj.io/sync-options=Prune=false", ARGO_CD),
     Deployer("Flux", "Git", "kustomize.toolkit.fluxcd.io/prune=disabled", FLUX, "removes"),
-    Deployer("Terraform", "its configuration", "", ("HashiCorp",), "may remove"),
+    Deployer("Terraform", "the Terraform configuration", "", ("HashiCorp",), "may remove"),
     Deployer("kubectl apply", "the manifests", "", ("kubectl.kubernetes.io/last-applied-configuration", "kubectl")),
 )
 
@@ -51,7 +51,7 @@ def deployers_of(item: Item) -> list[Deployer]:
     writers = {str(entry.get("manager")) for entry in entries if at(entry, "fieldsV1", "f:spec")}
     writers.add(item.labels.get(MANAGED_BY_LABEL, ""))
     names = names or sorted(name for name in writers if "operator" in name.lower())
-    operators = [Deployer(name, "its spec", "", (), "may remove") for name in names]
+    operators = [Deployer(name, "the custom resource", "", (), "may remove") for name in names]
     return operators + ([deployer for deployer in deployers if deployer.keep] or deployers)
 
 

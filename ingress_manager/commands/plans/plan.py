@@ -31,7 +31,7 @@ apply_option = click.option("--apply", is_flag=True, help="Carry out the steps i
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition that a step waits for, such as "Ingress team-a/shop is as planned"."""
+    """A condition that a step waits for, such as "Ingress team-a/shop has the planned spec"."""
 
     sentence: str
     command: Command

@@ -103,7 +103,7 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
 def intact(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
     """Return the condition that `item` exists with `spec` and, if `recorded`, with the last-applied annotation."""
     return Condition(
-        f"{item} is as planned{' and recorded by Metacontroller' if recorded else ''}",
+        f"{item} has the planned spec" + (" and Metacontroller's last-applied annotation" if recorded else ""),
         kubectl("get", item),
         lambda now: (
             now.metadata.get("uid") == item.metadata.get("uid")
