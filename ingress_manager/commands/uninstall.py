@@ -75,12 +75,12 @@ def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: b
     stop = [delete("decoratorcontroller", CONTROLLER)] if ours else []
     # In the foreground, kubectl also waits until the Pods are gone.
     stop.append(delete("deployment", hook, options=(f"--namespace={namespace}", "--cascade=foreground")))
-    yield from titled("Stop ingress-manager. Its objects are still served.", stop)
+    yield from titled("Stop ingress-manager. The managed objects are still served.", stop)
     if keep:
-        head = f"Release its objects, {len(managed)} in all, so that they stay even if their Service is deleted."
+        head = f"Release the managed objects, {len(managed)} in all, so they stay even if their Service is deleted."
         yield from titled(head, disown(managed))
     else:
-        head = f"Delete its objects, {len(managed)} in all. From then on, the Services are no longer served."
+        head = f"Delete the managed objects, {len(managed)} in all. From then on, their hosts are no longer served."
         yield from titled(head, [for_all("delete", managed, DELETE_OPTIONS)] if managed else [])
     head = "Remove the annotations from the Services. If the Services are in Git, remove the annotations there, too."
     yield from titled(head, unannotate(of_kind(items, SERVICE), managed if keep else ()))

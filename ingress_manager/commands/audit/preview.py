@@ -83,7 +83,7 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
             problem = service.forbidden.get(key, fallback)
             sentence = problem.line() if problem else f"{service.item} doesn't request this {obj.kind}"
             if key in snapshot.desired_once_allowed(service):
-                sentence += f"; this {obj.kind} would be removed and recreated"
+                sentence += f"; this {obj.kind} would be removed, then recreated as its Service requests"
                 created = f"{' '.join(key)} would be recreated"
                 yield Finding(service.item, created, service=service.item, about=key, kind=CREATED)
             yield Finding(obj.item, sentence, service=service.item, kind=REMOVED)
@@ -101,4 +101,4 @@ def _change(snapshot: Snapshot, drift: Finding) -> Finding:
     lost = list(dict.fromkeys(str(claim) for claim in claims_of(obj) if claim not in kept))
     if not lost:
         return _as(CHANGED, drift)
-    return _as(MOVED, drift, f"{listed(lost)} would no longer be served: {drift.sentence}")
+    return _as(MOVED, drift, f"{listed(lost)} would no longer be served as before: {drift.sentence}")

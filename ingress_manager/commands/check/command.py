@@ -17,7 +17,7 @@ from ingress_manager.core.text import one_line
 COLOURS = {Outcome.WRONG: "red", Outcome.WARNING: "yellow", Outcome.UNKNOWN: "cyan", Outcome.OK: "green"}
 SECONDS_BETWEEN_CHECKS = 2.0  # with --wait
 
-REINSTALL = "Install this version again, in the same way and with your settings: docs/upgrade.md shows how."
+REINSTALL = "Install this program's version again, as before and with your settings: docs/upgrade.md shows how."
 """No command is named, because the right one depends on how, where and with which settings the user installed."""
 
 INSTALL = "Install it: docs/install.md shows how."
@@ -41,11 +41,11 @@ CHECKS = (
     Check("DecoratorController", "it matches this version", provided.decorator, REINSTALL),
     Check("hook", "it runs, and has the version of this program", hook.runs, REINSTALL),
     Check("hook", "its settings are valid, pause nothing, and are in use", hook.settings, REINSTALL),
-    Check("hook", "Metacontroller can reach it, judging by Events", hook.check_reachable, CHECK_CONNECTION),
+    Check("hook", "Events suggest that Metacontroller can reach it", hook.check_reachable, CHECK_CONNECTION),
     Check("admission policies", "they match this version", provided.policies, REINSTALL),
     Check("admission webhook", "it works, and is installed if admission.deny is true", hook.webhook, REINSTALL),
     Check("rights of Metacontroller", "they suffice, and don't allow writing Services", provided.rights),
-    Check("Gateway API", "the requested kinds are managed, and their CRDs accept the profiles", provided.gateway_api),
+    Check("Gateway API", "Metacontroller manages the needed kinds, and CRDs accept the profiles", provided.gateway_api),
 )
 
 

@@ -42,7 +42,7 @@ def runs(cluster: Cluster) -> Iterator[Result]:
     version = cluster.metric_label("ingress_manager_build", "version") or labelled
     if version and version != __version__:
         sentence = f"its image {image_of(deployment)} has version {version}, but this program has version {__version__}"
-        yield warning(sentence, "Run the hook's version of the commands: another version may decide differently.")
+        yield warning(sentence, "Use the hook's version of this program: others may decide differently from the hook.")
     elif not version:
         yield unknown(f"its image {image_of(deployment)} has an unknown version")
     yield from replicas(deployment)
@@ -99,13 +99,13 @@ def webhook(cluster: Cluster) -> Iterator[Result]:
         namespace, name = str(service.get("namespace")), str(service.get("name"))
         deployment = cluster.one(DEPLOYMENTS, name, namespace)
         if deployment is None:
-            yield wrong(f"Deployment {namespace}/{name}, named like the webhook's Service, doesn't exist")
+            yield wrong(f"no Deployment has the name of the webhook's Service, {namespace}/{name}")
             continue
         yield from replicas(deployment)
         for field, of in (("image", image_of), ("ConfigMap", configmap_of)):
             if hook and of(deployment) != of(hook):
-                values = f"{of(deployment) or 'none'} and {of(hook) or 'none'}"
-                yield warning(f"{deployment} and the hook use different {field}s, so they may disagree: {values}")
+                one, other = (f"{field} {name}" if name else f"no {field}" for name in (of(deployment), of(hook)))
+                yield warning(f"{deployment} uses {one}, but the hook uses {other}, so the two may disagree")
         volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
         for secret in (at(volume, "secret", "secretName") for volume in volumes if volume.get("name") == "tls"):
             yield from certificate(cluster, namespace, str(secret), f"{name}.{namespace}.svc")

@@ -130,11 +130,11 @@ def rights(cluster: Cluster) -> Iterator[Result]:
     has = allowed_access(cluster, account, [*needed, *NEVER])
     called = f"ServiceAccount {account.replace(':', '/')}"
     if missing := [f"{right.verb} {right.resource}" for right in needed if right not in has]:
-        remedy = "Bind ClusterRole ingress-manager to it: metacontroller/README.md shows how."
-        yield wrong(f"{called} may not {', '.join(missing)}", remedy)
+        remedy = "Bind ClusterRole ingress-manager to this ServiceAccount: metacontroller/README.md shows how."
+        yield wrong(f"{called} lacks rights: {', '.join(missing)}", remedy)
     if excessive := [f"{right.verb} {right.resource}" for right in NEVER if right in has]:
-        remedy = "Remove these rights, which nothing needs. metacontroller/install doesn't grant them."
-        yield warning(f"{called} may {', '.join(excessive)}", remedy)
+        remedy = "Remove these rights from the ServiceAccount's roles; metacontroller/install doesn't grant them."
+        yield warning(f"{called} has rights that Metacontroller doesn't need: {', '.join(excessive)}", remedy)
 
 
 def allowed_access(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:

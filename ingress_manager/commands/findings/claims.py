@@ -22,7 +22,7 @@ from ingress_manager.core.effective import effective_settings
 from ingress_manager.core.kubernetes import Key
 from ingress_manager.core.rules import claim_key
 from ingress_manager.core.syntax import EVERY_HOST
-from ingress_manager.core.text import listed
+from ingress_manager.core.text import listed, quoted
 
 CONDITIONS = re.compile(
     r".*/(canary|conditions\..*|headers(\..*)?|http-header-match.*|((exact|prefix|regex)-)?match-.*|methods"
@@ -129,11 +129,11 @@ def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings
     is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
     for entry in mappings(at(around.items[GATEWAY].get(gateway), "spec", "listeners")) if is_reported else ():
         if (entry.get("hostname") or "", str(entry.get("port"))) == (claim.host, claim.listener[1]):
-            return f"the listener {entry.get('name')} of Gateway {gateway} also serves"
+            return f"listener {quoted(str(entry.get('name')))} of Gateway {gateway} also serves"
     if not rival:
         return f"another listener of Gateway {gateway} conflicts with this ListenerSet's" if is_reported else ""
     age_key, since = rival[0].item.age_key[0], loser.item.age_key[0]
-    age = "older" if age_key < since else "younger" if age_key > since else "as old"
+    age = "older" if age_key < since else "younger" if age_key > since else "equally old"
     return f"{rival[0].item}, which is {age}, also {'serves' if claim.conflict and not rival[1].conflict else 'claims'}"
 
 
@@ -167,7 +167,7 @@ def _compete(one: Claimant, other: Claimant) -> bool:
     return not (addresses and all(addresses) and addresses[0].isdisjoint(addresses[1]))
 
 
-@finding(blocks=None, remedy="Change the object, or allow it in the namespace's limits.", severity=Severity.WARNING)
+@finding(blocks=None, remedy="Change the host or class, or the limits for the namespace.", severity=Severity.WARNING)
 def outside_limits(evidence: Evidence) -> Iterator[Finding]:
     """A hand-written object has a host or class that the limits for its namespace don't allow."""
     settings = evidence.snapshot.settings
@@ -181,5 +181,5 @@ def outside_limits(evidence: Evidence) -> Iterator[Finding]:
         ends = {"host": effective.hosts_not_allowed([host or EVERY_HOST for host in claimed])}
         if obj.kind == INGRESS:
             ends["class"] = effective.not_allowed(class_of(obj.item, spec) or None, effective.limits.classes)
-        if sentence := "; ".join(f"the {noun} {end}" for noun, end in ends.items() if end):
+        if sentence := " · ".join(f"the {noun} {end}" for noun, end in ends.items() if end):
             yield Finding(obj.item, sentence, kubectl("edit", obj.item))

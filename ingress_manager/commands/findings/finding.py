@@ -64,7 +64,7 @@ class Kind(NamedTuple):
     find: "Find" = lambda _: iter(())
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
-        """Return this kind's findings, sorted by who has to act (administrators first), then by namespace and name."""
+        """Return this kind's findings, sorted by who has to act (the administrator first), then namespace and name."""
         findings = [replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence)]
         findings.sort(key=lambda one: (one.whose != Responsible.ADMINISTRATOR, one.item.full_name, str(one.item)))
         return findings

@@ -51,7 +51,7 @@ def refused(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=Blocks.SYNC,
-    remedy="Adopt that object if it routes to this Service. Otherwise use another entrance, such as web.ingress/http.",
+    remedy="If that object routes to this Service, adopt it. Otherwise use another entrance, such as web.ingress/http.",
 )
 def name_taken(evidence: Evidence) -> Iterator[Finding]:
     """Another object, not created for the Service, already has the name that the Service's object needs."""
@@ -69,7 +69,7 @@ def name_taken(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(service.item, sentence, command, service.item, about=key)
 
 
-@finding(blocks=Blocks.SYNC, remedy="Delete the object. It is recreated only if the settings allow it.")
+@finding(blocks=Blocks.SYNC, remedy="Delete the object. Metacontroller recreates only what the settings allow.")
 def forbidden(evidence: Evidence) -> Iterator[Finding]:
     """The settings no longer allow the object."""
     for service, obj, problem in evidence.observed:
@@ -90,7 +90,7 @@ def missing(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(service.item, deletion, kubectl("describe", namesake.item), service.item, about=key)
 
 
-@finding(blocks=Blocks.SYNC, remedy="Remove any obstacle that the message names. New settings apply within 6 minutes.")
+@finding(blocks=Blocks.SYNC, remedy="If the settings changed, wait 6 minutes. Otherwise remove any named obstacle.")
 def drifted(evidence: Evidence) -> Iterator[Finding]:
     """The object differs from what the Service and the settings request."""
     for service, obj in evidence.allowed:
@@ -107,27 +107,27 @@ def drifted(evidence: Evidence) -> Iterator[Finding]:
                 yield _awaiting_sync(evidence, service, obj.item, listed(changes))
 
 
-@finding(blocks=None, remedy="Put the annotation on the Service, or in a profile if other Ingresses must not have it.")
+@finding(blocks=None, remedy="Add the annotation to the Service or, if that harms its other Ingresses, to a profile.")
 def unguarded(evidence: Evidence) -> Iterator[Finding]:
     """An annotation protects the object but is not on its Service, so a recreated object would lack it."""
     for service, obj, only_here in _not_requested(evidence):
         if lost := {key: value for key, value in only_here.items() if protects(key)}:
-            sentence = f"this {obj.kind} is protected by {listed(sorted(lost))}, which {service.item} lacks"
+            sentence = f"if recreated from {service.item}, this {obj.kind} would lose protection by {listed([*lost])}"
             yield Finding(obj.item, sentence, _annotate(evidence, service, obj, lost), service.item)
 
 
-@finding(blocks=Blocks.SYNC, remedy="Delete the object for good. Check that the hook and Metacontroller run.")
+@finding(blocks=Blocks.SYNC, remedy="Check why the hook and Metacontroller didn't delete this object, then delete it.")
 def unwanted(evidence: Evidence) -> Iterator[Finding]:
     """The Service no longer requests the object."""
     for service, obj in evidence.allowed:
         if not _is_wanted(service, obj):
-            sentence = f"Service {service.item.full_name} doesn't request this {obj.kind}"
-            yield Finding(obj.item, sentence, kubectl("delete", obj.item), service.item)
+            command = kubectl("delete", obj.item)
+            yield Finding(obj.item, f"{service.item} doesn't request this {obj.kind}", command, service.item)
 
 
 @finding(
     blocks=Blocks.SYNC,
-    remedy="The command attaches the object to its Service, deletes it if the Service is gone, or removes its label.",
+    remedy="Run the command: it attaches the object to its Service, deletes it if that is gone, or makes it unmanaged.",
 )
 def detached(evidence: Evidence) -> Iterator[Finding]:
     """The object looks managed, but lacks Metacontroller's annotation, or no existing Service owns it."""
@@ -162,8 +162,8 @@ def not_copied(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=None,
-    remedy="Put the annotation on the Service if limits.copyAnnotations allows it, or remove it from the object. "
-    "The administrator can allow it, or add it in a profile.",
+    remedy="If limits.copyAnnotations allows the annotation, put it on the Service. Otherwise remove it from the "
+    "object, or ask the administrator to allow it or add it to a profile.",
     severity=Severity.WARNING,
 )
 def not_requested(evidence: Evidence) -> Iterator[Finding]:
@@ -174,14 +174,14 @@ def not_requested(evidence: Evidence) -> Iterator[Finding]:
         if (lost := {key: only_here[key] for key in others}) and evidence.snapshot.settings:
             limits = effective_settings(evidence.snapshot.settings, obj.item.namespace).limits.copy_annotations
             is_copied = not any(why_not_copied(*pair, limits) for pair in lost.items())
-            sentence = f"neither Service {service.item.full_name} nor the settings request {listed(sorted(lost))}"
+            sentence = f"this {obj.kind} has {listed([*lost])}, which neither {service.item} nor the settings request"
             command = _annotate(evidence, service, obj, lost) if is_copied else ()
             yield Finding(obj.item, sentence, command, service.item)
 
 
 @finding(
     blocks=None,
-    remedy='Set ingress/http: "true" to expose the Service; otherwise remove the other annotations.',
+    remedy='To expose the Service, set ingress/http: "true"; otherwise remove the annotations of this entrance.',
     severity=Severity.HINT,
 )
 def no_http(evidence: Evidence) -> Iterator[Finding]:
@@ -199,7 +199,7 @@ def _not_requested(evidence: Evidence) -> list[tuple[ServiceSnapshot, ObjectSnap
         desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
         # `drifted` reports the annotations in Metacontroller's record, which is JSON.
         record, known = obj.item.annotations.get(LAST_APPLIED, ""), desired | service.item.annotations
-        lost = {k: v for k, v in obj.item.annotations.items() if k not in known and f'"{k}":' not in record}
+        lost = {k: v for k, v in sorted(obj.item.annotations.items()) if k not in known and f'"{k}":' not in record}
         if lost := {k: v for k, v in lost.items() if not managed.is_read_from_services_alone(k)}:
             triples.append((service, obj, lost))
     return triples
@@ -226,7 +226,7 @@ def _awaiting_sync(
 ) -> Finding:
     """Return a finding that awaits a sync, with a command to start it, or one saying that the namespace is paused."""
     if evidence.settings and evidence.settings.entry_for(item.namespace).paused:
-        return Finding(item, f"{sentence}, because the settings pause the namespace", service=service.item, about=about)
+        return Finding(item, f"{sentence}; the settings pause the namespace", service=service.item, about=about)
     return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
 
 

@@ -66,8 +66,8 @@ def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surrounding
         return
     name, classes = obj.typed.spec.ingress_class_name, around.items[CLASS_KIND]
     if name is not None and name not in classes:
-        known = listed(sorted(classes)) or "none"
-        yield f"IngressClass {quoted(name)}, named in spec.ingressClassName, doesn't exist; the cluster has {known}"
+        known = f"existing IngressClasses: {listed(sorted(classes)) or 'none'}"
+        yield f"IngressClass {quoted(name)}, named in spec.ingressClassName, doesn't exist; {known}"
     has_default = any(item.annotations.get(surroundings.IS_DEFAULT) == "true" for item in classes.values())
     if not (has_default or class_of(obj.item, obj.typed.spec)):
         yield "spec.ingressClassName is absent, and the cluster has no default IngressClass"
@@ -75,7 +75,7 @@ def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surrounding
 
 @finding(
     blocks=None,
-    remedy="Choose another path. With strict-validate-path-type: false, ingress-nginx accepts the current one.",
+    remedy='Use another path. For ingress-nginx, strict-validate-path-type: "false" in its ConfigMap allows this one.',
     severity=Severity.WARNING,
 )
 def path_denied(evidence: Evidence) -> Iterator[Finding]:
@@ -94,12 +94,12 @@ def denied_paths(obj: Object, classes: Mapping[str, items.Item]) -> Iterator[str
         for path in (path for rule in items.mappings(at(obj, "spec", "rules")) for path in rule["http"]["paths"]):
             if path["pathType"] in types and not re.fullmatch(right, path["path"]):
                 rejected = f"the path {quoted(path['path'])} with pathType {path['pathType']}"
-                yield f"by default, {controller} rejects {rejected}"
+                yield f"by default, {controller} rejects {rejected}; paths must match the regular expression {right}"
 
 
 @finding(
     blocks=Blocks.TRAFFIC,
-    remedy="Follow the controller's message. If the Gateway doesn't exist, the administrator has to name another one.",
+    remedy="Follow the controller's message. The administrator can create a missing Gateway or set defaults.gateway.",
 )
 @per_object
 def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
@@ -124,12 +124,12 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
             created = item.metadata["creationTimestamp"]
             yield f"created at {created}, but no controller has reported on it: perhaps none manages {parent}"
         elif conditions and not false and (hosts := surroundings.hosts_without_listener(obj, ref, around)):
-            yield f"{parent} ignores {listed(hosts)}: no listener of this {obj.kind} has a matching hostname"
+            yield f"{parent} ignores {listed(hosts)}: none of its listeners for this {obj.kind} has a matching hostname"
 
 
 @finding(
     blocks=Blocks.TRAFFIC,
-    remedy="Correct the Service's selector or targetPort, or its Pods. Without a selector, it needs an EndpointSlice.",
+    remedy="Correct the Service's selector, targetPort or Pods. A Service without a selector needs an EndpointSlice.",
 )
 @per_object
 def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
@@ -146,7 +146,7 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
     unserved = [port.name or str(port.port) for port in tcp if (port.name not in served if port.name else not served)]
     if ready and unserved:
         # An EndpointSlice lacks the port if the targetPort is a name that the Pods don't have.
-        no_port = "no ready Pod has a container port that matches its targetPort"
+        no_port = "no ready Pod has the container port that targetPort names"
         why = no_port if selector else "the EndpointSlices name other ports"
         yield f"{item} has no ready endpoint for port {listed(unserved)}: {why}"
     elif not ready and (count := sum(len(items.mappings(at(slice_, "endpoints"))) for slice_ in slices)):
@@ -182,7 +182,7 @@ def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surround
 
 @finding(
     blocks=None,
-    remedy="Renew the certificate. If cert-manager issues it, see its Certificate's and CertificateRequest's status.",
+    remedy="Renew the certificate. If cert-manager issues it, see the status of Certificate and CertificateRequest.",
     severity=Severity.WARNING,
 )
 @per_object

@@ -158,7 +158,7 @@ class Judge:
     def _verdict(self, service: ServiceSnapshot, key: Key) -> Verdict:
         findings = self._findings.get(key, [])
         if blocked := next((finding for finding in findings if finding.kind.blocks is Blocks.SYNC), None):
-            return Verdict(State.WAITING, blocked.sentence)
+            return Verdict(State.WAITING, f"{blocked.item}: {blocked.sentence}".removeprefix(f"{service.item}: "))
         obj = service.observed.get(key)
         if obj is None:
             sentence = f"{key[0]} {key[1]} may be missing: not all {plural(key[0])} could be read"
@@ -172,7 +172,7 @@ class Judge:
             if listener_set.state not in {State.SERVING, State.ACCEPTED}:
                 return listener_set
         if obj.kind == INGRESS:
-            taken, otherwise = bool(addresses_of(obj.item)), "no controller of its class has set its address"
+            taken, otherwise = bool(addresses_of(obj.item)), "no controller of the Ingress's class has set an address"
         else:
             taken, otherwise = surroundings.is_taken(obj), "no controller has accepted it"
         causes = "; ".join(finding.sentence for finding in findings if finding.kind.blocks is Blocks.TRAFFIC)
