@@ -81,6 +81,8 @@ def parse_hosts(value: str) -> tuple[str, ...] | Wrong:
         return Wrong(f"lists {count} hosts; the limit is {MOST_HOSTS}")
     hosts = tuple(host.strip(" ") for host in value.split(","))
     for host in hosts:
+        if not host and count > 1:
+            return Wrong("lists an empty host; remove the extra comma")
         if end := wrong_host(host):
             return Wrong(end if count == 1 else f"lists {quoted(host)}, which {end}")
         if hosts.count(host) > 1:
@@ -107,7 +109,7 @@ def parse_routes(value: str) -> tuple[Route, ...] | Wrong:
 
 def wrong_fields(fields: Any) -> str:
     if not isinstance(fields, dict):
-        return f" must be a mapping of {', '.join(ROUTE_FIELDS)}"
+        return f" must be a mapping with any of the keys {', '.join(ROUTE_FIELDS)}"
     for field, value in fields.items():
         if field not in ROUTE_FIELDS:
             return f" has the unknown field {quoted(str(field))}; the fields are {', '.join(ROUTE_FIELDS)}"

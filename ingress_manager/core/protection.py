@@ -54,7 +54,7 @@ def check_left_behind(basis: Basis, carried: Carried) -> None:
     if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT_BEHIND:
         sentence = (
             f"this Service has {count} ingress controller annotations "
-            f"that aren't copied to its objects; the limit is {MOST_LEFT_BEHIND}"
+            f"that aren't copied to its objects; remove some: the limit is {MOST_LEFT_BEHIND}"
         )
         basis.problems.add(sentence, Reason.TOO_LARGE)
         return

@@ -137,7 +137,7 @@ def choose_ports(basis: Basis) -> dict[str | None, int | None]:
 
 
 def add_unknown_port(basis: Basis, annotation: str, field: str, port: str) -> None:
-    end = f"is not a TCP port of this Service; it has {listed(basis.service.ports, shown_port) or 'no ports'}"
+    end = f"is not a TCP port of this Service; its ports: {listed(basis.service.ports, shown_port) or 'none'}"
     basis.add(annotation, f":{field} {quoted(port)} {end}", Reason.UNKNOWN_PORT)
 
 

@@ -63,11 +63,8 @@ wrong_host = check(
     (lambda host: not _without_wildcard(host), "must name a domain"),
     (lambda host: host.endswith("."), "must not end with a dot"),
     (lambda host: "*" in _without_wildcard(host), "may contain * only as the whole first label, as in *.example.com"),
-    (
-        lambda host: ":" in host or _NUMBER.search(host),
-        "must be a host name, not a URL or an IP address, and without a port",
-    ),
-    (_LONG_LABEL.search, f"has a label of more than {LONGEST_LABEL} characters"),
+    (lambda host: ":" in host or _NUMBER.search(host), "must be a host name without a port, not a URL or IP address"),
+    (_LONG_LABEL.search, f"must have at most {LONGEST_LABEL} characters between dots"),
     (
         lambda host: not _HOST.fullmatch(host),
         "must be a DNS name: labels of letters, digits and hyphens, joined by dots",

@@ -131,7 +131,7 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
 
 def test_check_asks_the_api_server_whether_httproutes_may_have_what_profiles_add(plane: ControlPlane) -> None:
     printed = run(plane, "check").stdout
-    denied = dict(re.findall("✗ Gateway API: the API server rejects HTTPRoutes with profile (.*?): (.*)", printed))
+    denied = dict(re.findall('✗ Gateway API: the API server rejects HTTPRoutes with profile "(.*?)": (.*)', printed))
     assert "Must have port for Service reference" in denied.pop("mirrored")
     assert 'unknown field "spec.rules[0].filters[0].requestHeaderModifier.sets"' in denied.pop("typo")
     assert not denied, "the first is accepted"

@@ -42,7 +42,7 @@ CHECKS = (
     Check("hook", "it runs, and has the version of this program", hook.runs, REINSTALL),
     Check("hook", "its settings are valid, pause nothing, and are in use", hook.settings, REINSTALL),
     Check("hook", "Events suggest that Metacontroller can reach it", hook.check_reachable, CHECK_CONNECTION),
-    Check("admission policies", "they match this version", provided.policies, REINSTALL),
+    Check("admission policies", "they are those of this version", provided.policies, REINSTALL),
     Check("admission webhook", "it works, and is installed if admission.deny is true", hook.webhook, REINSTALL),
     Check("rights of Metacontroller", "they suffice, and don't allow writing Services", provided.rights),
     Check("Gateway API", "Metacontroller manages the needed kinds, and CRDs accept the profiles", provided.gateway_api),

@@ -23,7 +23,7 @@ from ingress_manager.commands.snapshot.items import Item, at, mappings
 from ingress_manager.commands.snapshot.managed import CONTROLLER
 from ingress_manager.core.kubernetes import API_VERSIONS, Object
 from ingress_manager.core.settings import HTTPROUTE, Settings
-from ingress_manager.core.text import cut, listed
+from ingress_manager.core.text import cut, listed, quoted
 
 PAGES = {"HTTPRoute": "docs/httproute.md", "ListenerSet": "docs/tls.md"}
 
@@ -185,7 +185,8 @@ def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
         except KubectlFailed as failed:
             if _BY_CRD.search(failed.message):
                 remedy = f"Correct the profile, or upgrade the CRDs of the Gateway API: {PAGES['HTTPRoute']} shows how."
-                yield wrong(f"the API server rejects HTTPRoutes with profile {listed(names)}: {failed.message}", remedy)
+                used = f"profile {listed(names, quoted)}"
+                yield wrong(f"the API server rejects HTTPRoutes with {used}: {failed.message}", remedy)
             elif " denied " not in failed.message:  # by a policy or a webhook, which run after the CRD's checks
                 raise
 
