@@ -13,7 +13,7 @@ from devcluster.build import Progress
 from devcluster.console import end_on_signals, engine_option, progress
 
 BUSY = 1.5
-"""The load average at the start above which figures vary too much on a small machine."""
+"""If the load average at the start is higher, figures vary too much on a small machine."""
 
 PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
     "core": lambda _engine, _services, report: core_section(report),

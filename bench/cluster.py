@@ -1,4 +1,4 @@
-"""How fast existing Services get their Ingresses, compared with plain creates of the same Ingresses in the same run."""
+"""Measures how fast existing Services get their Ingresses, compared with plain creates of these in the same run."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from devcluster.cluster import DevCluster
 from devcluster.processes import run
 
 NUMBER, WORKERS, LONGEST_WAIT = 100, 20, 900.0
-"""Numbers of namespaces and of concurrent plain creates (Metacontroller has as many workers); a timeout in seconds."""
+"""Numbers of namespaces and of concurrent creates (as many as Metacontroller has workers), and a timeout in seconds."""
 
 MOST = 2.4
 """The bound on the rate of plain creates / the rate of catch-up. The ratio is about 2 even if the hook's answer is

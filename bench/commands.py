@@ -1,6 +1,6 @@
-"""The commands: how long they take to read a whole cluster and decide on its Services.
+"""Measures how long commands take to read a whole cluster from a file and decide on its Services.
 
-Times are CPU times, because a command waits for nothing but its file.
+Times are CPU times, because a command that reads a file waits for nothing else.
 """
 
 import json
@@ -48,7 +48,7 @@ def commands_section(progress: Progress, services: int = 10_000) -> Section:
 
 
 def dump(folder: Path, count: int) -> Path:
-    """Write what `kubectl get services,ingresses --all-namespaces --output=json` would print; return the file."""
+    """Write what `kubectl get services,ingresses -A -o json` would print for `count` Services; return the file."""
     services = [service(f"n{number % 100}", f"s{number}") for number in range(count)]
     for number, obj in enumerate(services):
         obj["metadata"]["uid"] = f"11111111-2222-3333-4444-{number:012}"

@@ -1,4 +1,4 @@
-"""The core and the hook: the cost of an answer, for usual and for worst-case requests.
+"""Measures the cost of an answer by the core and by the hook, for usual and for worst-case requests.
 
 Compared operations are timed alternately, many times, and the median ratio counts, because a machine may slow down for
 seconds at a time.
@@ -42,11 +42,11 @@ new Ingress is shorter, but needs the same decision."""
 
 HOOK = 4.0
 """The bound on the time of a sync call / of one with a constant answer, both through Flask without a server. The ratio
-is about 3.2, due to the decision, body limits and metrics. With gunicorn and HTTP it is 1.3, hiding regressions."""
+is about 3.2, due to the decision, body limits and metrics. With a server it is 1.3, which would hide regressions."""
 
 WORST = 1.0
 """The bound on the time of any answer / of json.loads on the largest request. Any user can cause such a request, so
-no annotation may cost more than decoding it."""
+no annotation may cost more than decoding the request."""
 
 WORST_MEMORY = 16
 """The bound on the memory for an answer, in megabytes, in addition to the request. Usage is the same on every machine.
@@ -90,7 +90,7 @@ def sync_request(annotations: dict[str, str] | None = None) -> bytes:
 
 
 def seconds(work: Callable[[], Any], runs: int) -> float:
-    """Return the mean CPU time of one run."""
+    """Return the mean CPU time of `runs` calls of `work`."""
     started = time.process_time()
     for _ in range(runs):
         work()
@@ -106,7 +106,7 @@ def answering(body: bytes) -> Callable[[], Any]:
 
 
 def bare_json(body: bytes) -> Callable[[], Any]:
-    """Return a function that decodes the request and encodes its answer with the standard library."""
+    """Return a function that decodes the request and encodes the hook's answer with the standard library."""
     response = json.loads(answer(body, DEFAULTS, NOW).body)
     return lambda: (json.loads(body), json.dumps(response))
 
@@ -136,7 +136,7 @@ def megabytes(body: bytes, settings: Settings = DEFAULTS) -> float:
 
 
 VALUE = 250_000
-"""The length of a large annotation value in bytes, with some room left for other annotations."""
+"""The length of a large annotation value in bytes. It leaves some room for other annotations."""
 
 ROUTES = 32 * 1024
 """The maximum length of ingress/routes, in characters."""

@@ -67,13 +67,13 @@ def up(engine: str) -> None:
 
 
 def welcome(cluster: DevCluster, seconds: float) -> str:
-    """Return instructions for using a cluster that started in `seconds`. A local web server stands in for the Pods."""
+    """Return the text that `up` prints: how many `seconds` the start took, and commands to try."""
     kubectl, gateway = cluster.control_plane.programs.kubectl, cluster.gateway
     exported = {"KUBECONFIG": str(cluster.kubeconfig)}
     if shutil.which("kubectl") != str(kubectl):
         exported["PATH"] = f'"{kubectl.parent}:$PATH"'
     requests = ""
-    if gateway:
+    if gateway:  # with a local web server in place of the Pods
         exported["GATEWAY"] = f"http://{LOOPBACK}:{gateway.http_port}"
         requests = f"""\
   python3 -m http.server 8083 --bind "$(kubectl get service web --output=jsonpath={{.spec.clusterIP}})" &

@@ -40,7 +40,7 @@ class Admission:
         self.process = processes.add("admission", [], env={FILE_VARIABLE: str(settings_file)}, cwd=REPOSITORY)
 
     def add_to(self, overlay: Overlay) -> None:
-        """Add the hook's manifests to the overlay, with the port and the CA chosen here. `start` creates the Secret."""
+        """Add the hook's manifests to the overlay, patched with this hook's port and CA. `start` creates the Secret."""
         overlay.components.append("manifests/admission")
         # Listening on 443 needs privileges, so the Service has another port, too.
         overlay.patch("Service", ADMISSION, ("add", "/spec/ports/-", {"name": "here", "port": self._port}))

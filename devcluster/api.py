@@ -226,7 +226,7 @@ def wait_for(check: Callable[[], T | None], timeout: float = 10, *, what: str = 
 
     The pause between calls is `interval` seconds at first and grows to 5 % of the time waited, to spare a busy machine.
 
-    Raises NotReady after `timeout` seconds. The message says `what` was awaited, and contains the last result.
+    Raises NotReady after `timeout` seconds. The message contains the thing awaited (`what`) and the last result.
     """
     began = time.monotonic()
     while not (answer := check()):

@@ -1,4 +1,4 @@
-"""Builds programs from Go modules, with the versions in devcluster/controlplane/go.mod or in a module's own go.mod."""
+"""Builds Go programs with the dependency versions in devcluster/controlplane/go.mod, or in a module's own go.mod."""
 
 import fcntl
 import hashlib
@@ -78,7 +78,7 @@ def get(name: str, progress: Progress) -> Path:
 
 
 def build(names: Sequence[str], progress: Progress) -> None:
-    """Build missing programs. Those that share a module and tags are built together; if one fails, none is installed.
+    """Build missing programs. Those with the same module and tags are built together: all are installed, or none.
 
     The first build takes minutes; later builds use Go's cache. Raises MissingProgram if Go is missing, and
     CommandFailed if a build fails.
@@ -95,7 +95,7 @@ def build(names: Sequence[str], progress: Progress) -> None:
         for origin in dict.fromkeys(SOURCES[name][1:] for name in missing):
             if together := [name for name in missing if SOURCES[name][1:] == origin and not built(name)]:
                 compile_together(go, together, *origin)
-        # Built from other sources, or left behind by a build that was killed.
+        # Remove programs built from other sources, and what killed builds left behind.
         for old in {*BUILD.glob("bin-*"), *BUILD.glob("tmp-*")} - {folder(name) for name in SOURCES}:
             shutil.rmtree(old, ignore_errors=True)
 
@@ -103,8 +103,8 @@ def build(names: Sequence[str], progress: Progress) -> None:
 def compile_together(go: str, names: Sequence[str], module: str, tags: str) -> None:
     """Build programs of `module`, or of devcluster/controlplane if `module` is empty, and move each to its own folder.
 
-    With a single `go build`, packages of one program are compiled while another program is linked. The caller must hold
-    the lock. Raises CommandFailed and MissingProgram.
+    With a single `go build`, packages of one program are compiled while another program is linked. The caller must lock
+    .build/. Raises CommandFailed and MissingProgram.
     """
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
         # -mod=readonly: the versions are those in go.mod. Without inlining (-l) and debug information (-dwarf),
@@ -139,8 +139,8 @@ def downloaded(module: str) -> Path:
 
 
 def linker_flags(module: str) -> str:
-    """Return linker flags that strip debug information and, if `module` is empty, embed Kubernetes' version."""
-    if module:
+    """Return linker flags that strip debug information and, for Kubernetes' programs, embed the version."""
+    if module:  # Kubernetes' programs are built with devcluster/controlplane/go.mod
         return "-s -w"
     [version] = re.findall(r"^\s*k8s\.io/kubernetes (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
     major, minor = version.removeprefix("v").split(".")[:2]

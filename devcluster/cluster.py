@@ -36,7 +36,7 @@ class DevCluster(Processes):
     With `gateway`, Traefik serves the Ingresses, and the default class is the gateway's unless `settings` are given.
     `httproute` adds support for HTTPRoutes; `admission` adds the hook that warns at `kubectl apply`.
 
-    Entering raises DevClusterError if something needed is missing or doesn't start.
+    `engine` is one of engines.CHOICES. Entering raises DevClusterError if something is missing or doesn't start.
     """
 
     api: Api
@@ -44,7 +44,7 @@ class DevCluster(Processes):
     kubeconfig: Path
     """The kubeconfig for kubectl, with all permissions."""
     engine_name: str
-    """The engine's name for display, with Metacontroller's version and path."""
+    """The engine's name for display; Metacontroller's includes its version and path."""
     gateway: Gateway | None = None
     """The running gateway, or None if it wasn't requested."""
     admission: Admission | None = None
@@ -231,7 +231,7 @@ def install_crds(api: Api, crds: list[Object]) -> None:
 def enforces_policies(api: Api) -> bool:
     """Return whether the API server enforces the admission policies. Until it has loaded them, it admits everything.
 
-    The probe is a dry-run create of a Service with too many labels, which the policy that is applied last denies.
+    The probe is a dry-run create of a Service with too many labels. The policy that denies it is applied last.
     """
     metadata = {"name": "policy-probe", "labels": {f"l{number}": "" for number in range(201)}}
     body = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}}

@@ -7,7 +7,7 @@ DEPLOYMENTS = Resource("apps/v1", "deployments", "Deployment")
 
 
 def changed(api: Api) -> list[Object]:
-    """Return the Deployments whose latest change hasn't been reported yet. Raises ApiError."""
+    """Return the Deployments whose status doesn't reflect their latest change yet. Raises ApiError."""
     seen = ((each, each.get("status", {}).get("observedGeneration")) for each in api.list(DEPLOYMENTS))
     return [deployment for deployment, generation in seen if generation != deployment["metadata"]["generation"]]
 

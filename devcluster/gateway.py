@@ -119,7 +119,7 @@ class Gateway:
         headers: Mapping[str, str] | None = None,
         address: str = LOOPBACK,
     ) -> Answer:
-        """Send a request on a new connection and return the response. Raises OSError or HTTPException."""
+        """Send a request for `host` to `address` on a new connection. Raises OSError or HTTPException."""
         connection: http.client.HTTPConnection
         if tls:
             context = ssl._create_unverified_context()  # noqa: S323 - Traefik's default certificate is self-signed

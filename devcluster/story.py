@@ -90,7 +90,7 @@ class Stage:
         ]
 
     def until_answer(self, host: str, what: str, wanted: Callable[[Answer], bool]) -> Answer:
-        """Request / on a host through the gateway until `wanted` accepts the answer, and return the answer."""
+        """Wait until `wanted` accepts an answer of `host`; return it. Raises NotReady, naming `what`, on timeout."""
         if self.gateway is None:
             raise DevClusterError("there is no gateway to send a request to")
         ask = self.gateway.ask
@@ -127,7 +127,7 @@ PORT, OTHER_PORT = 8083, 8084
 
 
 def step(done: str, happens: str, *, traffic: bool = False) -> Callable[[Play], Play]:
-    """Return a decorator that adds the function to the story as a step."""
+    """Return a decorator that adds a step to the story. `done` and `happens` describe the action and its effect."""
 
     def add(play: Play) -> Play:
         STORY.append(Step(done, happens, play, traffic))

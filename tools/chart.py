@@ -1,8 +1,8 @@
-"""Generates the JSON schema of the Helm chart's values: `make docs` writes it.
+"""Generates the JSON schema of the Helm chart's values, which `make docs` writes.
 
-The source is values.yaml: each key with a comment above it is a value or a section of values. Manifests for
-Metacontroller, the API server and Prometheus aren't generated: files/ in the chart links to the kustomize folders, and
-Helm follows these links, also when it packages the chart.
+The source is values.yaml, where each key below a comment is a value or a section of values. Manifests for
+Metacontroller, the API server and Prometheus aren't generated. The chart's folder files/ links to the kustomize
+folders, and Helm follows these links, also when it packages the chart.
 """
 
 import ast
@@ -78,7 +78,7 @@ def values_schema() -> str:
 
 
 def schema_of(path: tuple[str, ...], default: Any, texts: dict[tuple[str, ...], str]) -> dict[str, Any]:
-    """Return the schema of a value or a section. A string with a non-empty default must not be empty."""
+    """Return the schema of the value or section at `path`, with its description from `texts`."""
     inside = {
         key: schema_of((*path, key), value, texts)
         for key, value in (default.items() if isinstance(default, dict) else ())
@@ -89,7 +89,7 @@ def schema_of(path: tuple[str, ...], default: Any, texts: dict[tuple[str, ...], 
     made = {"description": texts[path], **TYPES[type(default)], **RULES.get(".".join(path), {})}
     if LABELS.search(path[-1]):
         made |= {"propertyNames": {"maxLength": LONGEST_KEY}, "additionalProperties": {"type": "string"}}
-    if isinstance(default, str) and default:
+    if isinstance(default, str) and default:  # then no other value may be empty either
         made["minLength"] = 1
     return made
 

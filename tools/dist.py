@@ -39,7 +39,7 @@ SUMS = "SHA256SUMS"
 
 
 def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
-    """Write the files of a release into `to`, replacing an earlier release. Return their paths, checksums last.
+    """Write the files of a release into `to`, replacing an earlier release. Return their paths, with SHA256SUMS last.
 
     `image`, if given, replaces the image named in the manifests. Raises DevClusterError, for example if `to` contains
     anything other than a release.
@@ -69,7 +69,7 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
 
 
 def manifests(folders: tuple[str, ...], images: list[dict[str, str]]) -> str:
-    """Return the objects of the given folders as one YAML text, in the order of the folders."""
+    """Return the folders' objects as one YAML text, in the order given. `images` are kustomize's image replacements."""
     title = f"# ingress-manager {__version__}: {', '.join(folders)}\n"
     return "---\n".join([title, *(Overlay([folder], images=images).render().text for folder in folders)])
 

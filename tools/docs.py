@@ -35,16 +35,16 @@ SHOWN_INSIDE = {"Admission", "Tls", "Gateway"}
 def settings(
     type_: type[msgspec.Struct], built_in: msgspec.Struct | None = None, left_out: Collection[str] = ()
 ) -> str:
-    """Return a Markdown list of a settings type's fields with their defaults, without the fields in `left_out`."""
+    """Return a Markdown list of a type's fields, except `left_out`, with their defaults from `built_in` or the type."""
     types, values = chart.types_of_settings(type_), msgspec.to_builtins(built_in) or {}
     rows = fields(types, type_.__name__, values, left_out)
     return listed(f"{name}{f' ({shown})' if shown else ''}: {meaning}" for name, meaning, shown in rows)
 
 
 def fields(
-    types: dict[str, Any], name: str, built_in: dict[str, Any], left_out: Collection[str] = (), above: str = ""
+    types: dict[str, Any], name: str, built_in: dict[str, Any], left_out: Collection[str] = (), prefix: str = ""
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, meaning and default of each field of a type, and of nested types in SHOWN_INSIDE."""
+    """Yield (`prefix` + name, meaning, default) for the fields of the type `name` and nested types in SHOWN_INSIDE."""
     for field, described in types[name]["properties"].items():
         if field in left_out:
             continue
@@ -56,15 +56,15 @@ def fields(
         elif field == "ingressClasses":
             shown = "[the bundled gateway's](#what-a-controller-reads)"
         else:
-            # As in the settings file.
+            # YAML, as in the settings file.
             value = yaml.safe_dump(facts.get("default"), default_flow_style=True).removesuffix("...\n").strip()
             shown = "" if "$ref" in described or "default" not in facts or name == "Profile" else f"`{value}`"
         named = [schema.get("$ref", "").rpartition("/")[2] for schema in (described, *described.get("anyOf", ()))]
         shown_inside = SHOWN_INSIDE.intersection(named)
         if shown or not shown_inside:
-            yield f"`{above}{field}`", described["description"], shown
+            yield f"`{prefix}{field}`", described["description"], shown
         for inside in shown_inside:
-            yield from fields(types, inside, built_in.get(field) or {}, (), f"{above}{field}.")
+            yield from fields(types, inside, built_in.get(field) or {}, (), f"{prefix}{field}.")
 
 
 def findings() -> str:

@@ -51,7 +51,7 @@ OURS = "clusterrole.rbac.authorization.k8s.io/ingress-manager-metacontroller"
 """An object that metacontroller/install creates. Other installations of Metacontroller don't have it."""
 
 OVERLAYS = ("listenersets", "httproutes")
-"""Resources after which overlays of the DecoratorController are named. listenerset adds both, so it comes first."""
+"""Resources after which overlays of the DecoratorController are named, first the one whose overlay adds both."""
 
 PUBLISHED = "registry.example.com/ingress-manager"
 """The image named in the manifests, without a tag."""
@@ -67,13 +67,13 @@ again with your domain, such as DOMAIN=apps.example.com, or edit the limits in m
 
 EXAMPLE = "apps.example.com"
 BY_DOMAIN = ('host: "{{service}}.{{namespace}}.{}"', 'hosts: ["*.{{namespace}}.{}"]')
-"""The settings lines that contain the domain. At first, manifests/settings.yaml has them as comments, with EXAMPLE."""
+"""The settings lines with the domain. manifests/settings.yaml ships them as comments, with EXAMPLE as the domain."""
 
 INJECTED = "cert-manager.io/inject-ca-from"
 
 
 def replacement(reference: str) -> dict[str, str]:
-    """Return the `images` entry of a kustomization that replaces the image in the manifests.
+    """Return the entry in a kustomization's `images` that replaces the manifests' image with `reference`.
 
     Raises DevClusterError for an image without tag or digest, because `latest` could be any version.
     """
@@ -163,9 +163,9 @@ def require_kubernetes(shell: Shell) -> None:
 
 
 def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes: bool) -> None:
-    """Apply manifests/ with this image and these settings, and wait for the hook to be ready. Raises CommandFailed.
+    """Save `settings` in SETTINGS_FILE, apply manifests/ with this image, and wait for the hook. Raises CommandFailed.
 
-    Before it changes an existing installation, it shows the changes and asks. It saves `settings` in SETTINGS_FILE.
+    Before changing an installation, it shows the changes, also in the folder `controller`, and asks unless `yes`.
     """
     with tempfile.TemporaryDirectory(prefix="ingress-manager-") as name:
         folder = Path(name).resolve()
@@ -181,9 +181,8 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
         policies = show_policies(shell, parse(settings), folder / "policies.json")
         changes = [bool(policies)]
         if hooks["items"]:
-            # Without the ConfigMap, whose name changes with its content.
             objects = yaml.safe_load_all(shell.read("kubectl", "kustomize", str(folder)))
-            others = folder / "without-settings.yaml"
+            others = folder / "without-settings.yaml"  # the ConfigMap's name changes with its content
             others.write_text(yaml.safe_dump_all(each for each in objects if each["kind"] != "ConfigMap"), "utf-8")
             options = (f"--filename={others}", f"--kustomize={controller}")
             why = "Already installed. Changes other than the settings:"
@@ -201,7 +200,7 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
 
 
 def show_settings(shell: Shell, settings: str) -> bool:
-    """Print the diff of the settings, and return whether they change."""
+    """Print the diff from the cluster's settings to `settings`, and return whether they differ."""
     try:
         old = settings_of_cluster(Kubectl(shell.options))
     except KubectlFailed as failed:
@@ -212,11 +211,9 @@ def show_settings(shell: Shell, settings: str) -> bool:
 
 
 def show_losses(shell: Shell, settings: Settings) -> bool:
-    """Print the losses of Services in unpaused namespaces; return whether there are any. Raises KubectlFailed.
-
-    Compares with the observed objects, because a new version may decide differently even under the old settings.
-    """
+    """Print what Services in unpaused namespaces would lose, and return whether any would. Raises KubectlFailed."""
     source = Source(all_namespaces=True, context=shell.context or None)
+    # Compare with the observed objects, because a new version may decide differently even under the old settings.
     inspection = inspect(source, settings, partial(preview, current=None), surroundings=PREVIEWED)
     losses = [finding for finding in inspection.findings if finding.kind.severity is Severity.ERROR]
     held = {str(loss.service) for loss in losses if settings.entry_for(loss.item.namespace).paused}
@@ -234,7 +231,10 @@ def show_losses(shell: Shell, settings: Settings) -> bool:
 
 
 def show_policies(shell: Shell, settings: Settings, file: Path) -> list[str]:
-    """Print the diff of the limits' policies; return kubectl's arguments to apply it, if any. Raises KubectlFailed."""
+    """Return kubectl's arguments for changing the policies that enforce the limits, or [] if nothing changes.
+
+    Writes new policies to `file`, and prints the diff. Raises CommandFailed and KubectlFailed.
+    """
     present = [KINDS, "--selector=app.kubernetes.io/name=ingress-manager,app.kubernetes.io/component=limits"]
     actions = shell.read("kubectl", "get", *present, "--output=jsonpath={.items[*].spec.validationActions}")
     items = policies_of(settings, "warn" if "Warn" in actions else "deny")  # keep a policy that only warns
@@ -265,7 +265,7 @@ def restore_webhook(shell: Shell, overlay: Overlay) -> None:
 
 
 def apply_metacontroller(shell: Shell, crds: str) -> None:
-    """Install Metacontroller and its CRDs, and wait until it is ready. Raises CommandFailed."""
+    """Install Metacontroller, with CRDs from the file or URL `crds`; wait until it is ready. Raises CommandFailed."""
     shell.run("Metacontroller's CRDs, from its release.", "kubectl", "apply", f"--filename={crds}")
     why = "Wait until the API server serves them."
     shell.run(why, "kubectl", "wait", "--for=condition=established", "--timeout=1m", CRD)

@@ -26,11 +26,11 @@ class Typed(NamedTuple):
     shown: str
 
 
-def replayed(page: str, info: str, see: Callable[[Typed], str]) -> str:
-    """Return the page; in blocks with this info string, each command's output is replaced with the result of `see`."""
+def replayed(page: str, info: str, run: Callable[[Typed], str]) -> str:
+    """Return the page; in blocks with this info string, each command's output is replaced with what `run` returns."""
 
     def shown(block: re.Match[str]) -> str:
-        return "".join([block[1], *(f"$ {typed.command}\n{see(typed)}" for typed in _typed(block[2])), "```"])
+        return "".join([block[1], *(f"$ {typed.command}\n{run(typed)}" for typed in _typed(block[2])), "```"])
 
     return re.sub(rf"^(```{info}\n)(.*?)^```$", shown, page, flags=re.MULTILINE | re.DOTALL)
 

@@ -1,6 +1,6 @@
 """Builds the docs site: `make docs-site`. Pages keep their paths in the repository, so their links keep working.
 
-docs/README.md defines the menu: its headings, the lines that end with a colon, and its links.
+The menu consists of docs/README.md's headings, its lines that end with a colon, and its links.
 """
 
 import re
@@ -60,7 +60,7 @@ def from_root(page: str, link: str) -> str:
 
 
 def for_site(page: str, text: str, pages: Container[str]) -> str:
-    """Return a page's text for the site. Links to other files point to GitHub; code fences keep only the language."""
+    """Return a page's text for the site. Links outside `pages` go to GitHub; code fences keep only the language."""
 
     def shown(link: re.Match[str]) -> str:
         target = from_root(page, link["to"])
@@ -95,7 +95,7 @@ def build() -> Path:
 
 
 def put(path: str) -> Path:
-    """Return the path for a copy of a page or picture, from which the site is built, and create its folder."""
+    """Return the place of the file `path` in the folder from which the site is built, and create its parent folder."""
     target = BUILT / "pages" / path
     target.parent.mkdir(parents=True, exist_ok=True)
     return target

@@ -49,7 +49,7 @@ log = logging.getLogger("devcluster.standin")
 
 
 class Informer(threading.Thread):
-    """A cache of a kind's objects, kept by list and watch. Calls on_change(before, after), with None for no object."""
+    """A list-and-watch cache of a kind's objects. Calls on_change(before, after), with None for a missing object."""
 
     def __init__(self, api: Api, resource: Resource, on_change: Callable[[Object | None, Object | None], None]) -> None:
         super().__init__(daemon=True)
@@ -110,10 +110,10 @@ class Queue:
         self._changed = threading.Condition()
         self._due: dict[str, float] = {}
 
-    def add(self, key: str, after: float = 0) -> None:
-        """Schedule a sync of the parent in `after` seconds, unless one is due earlier."""
+    def add(self, key: str, delay: float = 0) -> None:
+        """Schedule a sync of the parent in `delay` seconds, unless one is due earlier."""
         with self._changed:
-            self._due[key] = min(time.monotonic() + after, self._due.get(key, float("inf")))
+            self._due[key] = min(time.monotonic() + delay, self._due.get(key, float("inf")))
             self._changed.notify()
 
     def get(self) -> str:
@@ -218,18 +218,18 @@ class Controller:
         return float(answer.get("resyncAfterSeconds", 0))
 
 
-def record(api: Api, about: Object, kind: str, reason: str, message: str) -> None:
+def record(api: Api, obj: Object, type_: str, reason: str, message: str) -> None:
     """Write an Event about an object. Errors are only logged."""
-    log.info("event %s %s: %s", about["metadata"]["name"], reason, message)
-    names = {k: v for k, v in about["metadata"].items() if k in {"namespace", "name", "uid", "resourceVersion"}}
+    log.info("event %s %s: %s", obj["metadata"]["name"], reason, message)
+    names = {k: v for k, v in obj["metadata"].items() if k in {"namespace", "name", "uid", "resourceVersion"}}
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     event: Object = {
         "metadata": {"name": f"{names['name']}.{time.time_ns():x}", "namespace": names.get("namespace", "default")},
-        "involvedObject": {"apiVersion": about["apiVersion"], "kind": about["kind"], **names},
+        "involvedObject": {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **names},
     }
     event |= {"source": {"component": SELF}, "reportingComponent": SELF, "firstTimestamp": now, "lastTimestamp": now}
     try:
-        api.create(EVENTS, event | {"count": 1, "type": kind, "reason": reason, "message": message})
+        api.create(EVENTS, event | {"count": 1, "type": type_, "reason": reason, "message": message})
     except ApiError as error:
         log.warning("event not written: %s", error)
 
