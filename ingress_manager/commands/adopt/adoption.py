@@ -3,9 +3,9 @@
 The Service is annotated before it becomes the Ingress's owner. In the other order, Metacontroller would see a managed
 Ingress that its Service doesn't request, and delete the Ingress.
 
-An Ingress that routes only to the Service it is named after needs no other changes. Otherwise, each other Service gets
-a new Ingress. Once the new Ingresses exist as planned and have the old one's addresses, the old Ingress is reduced to
-the paths that route to the Service it is named after or, if it isn't named after one of its Services, deleted.
+An Ingress that routes only to the Service it is named after isn't split. Otherwise, each of its other Services gets a
+new Ingress. Once the new Ingresses exist as planned and have the old one's addresses, the old Ingress is reduced to
+the paths for the Service it is named after or, if it routes to no such Service, deleted.
 """
 
 import json
@@ -45,10 +45,10 @@ class Adoption(Plan):
 
 
 def adoptions_of(
-    items: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
+    all_objects: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield a plan for each Ingress, which may change fields in `accepted`. Raises Unreadable for an invalid object."""
-    inventory = Inventory(items, settings, accepted)
+    """Yield a plan for each Ingress. Plans may change fields in `accepted`. Raises Unreadable for an invalid object."""
+    inventory = Inventory(all_objects, settings, accepted)
     for item in ingresses:
         plan = adoption_of(item, inventory)
         for part in plan.parts:
@@ -98,7 +98,7 @@ def adoption_of(item: Item, inventory: Inventory) -> Adoption:
 
 
 def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Iterator[Step]:
-    """Yield steps to create Ingresses for `others`, then reduce the old one to `kept`, or delete it if that is None."""
+    """Yield steps that create Ingresses for `others`, then reduce `item` to `kept` or, if `kept` is None, delete it."""
     parts = [*others, *([kept] if kept else [])]
     if not (item.metadata.get("resourceVersion") and all(part.service.metadata.get("uid") for part in parts)):
         yield from (annotate(part.service, part.annotations) for part in parts if part.annotations)

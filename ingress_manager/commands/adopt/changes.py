@@ -37,7 +37,7 @@ class Change:
 
 
 def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
-    """Yield the changes that `desired` makes to `item`. Of the old spec, only the part in `observed` is compared."""
+    """Yield the changes from `item` to `desired`. `observed` is the part of the old spec that routes to `service`."""
     spec = as_spec(Item(desired))
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
@@ -62,7 +62,7 @@ def served_tls(item: Item, spec: IngressSpec, hosts: Collection[str]) -> tuple[A
     """Return a value that is equal for two specs if they serve TLS alike.
 
     It contains the Secrets, the certificate for each of `hosts`, and the spec.tls hosts that cover none of `hosts`.
-    With cert-manager, it contains all spec.tls hosts, because the certificate is issued for exactly these hosts.
+    If `item` has annotations for cert-manager, all spec.tls hosts count: the certificate is issued for exactly these.
     """
     others = {host for entry in spec.tls or () for host in entry.hosts or ("",)}
     if not any(key.startswith(CERT_MANAGER_KEYS) for key in item.annotations):
@@ -95,7 +95,7 @@ def _tls(spec: IngressSpec) -> str:
 
 
 def _shape(spec: IngressSpec) -> list[Any]:
-    """Return a spec's hosts and backends. The paths of two specs with equal shapes can be compared one by one."""
+    """Return a spec's hosts and backends. If two specs have equal shapes, their paths can be compared one by one."""
     paths = [(host, path.backend.service and path.backend.service.name) for host, path in spec.paths()]
     return [*paths, *(rule.host for rule in spec.rules or ())]
 

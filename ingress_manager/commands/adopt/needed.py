@@ -24,9 +24,9 @@ def find_needs(
     plan: Callable[[Settings], Sequence[Adoption]],
     accepted: Container[str],
 ) -> None:
-    """If only limits block an adoption, set its `needs`; otherwise, add to its `messages` the problems that limits hid.
+    """Set `needs` of adoptions that only limits prevent. To others' `messages`, add the problems that limits hid.
 
-    `plan` plans the same adoptions, in the same order, with the given settings. The fields in `accepted` may change.
+    `plan` plans the same adoptions, in the same order, with the settings passed to it. Fields in `accepted` may change.
     """
     refused = [adoption for adoption in adoptions if adoption.messages]
     if not refused:
@@ -41,7 +41,7 @@ def find_needs(
 
 
 def lifted(settings: Settings, copied: Iterable[str]) -> Settings:
-    """Return the settings, changed to allow all hosts, classes and path types, and to copy the keys in `copied`."""
+    """Return settings that also allow all hosts, classes and path types, and copying the annotations in `copied`."""
     replace = msgspec.structs.replace
 
     def without(limits: Limits) -> Limits:

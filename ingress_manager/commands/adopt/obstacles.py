@@ -22,7 +22,7 @@ Obstacle = tuple[str, str]
 
 
 def obstacles(item: Item, service: Item | None, spec: IngressSpec, inventory: Inventory) -> Iterator[Obstacle]:
-    """Yield obstacles that annotations can't remove. `service` is the one that the Ingress is named after, if any."""
+    """Yield obstacles that concern the whole Ingress. `service` is the Service it is named after, if any."""
     if spec.default_backend and DEFAULT_BACKEND not in inventory.accepted:
         problem = f"{DEFAULT_BACKEND}: controllers disagree on which requests the default backend answers"
         yield problem, f"replace it with a rule without a host, or drop it with --accept-changes {DEFAULT_BACKEND}"
@@ -70,7 +70,7 @@ def part_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
 
 
 def recreation_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
-    """Yield an obstacle for each annotation or label that a recreated Ingress lacks, unless the user accepts this."""
+    """Yield an obstacle for each annotation or label that a recreated Ingress lacks, unless its loss is accepted."""
     for field, protects in part.dropped.items():
         if field in inventory.accepted and not protects:
             continue

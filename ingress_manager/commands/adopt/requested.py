@@ -1,4 +1,4 @@
-"""The annotations by which Services request an Ingress. Each Service requests the part that routes to it."""
+"""The annotations by which Services request an existing Ingress. Each Service requests its own part of the Ingress."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,7 +68,7 @@ class Part:
 
     @property
     def stays(self) -> bool:
-        """Return whether this part's entrance requests an Ingress of the same name, so no new one is created."""
+        """Return whether the entrance requests an Ingress with the old Ingress's name, so the old Ingress stays."""
         return self.full_name == self.item.full_name
 
     @property
@@ -134,7 +134,7 @@ def with_annotations(part: Part) -> Part:
 
 
 def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
-    """Return an Ingress's annotations that restrict access, except those that the settings add or allow to be lost."""
+    """Return annotations that restrict access, except those that the settings allow to be lost or, given `tls`, add."""
     excluded = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
     excluded.update(filter(is_read_from_services_alone, item.annotations))
     return {key: value for key, value in item.annotations.items() if protects(key) and key not in excluded}

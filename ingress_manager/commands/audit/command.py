@@ -48,10 +48,10 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
 
     With --settings FILE, it instead prints what would change if the settings in FILE replaced the current settings.
 
-    Exit status: 0 if there are only hints (with --settings: if nothing is removed or moved); 1 for any other finding,
-    or if a file is invalid; 2 for a usage error, if a file can't be opened, if there is nothing to check, or if
-    Services, their objects or Events couldn't be read. Without --settings, it is also 2 if the current settings
-    couldn't be read, and files needn't contain every kind of object.
+    Exit status: 0 if nothing or only hints are found (with --settings: if nothing is removed or moved); 1 for any other
+    finding, or if a file is invalid; 2 for a usage error, if a file can't be opened, if there is nothing to check, or
+    if Services, their objects or Events couldn't be read. Without --settings, it is also 2 if the current settings
+    couldn't be read, but not if files contain no objects of some kind.
 
     \b
     Examples:
@@ -91,7 +91,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
 def printed(
     inspection: Inspection, form: str, noun: str = "finding", options: Sequence[str] = (), width: int = 0
 ) -> Iterator[str]:
-    """Yield JSON if `form` is "json", else a table, which counts each `noun`. kubectl commands include `options`."""
+    """Yield JSON if `form` is "json", else a table that calls findings `noun`. kubectl commands include `options`."""
     findings, services = inspection.findings, inspection.snapshot.services.values()
     exposed = sum(service.is_exposed for service in services)
     tally = Counter(finding.kind.name for finding in findings)

@@ -25,10 +25,10 @@ PREVIEWED = (CLASS_KIND,)
 
 
 def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
-    """Return the changes that the new settings in `evidence` would make, most serious first.
+    """Return the changes that the new settings in `evidence` would make, the most serious ones first.
 
-    Changes that the `current` settings would make as well are omitted, except in namespaces that only `current` pauses.
-    In namespaces that the new settings pause, messages describe what happens once the pause ends.
+    Changes that the `current` settings (None if unknown) would make as well are omitted, except in namespaces that only
+    `current` pauses. If the new settings pause a namespace, messages describe what happens once the pause ends.
     """
     new, known = evidence.settings or Settings(), set[tuple[str, ...]]()
     if current:
@@ -58,7 +58,7 @@ def _identity(change: Finding) -> tuple[str, ...]:
 
 
 def _missing_class(evidence: Evidence, change: Finding) -> str:
-    """Return what to append to a change's message if the object would name a missing IngressClass; otherwise ""."""
+    """Return what to append to a change's message if the changed object would name a missing IngressClass, or ""."""
     service = change.service and evidence.snapshot.services[change.service.full_name]
     desired = evidence.snapshot.desired_once_allowed(service).get(change.key, {}) if service else {}
     name, around = desired.get("spec", {}).get("ingressClassName"), evidence.around
@@ -71,7 +71,7 @@ def _as(effect: Kind, finding: Finding, sentence: str = "") -> Finding:
 
 
 def _removals(snapshot: Snapshot) -> Iterator[Finding]:
-    """Yield a finding for each object that the hook would remove, and a second if the next sync would recreate it."""
+    """Yield a finding for each object that the hook would remove, and another if the next sync would recreate it."""
     for _, service in sorted(snapshot.services.items()):
         if service.item.is_being_deleted or isinstance(service.decision, Refused | None):
             continue
@@ -90,7 +90,7 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _change(snapshot: Snapshot, drift: Finding) -> Finding:
-    """Return a drifted object's finding as MOVED if correcting it removes a host or path, otherwise as CHANGED."""
+    """Return a drifted object's finding as MOVED if correcting the object removes a host or path, else as CHANGED."""
     obj = snapshot.objects[drift.key]
     service = snapshot.owner_of(obj)
     if service is None:

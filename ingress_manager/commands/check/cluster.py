@@ -75,7 +75,7 @@ class Cluster:
 
     @property
     def installation(self) -> Installation:
-        """Return the hook's namespace and name, from the DecoratorController or, if it names none, from manifests/."""
+        """Return the hook's namespace and name, as in the DecoratorController or, by default, as in manifests/."""
         return hook_settings.named_by(self.all(DECORATORS)) or DEFAULT_INSTALLATION
 
     @property
@@ -117,6 +117,6 @@ def image_of(item: Item) -> str:
 
 
 def engine_version(item: Item) -> str:
-    """Return the tag of a workload's Metacontroller image, or its name if it has no tag; "" if there is none."""
+    """Return the tag of a workload's Metacontroller image (without a tag, the image's name); "" if it has none."""
     images = (_METACONTROLLER.fullmatch(str(container.get("image", ""))) for container in containers(item))
     return next((image["tag"] or image[0] for image in images if image), "")

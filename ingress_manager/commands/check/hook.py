@@ -1,4 +1,4 @@
-"""`check`: the hook, its settings, whether Metacontroller can reach it, and the admission webhook.
+"""Checks the hook, its settings, whether Metacontroller can reach the hook, and the admission webhook.
 
 Source for the host in the webhook's certificate: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
@@ -20,7 +20,7 @@ from ingress_manager.commands.snapshot.surroundings import time_of
 from ingress_manager.core.copying import MANAGED_BY, MANAGED_BY_LABEL
 
 LONGEST_PAUSE = timedelta(seconds=1000)
-"""The longest time between Metacontroller's retries. An older Event doesn't prove that its problem still exists."""
+"""The longest time between Metacontroller's retries. An older Event doesn't prove that the problem still exists."""
 
 WEBHOOKS = "validatingwebhookconfigurations.admissionregistration.k8s.io"
 WEBHOOK = "services.ingress-manager.internal"

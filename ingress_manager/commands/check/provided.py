@@ -1,4 +1,4 @@
-"""`check`: the hook's dependencies. Versions must be supported, and objects must match those in installed/."""
+"""Checks the hook's dependencies. Versions must be supported, and objects in the cluster must match installed/."""
 
 import json
 import re
@@ -37,7 +37,7 @@ _VERSION = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?")
 
 
 def by_version(name: str, version: str) -> Iterator[Result]:
-    """Yield a result if a version, such as v1.36.3 or 4.17.2-distroless, is too old or can't be parsed."""
+    """Yield a result if a version of Kubernetes or Metacontroller, such as v1.36.3, is too old or can't be parsed."""
     actual, least = _VERSION.fullmatch(version), _VERSION.fullmatch(MINIMUM_VERSIONS[name])
     if not (actual and least):
         yield unknown(f"can't parse the version of {name}: {version}")
@@ -95,7 +95,7 @@ def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
 
 
 def decorator(cluster: Cluster) -> Iterator[Result]:
-    """Yield the most serious difference from this version's DecoratorController, ignoring the hook's address."""
+    """Yield the DecoratorController's most serious difference from this version's, ignoring the hook's address."""
     controller = cluster.controller
     if controller is None:
         yield wrong(f"DecoratorController {CONTROLLER} doesn't exist, so Metacontroller does nothing")
@@ -209,7 +209,7 @@ ADDED |= {"namespaceSelector": {}, "objectSelector": {}}
 
 @cache
 def expected(folder: str) -> dict[tuple[str, str], Object]:
-    """Return the objects in a folder of installed/, which is a link to metacontroller/, by kind and name."""
+    """Map (kind, name) to each object in a folder of installed/, which is a link to metacontroller/."""
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     documents = [obj for file in files for obj in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
     # As in kustomize, each patch of an overlay extends lists in one object.
@@ -225,7 +225,7 @@ def expected(folder: str) -> dict[tuple[str, str], Object]:
 
 
 def folder_of(cluster: Cluster) -> str:
-    """Return the folder whose DecoratorController manages the same kinds as the one in the cluster."""
+    """Return the folder whose DecoratorController manages the same kinds as the cluster's DecoratorController."""
     return next((folder for folder in reversed(FOLDERS) if cluster.makes(f"{folder}s")), FOLDERS[0])
 
 
@@ -243,7 +243,7 @@ def plain(value: Any) -> Any:
 
 
 def policies(cluster: Cluster) -> Iterator[Result]:
-    """Yield an error for each missing or outdated admission policy or binding. They may cover unmanaged kinds."""
+    """Yield an error for each missing or outdated admission policy or binding. They may also cover unmanaged kinds."""
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
     for kind, name in expected(folders[0]):
         if resource := POLICIES.get(kind):

@@ -36,7 +36,7 @@ class Claim(NamedTuple):
     """The host and path, or a ListenerSet's host and port, that an object claims. Objects with equal claims compete."""
 
     server: tuple[str, ...]
-    """("Ingress", class), ("ListenerSet", its Gateway), or (kind, namespace/name) of an HTTPRoute's parent."""
+    """("Ingress", class), ("ListenerSet", Gateway's namespace/name) or an HTTPRoute parent's (kind, namespace/name)."""
 
     listener: tuple[str, str]
     """The name and port of the listener at `server`; "" matches any name or port."""
@@ -124,7 +124,7 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
 
 
 def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> str:
-    """Return how a message starts, as in "Ingress team-a/shop, which is older, also claims"; "" without a conflict."""
+    """Return a message's start, such as "Ingress team-a/shop, which is older, also claims"; "" without a conflict."""
     loser, claim = claimant
     is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
     for entry in mappings(at(around.items[GATEWAY].get(gateway), "spec", "listeners")) if is_reported else ():
@@ -139,7 +139,7 @@ def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings
 
 @lru_cache(maxsize=1)  # claimed_twice and shared_claim both use it
 def _competitors(evidence: Evidence) -> list[list[Claimant]]:
-    """Group claims by server, host and path, oldest first but reported conflicts last. Omit fully unmanaged groups."""
+    """Group claims by server, host and path, the oldest first and conflicts last. Omit groups of unmanaged objects."""
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_key: dict[tuple[object, ...], list[Claimant]] = {}
@@ -154,7 +154,7 @@ def _competitors(evidence: Evidence) -> list[list[Claimant]]:
 
 
 def _compete(one: Claimant, other: Claimant) -> bool:
-    """Return whether two objects with the same host, path and server compete. Two that don't look managed never do."""
+    """Return whether two objects with the same host, path and server compete. If neither looks managed, they don't."""
     (first, claim), (second, rival) = one, other
     listeners = zip(claim.listener, rival.listener, strict=True)
     if first is second or not (first.looks_managed or second.looks_managed):

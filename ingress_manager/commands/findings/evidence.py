@@ -8,7 +8,7 @@ from ingress_manager.core.settings import Settings
 
 
 class Evidence:
-    """Lists of a snapshot's objects, of kinds that were read. The snapshot's decisions ignore pauses in `settings`."""
+    """Lists of a snapshot's objects, without the unread kinds. The snapshot's decisions ignore pauses in `settings`."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around
@@ -30,7 +30,7 @@ class Evidence:
         pairs = [(service, obj) for service in self.exposed for obj in service.observed.values()]
         pairs = [(service, obj) for service, obj in pairs if not obj.item.is_being_deleted]
         self.observed = [(service, obj, service.forbidden.get(obj.key)) for service, obj in pairs]
-        """(Service, observed object, the problem that forbids it, or None) for objects that aren't being deleted."""
+        """(Service, observed object, problem that forbids the object or None) for objects that aren't being deleted."""
 
         kept = [(service, obj) for service, obj in pairs if not service.item.is_being_deleted]
         self.allowed = [(service, obj) for service, obj in kept if obj.key not in service.forbidden]
@@ -40,7 +40,7 @@ class Evidence:
         ours = [(obj, owner) for obj, owner in ours if not obj.item.is_being_deleted]
         self.managed = [(obj, owner) for obj, owner in ours if owner and obj.is_decorated]
         self.unmanaged = [(obj, owner) for obj, owner in ours if snapshot.settings and not (owner and obj.is_decorated)]
-        """(object, its Service or None) for objects with our label or annotation that Metacontroller doesn't manage."""
+        """(object, its Service or None) for objects that have our label or annotation but aren't managed."""
 
     def service_requesting(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
         """Return the Service that requests `obj`, or a refused Service that may request it; None if neither exists."""

@@ -26,7 +26,7 @@ from ingress_manager.core.kubernetes import Key
 
 
 class Severity(StrEnum):
-    """How serious a finding is, most serious first. Hints don't affect the exit status of `audit`."""
+    """How serious a finding is: the most serious value comes first. Hints don't affect the exit status of `audit`."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -49,7 +49,7 @@ class Blocks(Enum):
     """What a finding prevents. `status` derives the object's state from this."""
 
     SYNC = auto()
-    """The object is missing or not as its Service requests, so its state is `waiting`."""
+    """The object is missing or not as its Service requests, so the object's state is `waiting`."""
 
     TRAFFIC = auto()
     """The object is as its Service requests, but some traffic isn't served."""
@@ -64,7 +64,7 @@ class Kind(NamedTuple):
     find: "Find" = lambda _: iter(())
 
     def __call__(self, evidence: Evidence) -> "list[Finding]":
-        """Return this kind's findings, sorted by who has to act (the administrator first), then namespace and name."""
+        """Return this kind's findings, sorted by who has to act (the administrator first), namespace and name."""
         findings = [replace(finding, kind=self, remedy=self.remedy) for finding in self.find(evidence)]
         findings.sort(key=lambda one: (one.whose != Responsible.ADMINISTRATOR, one.item.full_name, str(one.item)))
         return findings
@@ -95,7 +95,7 @@ class Finding(Message):
         return Responsible.OWNER if self.reasons else None
 
     def explained(self, reports: Mapping[str, Report] | None) -> "Finding":
-        """If a finding awaits a sync, add its Service's report. `reports`, by uid, is None if Events weren't read."""
+        """If it awaits a sync, add the Service's report. `reports`, keyed by uid, is None if they weren't read."""
         if not self.awaits_sync:
             return self
         service = self.service or self.item

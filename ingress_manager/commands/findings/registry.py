@@ -1,4 +1,4 @@
-"""All kinds of findings, most serious first: the order in the output of `audit` and in the docs."""
+"""All kinds of findings, the most serious ones first. The output of `audit` and the docs have the same order."""
 
 from collections.abc import Iterable
 

@@ -224,7 +224,7 @@ def _annotate(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot,
 def _awaiting_sync(
     evidence: Evidence, service: ServiceSnapshot, item: Item, sentence: str, about: Key | None = None
 ) -> Finding:
-    """Return a finding that awaits a sync, with a command to start it, or one saying that the namespace is paused."""
+    """Return a finding that awaits a sync and has a command to start one, or that says that the namespace is paused."""
     if evidence.settings and evidence.settings.entry_for(item.namespace).paused:
         return Finding(item, f"{sentence}; the settings pause the namespace", service=service.item, about=about)
     return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
@@ -263,7 +263,7 @@ def _correct(service: Item, refusal: Problems) -> Command:
 
 
 def _correction(service: Item, problem: Problem) -> dict[str, str]:
-    """Return the `kubectl annotate` arguments that fix a problem, by annotation; {} if a person has to decide."""
+    """Return the `kubectl annotate` arguments that fix a problem, keyed by annotation; {} if a person has to decide."""
     key, value = problem.annotation, service.annotations.get(problem.annotation, "")
     start, _, suffix = key.rpartition(PREFIX)
     suggestion = nearest(suffix, SUFFIXES) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""

@@ -23,12 +23,12 @@ from ingress_manager.core.text import listed, quoted
 from ingress_manager.core.vocabulary import OLD_CLASS
 
 GRACE_PERIOD = timedelta(minutes=5)
-"""How old an object must be before a silent controller or a missing Secret is a finding."""
+"""How old an object must be before its controller's silence about it, or a missing Secret, is a finding."""
 
 TLS_TYPE = "kubernetes.io/tls"
 
 FAULTS = {"ResolvedRefs": "can't resolve a reference in", "Accepted": "rejects", "Programmed": "doesn't serve"}
-"""The verb in a message about a False condition, for each condition in surroundings.BY_CAUSE."""
+"""The phrase in a message about a False condition, for each condition in surroundings.BY_CAUSE."""
 
 ACCEPTED_PATHS = (
     ("ingress-nginx", {"nginx", "k8s.io/ingress-nginx"}, {"Exact", "Prefix"}, "/[A-Za-z0-9./_-]*"),
@@ -41,7 +41,7 @@ and pull request 13798; for AWS, PathPatternConfig in the ELB API; for GKE, Path
 
 
 def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]) -> Find:
-    """Turn a function yielding messages about one managed object into one yielding findings about all such objects."""
+    """Turn a function yielding messages about a managed object into a function yielding findings about all of them."""
 
     @wraps(sentences)
     def find(evidence: Evidence) -> Iterator[Finding]:
@@ -87,7 +87,7 @@ def path_denied(evidence: Evidence) -> Iterator[Finding]:
 
 
 def denied_paths(obj: Object, classes: Mapping[str, items.Item]) -> Iterator[str]:
-    """Yield a message for each path that the controller rejects. A class not in `classes` is recognized by name."""
+    """Yield a message for each path that `obj`'s controller rejects. A class not in `classes` is recognized by name."""
     name = at(obj, "spec", "ingressClassName") or at(obj, "metadata", "annotations", OLD_CLASS)
     known = at(classes.get(name), "spec", "controller") or name
     for controller, _, types, right in (row for row in ACCEPTED_PATHS if known in row[1]):

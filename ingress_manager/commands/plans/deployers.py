@@ -1,6 +1,6 @@
 """Deployers: tools that keep an object in the state that a chart, a repository or a manifest describes.
 
-Such a tool has to release an object before `adopt` changes it; otherwise the tool reverts the change, deletes the
+Such a tool must stop managing an object before `adopt` changes it; otherwise the tool reverts the change, deletes the
 object, or fails. Labels, annotations and (if read) field managers identify tools; owner references identify operators.
 
 Sources: tests with Helm 4.3, Helm 3.22 and kubectl; the source of Terraform's provider; and the documentation of Helm
@@ -20,7 +20,7 @@ class Deployer(NamedTuple):
     name: str
     source: str
     keep: str
-    """The annotation (key=value) that makes the tool keep an object removed from `source`; "" if there is none."""
+    """The annotation (key=value) that makes the tool keep an object removed from `source`; "" if the tool has none."""
 
     marks: tuple[str, ...]
     """Keys of labels or annotations, or names of field managers. Any of them identifies the tool."""
@@ -42,7 +42,7 @@ DEPLOYERS = (
 
 
 def deployers_of(item: Item) -> list[Deployer]:
-    """Return an object's deployers. If Helm, Argo CD or Flux is one, omit kubectl, which it may run, and Terraform."""
+    """Return an object's deployers. With Helm, Argo CD or Flux, which may run kubectl, omit kubectl and Terraform."""
     entries = mappings(item.metadata.get("managedFields"))
     marks = {*item.labels, *item.annotations, *(str(entry.get("manager")) for entry in entries)}
     deployers = [deployer for deployer in DEPLOYERS if marks & {*deployer.marks}]
@@ -56,7 +56,7 @@ def deployers_of(item: Item) -> list[Deployer]:
 
 
 def deployer_obstacles(ingress: Item, services: Iterable[tuple[Item, Annotations]]) -> Iterator[tuple[str, str]]:
-    """Yield a problem and its remedy for each tool that would undo changes to the Ingress or to the `services`."""
+    """Yield a problem and its remedy for each tool that would undo changes to the Ingress or its Services."""
     for deployer in deployers_of(ingress):
         key, _, value = deployer.keep.partition("=")
         if value not in ingress.annotations.get(key, "").split(","):

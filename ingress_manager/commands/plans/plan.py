@@ -35,10 +35,10 @@ class Condition:
 
     sentence: str
     command: Command
-    """The `kubectl get` command that reads one or more objects, without an output format."""
+    """The `kubectl get` command, without --output, that reads one or more objects."""
 
     holds: Callable[[Item], bool]
-    """Whether an object meets the condition. The step waits until any object does."""
+    """Whether an object meets the condition. The step waits until at least one object does."""
 
     otherwise: str
     """The likely cause or the next step, printed if the condition isn't met in time."""
@@ -72,7 +72,7 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     done: str = ""
     services: Sequence[str] = ()
-    """The Services that the steps change; empty means only `item`. Plans that share a Service run one after another."""
+    """The Services that the steps change; if empty, only `item`. Plans that share a Service run one after another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ class SharedLists:
     _locks: dict[Command, Lock] = field(default_factory=dict)
     _latest: dict[Command, tuple[float, list[Item]]] = field(default_factory=dict)  # with the time of each list
 
-    def get(self, condition: Condition, before: Collection[object] = ()) -> list[Item]:
-        """Return a condition's objects. If its `is_new` is set, omit those whose resourceVersion is in `before`."""
+    def get(self, condition: Condition, seen: Collection[object] = ()) -> list[Item]:
+        """Read a condition's objects. If its `is_new` is set, omit objects with a resourceVersion in `seen`."""
         end, called = condition.command.index("--"), monotonic()
         kind, *names = condition.command[end + 1 :]
         command = (kind, *condition.command[2:end])
@@ -94,7 +94,7 @@ class SharedLists:
                 self._latest[command] = monotonic(), self.kubectl.get(*command, IGNORE_NOT_FOUND)
             items = self._latest[command][1]
         named = [item for item in items if not names or item.name in names]
-        return [item for item in named if not (condition.is_new and item.metadata.get("resourceVersion") in before)]
+        return [item for item in named if not (condition.is_new and item.metadata.get("resourceVersion") in seen)]
 
 
 Echo = Callable[[str], None]
@@ -103,7 +103,7 @@ Run = tuple[Future[str | None], list[str]]
 
 
 def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
-    """Yield steps as lines of a shell script: the commands, with notes and conditions as comments."""
+    """Yield a shell script's lines: the commands, kubectl's with `options`, and notes and conditions as comments."""
     for step in steps:
         yield from map(comment, step.notes)
         if step.command:
@@ -149,7 +149,7 @@ def carry_out_together(lists: SharedLists, plans: Sequence[Plan]) -> None:
     runs, last_of = list[Run](), dict[str, Future[str | None]]()
 
     def run(plan: Plan, earlier: Collection[Future[str | None]], lines: list[str]) -> str | None:
-        """Return why the plan failed, "" if it succeeded, or None if it was not started."""
+        """After `earlier`, run a plan, with output to `lines`. Return its error, "" on success, None if not started."""
         wait(earlier)
         if stopped.is_set():
             return None
@@ -190,9 +190,9 @@ def _print_in_order(runs: Sequence[Run]) -> None:
 
 
 def carry_out(
-    lists: SharedLists, about: str, steps: Iterable[Step], echo: Echo = click.echo, interrupted: Event | None = None
+    lists: SharedLists, title: str, steps: Iterable[Step], echo: Echo = click.echo, interrupted: Event | None = None
 ) -> None:
-    """Print and run the steps of the plan with the title `about`.
+    """Print and run the steps of the plan with the given title.
 
     Raises KubectlFailed if a step fails, on Ctrl-C, or once `interrupted` is set. The message lists the commands that
     were run. The last one may have taken effect even if it failed, as a response can be lost; undoing it is harmless.
@@ -201,7 +201,7 @@ def carry_out(
     try:
         for step in steps:
             known = [item for condition in step.until if condition.is_new for item in lists.get(condition)]
-            before = [item.metadata.get("resourceVersion") for item in known]
+            seen = [item.metadata.get("resourceVersion") for item in known]
             begun.append(step)
             for sentence in step.notes:
                 echo(comment(sentence))
@@ -213,12 +213,12 @@ def carry_out(
                 sleep(step.pause)
             for condition in step.until:
                 echo(comment(f"  waiting until {condition.sentence}"))
-                _wait(lists, condition, before, interrupted)
+                _wait(lists, condition, seen, interrupted)
     except (KubectlFailed, KeyboardInterrupt) as stopped:
         reason = stopped.message if isinstance(stopped, KubectlFailed) else "interrupted"
         commands = [f"  {shown(step.command, kubectl.options)}" for step in begun if step.command]
         lines = ["Run so far:", *commands, *undo_lines(begun, kubectl.options)] if commands else ["Nothing was done."]
-        raise KubectlFailed("\n".join([f"{about}: {reason}", *lines])) from stopped
+        raise KubectlFailed("\n".join([f"{title}: {reason}", *lines])) from stopped
 
 
 def undo_lines(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
@@ -229,12 +229,12 @@ def undo_lines(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
     return [continuing, *(["To undo the steps, run:", *(f"  {command}" for command in undo)] if undo else [])]
 
 
-def _wait(lists: SharedLists, condition: Condition, before: Collection[object], interrupted: Event | None) -> None:
-    """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, or KeyboardInterrupt once `interrupted` is set."""
+def _wait(lists: SharedLists, condition: Condition, seen: Collection[object], interrupted: Event | None) -> None:
+    """Wait for a condition, passing `seen` to `get`. Raises KubectlFailed after WAIT_LIMIT, or KeyboardInterrupt."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
     if condition.is_new:
         sleep(RECHECK_SECONDS.start)  # the hook reports no sooner
-    while not any(map(condition.holds, lists.get(condition, before))):
+    while not any(map(condition.holds, lists.get(condition, seen))):
         if interrupted and interrupted.is_set():
             raise KeyboardInterrupt
         if monotonic() > end:

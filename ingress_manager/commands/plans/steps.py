@@ -101,7 +101,7 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
 
 
 def intact(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
-    """Return the condition that `item` exists with `spec` and, if `recorded`, with the last-applied annotation."""
+    """Return the condition that `item` has `spec` and, if `recorded`, Metacontroller's last-applied annotation."""
     return Condition(
         f"{item} has the planned spec" + (" and Metacontroller's last-applied annotation" if recorded else ""),
         kubectl("get", item),
@@ -115,7 +115,7 @@ def intact(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
-    """Yield a message for each new value, and each old one (for undoing), that a printed command can't show."""
+    """Yield a message for each new value, and each old value (needed to undo), that has invisible characters."""
     for key, value in (*annotations.items(), *((key, item.annotations.get(key)) for key in annotations)):
         if value is not None and not is_seen(value):
             sentence = f"{key}: {quoted(value)} contains invisible characters, which a printed command would hide"
