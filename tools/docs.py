@@ -32,23 +32,19 @@ SHOWN_INSIDE = {"Admission", "Tls", "Gateway"}
 """Settings types whose fields are listed with the type that contains them."""
 
 
-def settings(
-    type_: type[msgspec.Struct], built_in: msgspec.Struct | None = None, left_out: Collection[str] = ()
-) -> str:
-    """Return a Markdown list of a type's fields, except `left_out`, with their defaults from `built_in` or the type."""
-    types, values = chart.types_of_settings(type_), msgspec.to_builtins(built_in) or {}
-    rows = fields(types, type_.__name__, values, left_out)
+def settings(type_: type[msgspec.Struct], left_out: Collection[str] = ()) -> str:
+    """Return a Markdown list of a type's fields, except `left_out`, with their defaults."""
+    rows = fields(chart.types_of_settings(type_), type_.__name__, left_out)
     return listed(f"{name}{f' ({shown})' if shown else ''}: {meaning}" for name, meaning, shown in rows)
 
 
 def fields(
-    types: dict[str, Any], name: str, built_in: dict[str, Any], left_out: Collection[str] = (), prefix: str = ""
+    types: dict[str, Any], name: str, left_out: Collection[str] = (), prefix: str = ""
 ) -> Iterator[tuple[str, str, str]]:
     """Yield (`prefix` + name, meaning, default) for the fields of the type `name` and nested types in SHOWN_INSIDE."""
     for field, described in types[name]["properties"].items():
         if field in left_out:
             continue
-        facts = {**described, **({"default": built_in[field]} if field in built_in else {})}
         if field in types[name]["required"]:
             shown = "required"
         elif field == "copyAnnotations":
@@ -57,14 +53,14 @@ def fields(
             shown = "[the bundled gateway's](#what-a-controller-reads)"
         else:
             # YAML, as in the settings file.
-            value = yaml.safe_dump(facts.get("default"), default_flow_style=True).removesuffix("...\n").strip()
-            shown = "" if "$ref" in described or "default" not in facts or name == "Profile" else f"`{value}`"
+            value = yaml.safe_dump(described.get("default"), default_flow_style=True).removesuffix("...\n").strip()
+            shown = "" if "$ref" in described or "default" not in described or name == "Profile" else f"`{value}`"
         named = [schema.get("$ref", "").rpartition("/")[2] for schema in (described, *described.get("anyOf", ()))]
         shown_inside = SHOWN_INSIDE.intersection(named)
         if shown or not shown_inside:
             yield f"`{prefix}{field}`", described["description"], shown
         for inside in shown_inside:
-            yield from fields(types, inside, built_in.get(field) or {}, (), f"{prefix}{field}.")
+            yield from fields(types, inside, (), f"{prefix}{field}.")
 
 
 def findings() -> str:
