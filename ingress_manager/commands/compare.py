@@ -47,7 +47,7 @@ class Request(NamedTuple):
 
 
 Answer = dict[str, str]
-"""A response's status, compared headers ("" if missing) and certificate (trusted or not), or an error as STATUS."""
+"""A response: STATUS, COMPARED_HEADERS ("" if missing) and "certificate". If there is none, STATUS is the error."""
 
 
 def address_in(_context: click.Context, _option: click.Parameter, value: str) -> Address:
@@ -121,7 +121,7 @@ def plain_part(path: str) -> str:
 
 
 def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
-    """Return the response from `address`, or the error. If the certificate is untrusted, retry without verifying it."""
+    """Return the response or the error. If `verified` and the certificate is untrusted, retry without verifying it."""
     try:
         with closing(HTTPConnection(address.name, getattr(address, request.scheme), timeout=TIMEOUT)) as connection:
             connection.connect()

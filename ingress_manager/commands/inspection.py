@@ -34,7 +34,7 @@ class Inspection(NamedTuple):
 
     unseen: list[str]  # a message for each thing that could not be read
     lacking: Set[str]
-    """What could not be read although the result depends on it, as keys of `Gaps.unread`, or EVENT for Events."""
+    """The data that could not be read and that the result depends on: keys of `Gaps.unread`, and EVENT for Events."""
 
 
 def inspect(
@@ -47,9 +47,9 @@ def inspect(
 ) -> Inspection:
     """Inspect a source as if nothing were paused. `settings` may be a message that says why the settings can't be read.
 
-    `surroundings` are the kinds to read besides Services and their objects. Events are read if `events` is true or a
-    finding awaits a sync, and the times of changes only if `events` is true. If the source is files, only Services and
-    their objects are read. Raises click.UsageError and Unreadable, and KubectlFailed if Services can't be read.
+    `find` returns the findings. `surroundings` are the kinds to read besides Services and their objects. With `events`,
+    Events and the times of changes are read; without, only Events, and only if a finding awaits a sync. From files,
+    only Services and their objects are read. Raises click.UsageError, Unreadable, or KubectlFailed for unread Services.
     """
     known_settings = settings if isinstance(settings, Settings) else None
     with waiting("evaluating"):

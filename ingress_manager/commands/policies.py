@@ -14,7 +14,7 @@ LABELS = {"app.kubernetes.io/name": "ingress-manager", "app.kubernetes.io/compon
 ACTIONS = {"deny": ["Deny"], "warn": ["Warn", "Audit"]}
 
 LONGEST, LONGEST_ENTRY = 100_000, 25_000
-"""The most characters in all limits (enough for 1,000 entries with two hosts each) and in one entry (for 800 hosts).
+"""The maximum length, in characters, of all limits (enough for 1,000 two-host entries) and of one entry (800 hosts).
 cel-go can't parse longer expressions, and checking 100 hosts against a longer entry would exceed CEL's cost limit."""
 
 
@@ -52,7 +52,7 @@ def policies_of(settings: Settings, action: str = "deny") -> list[Object]:
 
 
 def limits_of(entry: NamespaceSettings) -> dict[str, list[str]]:
-    """Return the `exact` hosts, wildcard host `endings` and `classes` that an entry allows. [ANY] means no limit."""
+    """Return an entry's limits: `exact` hosts, the `endings` of wildcard hosts, and `classes`. [ANY] means no limit."""
     both = entry.limits.hosts, entry.limits.classes
     hosts, classes = ([str(limit)] if isinstance(limit, str) else [*limit] for limit in both)
     wildcards = [host for host in hosts if host.startswith("*.")]

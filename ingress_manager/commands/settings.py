@@ -24,7 +24,7 @@ def settings(context: click.Context, files: tuple[str, ...], policies: str | Non
     file is reported on standard error, as `file:line: message`.
 
     Exit status: 0 if all files are valid; 1 if any is invalid; 2 for a usage error, if a file can't be opened or, with
-    --policies, if its settings are invalid.
+    --policies, if the settings are invalid.
 
     \b
     Examples:

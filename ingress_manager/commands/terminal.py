@@ -23,13 +23,13 @@ SILENCE = 2.0  # seconds after which `waiting` prints what the command is waitin
 
 
 def plain(error: Any) -> tuple[str, int]:
-    """Return PLAIN's replacement or a JSON escape for a character that can't be encoded, and the position after it."""
+    """Handle a UnicodeEncodeError: return PLAIN's replacement or a JSON escape, and the next character's position."""
     character = error.object[error.start]
     return PLAIN.get(character) or json.dumps(character)[1:-1], error.start + 1
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
-    """Return a text as lines. `hanging` indents all but the first. Words aren't split, so that names can be copied."""
+    """Return indented lines. `hanging` is added to all but the first. Words aren't split, so names can be copied."""
     if not width:
         return [f"{indent}{text}"]
     options = {"break_long_words": False, "break_on_hyphens": False}

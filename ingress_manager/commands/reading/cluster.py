@@ -59,7 +59,7 @@ def scope_of(source: Source) -> str:
 
 
 def read_settings(source: Source, option: str) -> Settings | str:
-    """Return the settings, or a message that says why they can't be read. Raises click.UsageError, Unreadable."""
+    """Return the settings, or why they can't be read (suggesting `option`). Raises click.UsageError, Unreadable."""
     if source.files and source.settings is None:
         return f"The settings could not be read, because only files are used: name a file with {option} FILE"
     try:
@@ -79,7 +79,7 @@ _NO_RELEASES = "--field-selector=type!=helm.sh/release.v1"
 
 
 def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]) -> Surroundings:
-    """Return objects of `kinds` that managed objects may depend on, with a message for each kind that can't be read."""
+    """Return objects of `kinds` on which managed objects in `snapshot` may depend, with messages about unread kinds."""
     around = Surroundings(datetime.now(UTC), soon=timedelta(days=source.certificate_days))
     managed = [obj for obj in snapshot.objects.values() if obj.is_decorated and obj.service]
     gateways = {label.partition("/")[0] for obj in managed for label in attached_to(obj, GATEWAY)}
@@ -107,7 +107,7 @@ def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]
 
 
 def _secrets(source: Source) -> Iterator[Item]:
-    """Yield the Secrets with tls.crt as their only value, because kubectl must not print private keys."""
+    """Yield the Secrets, with all values except tls.crt left empty, because kubectl must not print private keys."""
     options = (f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope)
     for line in source.kubectl.run("get", *options, "--", "secrets").splitlines():
         namespace, name, crt, keys, type_ = line.split(" ", 4)

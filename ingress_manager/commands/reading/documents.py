@@ -31,7 +31,7 @@ def documents(text: str, file: str) -> Iterator[Document | Message]:
 
 
 def _of_json(text: str, file: str) -> list[Document | Message]:
-    """Return the JSON values in a text, or a message for each that is nested too deeply; [] if the text isn't JSON."""
+    """Return a text's JSON values, with messages instead of those nested too deeply; [] if the text isn't JSON."""
     found, end, line = list[Document | Message](), 0, 1
     try:
         while match := _INK.search(text, end):
@@ -79,7 +79,7 @@ def _expanded(text: str) -> Events:
         seen += seen[anchors[anchor]] if is_alias else [event]
         event.anchor = None
         if getattr(event, "value", "") == "<<":
-            event.style = '"'  # a merge key, for _merged
+            event.style = '"'  # so that `load` accepts the merge key, which _merged expands
         yield from seen[start:]
         if isinstance(event, yaml.CollectionStartEvent):
             opened.append((anchor, start))
@@ -90,7 +90,7 @@ def _expanded(text: str) -> Events:
 
 
 def _merged(value: Any, path: FieldPath, places: Places) -> Any:
-    """Return a value with merge keys (<<) expanded, as in kubectl, and add the lines of merged fields to `places`."""
+    """Return the value at `path` with merge keys (<<) expanded as in kubectl. Add merged fields' lines to `places`."""
     if isinstance(value, list):
         return [_merged(item, (*path, number), places) for number, item in enumerate(value)]
     fields: dict[str, Any] = {}

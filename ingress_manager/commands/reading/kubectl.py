@@ -26,7 +26,7 @@ LISTS = {
     MANAGED_RESOURCES[INGRESS]: "/apis/networking.k8s.io/v1/ingresses",
     "endpointslices.discovery.k8s.io": "/apis/discovery.k8s.io/v1/endpointslices",
 }
-"""The API server's paths that list all objects of a kind, for the kinds that may have ten thousand objects."""
+"""The API paths that list all objects of a kind, by resource name, for kinds that may have ten thousand objects."""
 
 _LOG_LINE = re.compile(r"^[EWIF]\d{4} ")
 _FORBIDDEN = re.compile(
@@ -72,7 +72,7 @@ class Kubectl:
         return ended.stdout
 
     def get(self, resources: str, *arguments: str) -> list[Item]:
-        """Return objects by kind, as in "services,ingresses", or by name, as in "crd/a crd/b". Raises KubectlFailed."""
+        """Return `resources`, given by kind ("services,ingresses") or by name ("crd/a crd/b"). Raises KubectlFailed."""
         kinds = resources.split(",")
         # kubectl takes six seconds to format ten thousand objects; with --raw, it prints the API server's response.
         raw = [kind for kind in kinds if kind in LISTS] if arguments == ("--all-namespaces",) else []

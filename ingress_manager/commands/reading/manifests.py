@@ -48,7 +48,7 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
 
 
 def _problems(item: Item, version: str) -> Iterator[Message]:
-    """Yield messages about an unsupported apiVersion, and about invalid metadata that would become part of commands."""
+    """Yield messages if `version`, the apiVersion, isn't supported, or if metadata used in commands is invalid."""
     metadata, begin = item.metadata, f"is not a valid {item.kind}: metadata"
     if version != VERSIONS[item.kind]:
         yield Message(item, f"apiVersion: {quoted(version)} isn't supported; use {VERSIONS[item.kind]}")
@@ -72,7 +72,7 @@ def _wrong_id(text: str) -> str:
 
 
 def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Any, FieldPath]]:
-    """Yield a document's object, or the members of a List, each with its path. An empty document yields nothing."""
+    """Yield `value` (at `path`), or a List's members, each with its path. Yield nothing for an empty document."""
     if value is None:
         return
     if value and isinstance(value, list) and all(at(entry, "op") for entry in value):
@@ -109,7 +109,7 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
 
 
 def text_of_file(path: str, *, utf_16: bool = False) -> tuple[str, str]:
-    """Return the text of a file or standard input (-), and a name for messages. Raises click.UsageError, Unreadable."""
+    """Return a file's or stdin's (-) text and name. `utf_16` allows UTF-16. Raises click.UsageError, Unreadable."""
     # A file's name may contain control characters, or bytes that aren't text.
     name = "stdin" if path == "-" else one_line(path)
     try:

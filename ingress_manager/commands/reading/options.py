@@ -35,7 +35,7 @@ class Source:
     def read(self, resources: str, *options: str) -> list[Item]:
         """Return all objects in the files, or the cluster's objects of `resources`, such as "services,ingresses".
 
-        Raises KubectlFailed, Unreadable, or click.UsageError (also for conflicting options).
+        Passes `options` to kubectl. Raises KubectlFailed, Unreadable, or click.UsageError (also if flags conflict).
         """
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig can't be used with files")
@@ -63,7 +63,7 @@ class Source:
     def read_settings(self, option: str = "--settings") -> Settings:
         """Return the settings in the settings file. Without one, return the cluster's or, with `files`, the defaults.
 
-        Without a settings file, a note says which settings are used. Messages suggest naming a file with `option`.
+        Without a settings file, print a note about which settings are used. Messages suggest `option` to name a file.
         Raises KubectlFailed if the cluster's settings can't be read; click.UsageError or Unreadable for invalid ones.
         """
         if self.settings is not None:
@@ -81,7 +81,7 @@ class Source:
 
 
 def complete(resource: str, context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Return the object names that begin with `incomplete`; [] if kubectl fails or a request takes over 1 s."""
+    """Return the `resource` names that begin with `incomplete`; [] if kubectl fails or a request takes over 1 s."""
     given = context.params
     prefix = incomplete[: incomplete.rfind("/") + 1]
     namespace = prefix.removesuffix("/") or given.get("namespace")
@@ -98,9 +98,9 @@ def complete(resource: str, context: click.Context, _: click.Parameter, incomple
 SERVICES, NAMESPACES = (partial(complete, resource) for resource in ("services", "namespaces"))
 
 
-def settings_option(without: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
-    """Return the option for a settings file. In the option's help, `without` says which settings apply by default."""
-    text = f"A file with settings, or with a ConfigMap that contains settings. Without this option: {without}."
+def settings_option(fallback: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
+    """Return the option `name` for a settings file. `fallback`, in its help, says which settings apply by default."""
+    text = f"A file with settings, or with a ConfigMap that contains settings. Without this option: {fallback}."
     return click.option(name, "settings", metavar="FILE", help=text)
 
 
@@ -124,7 +124,7 @@ CERTIFICATE_DAYS = click.option("--certificate-days", **_DAYS, help="Report cert
 
 
 def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds options to a command, which gets the values for Source as one argument, `source`."""
+    """Return a decorator that adds `options` to a command, and passes it Source's fields as one argument, `source`."""
 
     def decorate(command: Decorated) -> Decorated:
         @wraps(command)
@@ -140,9 +140,9 @@ def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
     return decorate
 
 
-def timeout_option(default: int, of: str) -> Callable[[Decorated], Decorated]:
-    """Return the option --timeout, whose value the command receives as `seconds`. `of` is the help text."""
-    shown: dict[str, Any] = {"metavar": "SECONDS", "default": default, "show_default": True, "help": of}
+def timeout_option(default: int, help_text: str) -> Callable[[Decorated], Decorated]:
+    """Return the option --timeout, in seconds. The command receives its value as `seconds`."""
+    shown: dict[str, Any] = {"metavar": "SECONDS", "default": default, "show_default": True, "help": help_text}
     return click.option("--timeout", "seconds", type=click.IntRange(min=1), **shown)
 
 

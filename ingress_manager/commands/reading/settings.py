@@ -63,7 +63,7 @@ def usable_settings(text: SettingsText) -> Settings:
 
 
 def settings_of_file(path: str) -> SettingsText:
-    """Return the settings in a settings file or a manifest's last ConfigMap. Raises click.UsageError, Unreadable."""
+    """Return the settings in a file, or in a manifest's last ConfigMap. Raises click.UsageError, Unreadable."""
     text, name = text_of_file(path)
     # For speed: parsing all text as manifests would take longer than the rest of the command.
     configmaps = of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else []
@@ -86,7 +86,7 @@ DEFAULT_INSTALLATION = Installation("ingress-manager", "ingress-manager")
 
 
 def named_by(controllers: Iterable[Item]) -> Installation | None:
-    """Return the namespace and name of the hook that our DecoratorController calls; None if either is invalid."""
+    """Return the namespace and name of the hook that our DecoratorController calls; None if missing or invalid."""
     for controller in controllers:
         if controller.name == CONTROLLER:
             service = at(controller, "spec", "hooks", "sync", "webhook", "service")

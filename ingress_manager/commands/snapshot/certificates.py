@@ -42,7 +42,7 @@ def cert_problem(crt: str, hosts: Iterable[str], now: datetime) -> str:
 
 
 def near_expiry(crt: str, now: datetime, soon: timedelta) -> datetime | None:
-    """Return a certificate's expiry if less than `soon` and less than a third of its lifetime remains; else None."""
+    """Return a certificate's expiry if the time left is below `soon` and below a third of its lifetime; else None."""
     certificate = first_certificate(crt)
     start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     # cert-manager renews when a third remains. With `soon` alone, a six-day certificate would always be reported.

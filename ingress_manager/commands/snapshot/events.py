@@ -35,10 +35,10 @@ class Report(NamedTuple):
     sentence: str
     uid: str  # of the Service
     versions: tuple[str, str]
-    """The Service's resourceVersion at the first report, and the Event's at the last; "" if the Event has none."""
+    """The resourceVersions of the Service at the first report and of the Event at the last; "" for a missing one."""
 
     def precedes(self, current: str) -> bool:
-        """Return whether the report is older than `current`, the Service's resourceVersion; False if uncertain."""
+        """Return whether a report precedes the Service's resourceVersion `current`; False if they can't be compared."""
         # If the Event's version isn't between the others, Events may be in another etcd: versions can't be compared.
         first, last, now = ((len(version), version) for version in (*self.versions, current))
         return (0, "") < first < last < now
@@ -77,5 +77,5 @@ def report_of(event: Item) -> Report:
 
 
 def missing_by(report: str) -> set[Key]:
-    """Return the objects that a report names as missing; empty unless the report ends with [not-made]."""
+    """Return the objects that a report's sentence names as missing; empty unless the sentence ends with [not-made]."""
     return {*_KEY.findall(report)} if report.endswith(f"[{Reason.NOT_MADE}]") else set()

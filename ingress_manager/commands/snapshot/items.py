@@ -31,7 +31,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """An object, and where it was read. Fields aren't validated. `object` is empty for an unreadable line of a file."""
+    """An object, not validated, and where it was read. For a message about an unreadable line, `object` is empty."""
 
     object: Object
     file: str = ""  # "" for an object from a cluster
@@ -82,7 +82,7 @@ class Item:
 
     @property
     def age_key(self) -> tuple[str, str]:
-        """Return a sort key: by time of creation in seconds, oldest first, and then by namespace/name."""
+        """Return a key that sorts objects by creation time (in seconds), oldest first, and then by namespace/name."""
         return str(self.metadata.get("creationTimestamp") or ""), self.full_name
 
     @property

@@ -84,9 +84,9 @@ def patch_to_own(item: Item, service: Item) -> dict[str, Any]:
 def operations_to_disown(item: Item) -> list[dict[str, Any]]:
     """Return a JSON patch (RFC 6902) that releases a managed object.
 
-    The patch has no resourceVersion, so that many objects can share it; its `test` operations make the API server
-    reject it if the object is no longer managed. One patch removes everything, because an admission policy rejects
-    a patch that removes the owner and leaves the annotation.
+    The patch has no resourceVersion, so that many objects can share it. Its `test` operations make the API server
+    reject the patch if the object is no longer managed. One patch removes everything, because an admission policy
+    rejects a patch that removes the owner and leaves Metacontroller's annotation.
     """
     marks = [("annotations", key) for key in RECORDS if key in item.annotations]
     marks += [("labels", MANAGED_BY_LABEL)] if is_labelled(item) else []

@@ -75,7 +75,7 @@ class Ingress(Attachment, frozen=True):
 
 
 def as_spec(item: Item) -> IngressSpec:
-    """Convert the spec of an Ingress to its type. Raises Unreadable if the API server wouldn't accept it."""
+    """Return an Ingress's spec as an IngressSpec. Raises Unreadable if the API server would reject the spec."""
     return as_type(item, Ingress).spec
 
 
@@ -132,7 +132,7 @@ class ObjectSnapshot:
 
 
 def as_object(item: Item) -> ObjectSnapshot:
-    """Return an item as a typed object. Raises Unreadable if the API server wouldn't accept it."""
+    """Return an item as an ObjectSnapshot. Raises Unreadable if the API server would reject the object."""
     typed = as_type(item, TYPES[item.kind])
     owner, is_decorated = managed.controller_of(item), managed.is_decorated(item)
     return ObjectSnapshot(item.kind, item, typed, owner, is_decorated, is_decorated or managed.is_labelled(item))
@@ -193,7 +193,7 @@ def class_of(item: Item, spec: kubernetes.Spec) -> str:
 
 
 def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
-    """Return the tls entry that applies to a rule's host, reduced to its Secret; None if no entry applies."""
+    """Return the tls entry that applies to a rule's host, without the entry's hosts; None if no entry applies."""
     entries = spec.tls or ()
     exact = [entry for entry in entries if host in (entry.hosts or ())]
     wildcards = [entry for entry in entries if host and any(covers(name, (host,)) for name in entry.hosts or ())]
@@ -203,7 +203,7 @@ def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
 
 
 def certificates_of(spec: IngressSpec) -> list[IngressTls]:
-    """Return the distinct tls entries that apply to any rule's host, each reduced to its Secret."""
+    """Return the distinct tls entries that apply to any rule's host, without the entries' hosts."""
     return list(dict.fromkeys(filter(None, (certificate_of(rule.host, spec) for rule in spec.rules or ()))))
 
 
@@ -213,7 +213,7 @@ def covers(host: str, hosts: Collection[str]) -> bool:
 
 
 def spec_for(spec: IngressSpec, service: str) -> IngressSpec:
-    """Return a spec with only the paths that route to one Service, without the tls hosts that only other rules use."""
+    """Return a spec with only the paths to `service` (a name), without tls hosts that only removed rules use."""
     rules = []
     for rule in spec.rules or ():
         paths = rule.http.paths if rule.http else ()

@@ -17,10 +17,10 @@ UNREAD_SETTINGS = "settings"  # the key of the settings in `Gaps.unread`
 
 @dataclass(slots=True)
 class Gaps:
-    """What could not be read. A kind that the files don't contain counts as unread, because they may be incomplete."""
+    """What could not be read. A kind that isn't in the files counts as unread, because the files may be incomplete."""
 
     unread: dict[str, str] = field(default_factory=dict)
-    """Messages by key: a kind, UNREAD_SETTINGS, "namespace" (nothing was read) or "namespaces" (some lack Services)."""
+    """Messages by kind, or by UNREAD_SETTINGS, "namespace" (nothing found) or "namespaces" (some have no Services)."""
 
     lacking: set[str] = field(default_factory=set)
     """The kinds that the cluster lacks and that Metacontroller therefore can't manage."""
@@ -114,7 +114,7 @@ class Snapshot:
 
 
 def snapshot_of(items: Iterable[Item], settings: Settings | None, gaps: Gaps | None = None) -> Snapshot:
-    """Return a snapshot of the items, with a decision on each Service. Raises Unreadable for an invalid object."""
+    """Return a snapshot with decisions on Services unless `settings` is None. Raises Unreadable for invalid objects."""
     snapshot = Snapshot(settings, gaps or Gaps())
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:

@@ -71,7 +71,7 @@ def changed_at(item: Item) -> datetime:
 
 SCHEMES = {"HTTP": "http:", "HTTPS": "https:"}  # by the protocol of a Gateway's listener
 BY_CAUSE = ("ResolvedRefs", "Accepted", "Programmed")
-"""The conditions that are checked, causes first: without its certificate (ResolvedRefs), a listener may be rejected."""
+"""The conditions to check, causes first: a missing certificate (ResolvedRefs) may be why a listener isn't Accepted."""
 
 
 class StatusCondition(NamedTuple):
@@ -89,7 +89,7 @@ def addresses_of(item: Item) -> list[str]:
 
 
 def gateway_of(item: Item, parent: ParentRef) -> str:
-    """Return the namespace/name of a parent that an HTTPRoute or a ListenerSet refers to."""
+    """Return the namespace/name of `parent`, to which an HTTPRoute or ListenerSet `item` refers."""
     return f"{parent.namespace or item.namespace}/{parent.name}"
 
 
@@ -142,9 +142,9 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
 
 
 def urls_of(obj: ObjectSnapshot, addresses: Sequence[str], around: Surroundings) -> list[str]:
-    """Return the URLs that an object serves. If it serves every host, they contain the first of `addresses`, or `*`.
+    """Return an object's URLs. If it serves every host, they contain the first of `addresses`, or `*` if there is none.
 
-    An HTTPRoute's URLs begin with // if no listener that was read has a known protocol. A ListenerSet's have no path.
+    An HTTPRoute's begin with // if a listener's protocol is unread or not in SCHEMES. A ListenerSet's have no path.
     """
     typed, urls = obj.typed, list[tuple[str, str, str]]()
     if isinstance(typed, Ingress):

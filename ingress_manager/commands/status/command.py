@@ -50,8 +50,8 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
     As JSON, it lists only the URLs. With --wait, it exits as soon as all URLs have the given state or a better one. It
     stops early if a Service is refused, or if a state depends on data that can't be read.
 
-    Exit status: 0 for any state; 2 for a usage error, if kubectl fails, or if a state depends on data that can't be
-    read. With --wait, it is 1 if a URL doesn't reach the given state in time, or if a Service is refused.
+    Exit status: 0, whatever the states are; with --wait, 1 if a URL doesn't reach the given state in time, or if a
+    Service is refused; 2 for a usage error, if kubectl fails, or if a state depends on data that can't be read.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ def wait_for(
     """Inspect the cluster until all rows have the `wanted` state, waiting is pointless, or `seconds` have passed.
 
     Without `wanted`, inspect once. Waiting is pointless if a Service is refused, or if a state depends on unread data.
-    Return the last inspection, the Services (all, or the named one), their rows, and those without the wanted state.
+    Return the last inspection, the Services (all or the named one), their rows, and the rows without the wanted state.
     """
     settings, end = read_settings(source, "--settings"), monotonic() + seconds
     # The details of a Service show all its findings, and its Events.
@@ -104,7 +104,7 @@ def wait_for(
 
 
 def printed(rows: Sequence[Row], unseen: Sequence[str], form: str, width: int = 0) -> Iterator[str]:
-    """Yield the output in pieces, as JSON or a table. Columns on the right are left out if they exceed `width`."""
+    """Yield rows and `unseen` messages as JSON or a table. The last columns are left out if a table exceeds `width`."""
     if form == "json":
         yield as_json({"exposed": rows, "unseen": unseen})
         return
@@ -139,7 +139,7 @@ def line_of(row: Row) -> str:
 def details(
     service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection, options: Sequence[str] = (), width: int = 0
 ) -> str:
-    """Return everything known about a Service as text. kubectl's `options` are added to the suggested commands."""
+    """Return a Service's details as text wrapped at `width`. kubectl's `options` are added to suggested commands."""
     rows = list(rows)
     findings = [finding for finding in inspection.findings if finding.service is service.item]
     remedies = [line for finding in findings for line in _remedy(finding, options, width)]

@@ -135,7 +135,7 @@ class Judge:
         return self._reported(service) if service.decision is None else None
 
     def _reported(self, service: ServiceSnapshot) -> Verdict | None:
-        """Return the verdict from the last Event on a Service; None if nothing was reported after the last change."""
+        """Return a verdict from a Service's last Event and the times of changes; None if they indicate no problem."""
         if self._reports is None:
             return Verdict(State.UNKNOWN, "neither the settings nor Events could be read", unsure=True)
         report, changed = self._reports.get(service.service.metadata.uid), changed_at(service.item)
