@@ -184,9 +184,8 @@ def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
             cluster.kubectl.run("create", "--dry-run=server", "--validate=strict", "--filename=-", stdin=stdin)
         except KubectlFailed as failed:
             if _BY_CRD.search(failed.message):
-                remedy = f"Correct the profile, or upgrade the CRDs of the Gateway API: {PAGES['HTTPRoute']} shows how."
-                used = f"profile {listed(names, quoted)}"
-                yield wrong(f"the API server rejects HTTPRoutes with {used}: {failed.message}", remedy)
+                problem = f"the API server rejects HTTPRoutes with profile {listed(names, quoted)}: {failed.message}"
+                yield wrong(problem, f"Correct the profile, or upgrade the Gateway API CRDs: see {PAGES['HTTPRoute']}.")
             elif " denied " not in failed.message:  # by a policy or a webhook, which run after the CRD's checks
                 raise
 
