@@ -98,7 +98,7 @@ def seconds(work: Callable[[], Any], runs: int) -> float:
 
 
 def answering(body: bytes) -> Callable[[], Any]:
-    """Return a function that answers the request. Raises ValueError if the hook refuses the request."""
+    """Return a function that answers the request `body`. Raises ValueError at once if the hook refuses the request."""
     first = answer(body, DEFAULTS, NOW)
     if first.status != 200:
         raise ValueError(f"the benchmark's request is refused: {first.body.decode()}")

@@ -29,8 +29,8 @@ from ingress_manager import __version__
 from ingress_manager.core.text import one_line
 
 LARGEST_BODY = 16 * 1024 * 1024
-"""Bytes. etcd stores up to 1.5 MiB, but Go escapes each < as six bytes of JSON, so a Service can take 9 MiB. Without an
-answer, such a Service would keep its forbidden objects."""
+"""The most bytes of a request. etcd stores up to 1.5 MiB, but Go writes < as six bytes of JSON, so a Service can take
+9 MiB. If the hook rejected such a request, forbidden objects would stay."""
 
 ORDINARY_BODY = 64 * 1024
 """Bytes. Larger bodies are read and answered one at a time, to save memory."""

@@ -89,14 +89,14 @@ class Buckets:
 
     def _attempt(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
         """Return a 429 if no token is left, a 422 if an object is still missing, else the answer."""
-        # Longer than any resync, so that a late one isn't taken for the first attempt.
-        last_try = Bucket(f"{answer.attempt} {version}", seconds=2 * RESYNC_SECONDS.stop)
-        waited = self.tokens_left(last_try, now) * last_try.seconds
-        is_first = waited == last_try.seconds
+        # Twice the longest resync, so that the next one isn't taken for a first attempt, even if it is late.
+        first_try = Bucket(f"{answer.attempt} {version}", seconds=2 * RESYNC_SECONDS.stop)
+        waited = self.tokens_left(first_try, now) * first_try.seconds
+        is_first = waited == first_try.seconds
         if not self.take(now, attempt_bucket(metadata, answer.attempt, FIRST_MIN if is_first else REPEAT_MIN)):
             return hold_back(answer, RECHECK_SECONDS if is_first else LATER_SECONDS)
-        self.take(now, last_try)
-        # Metacontroller retries sooner than RECHECK_SECONDS after an error, which it reports itself.
+        self.take(now, first_try)
+        # Earlier attempts are Metacontroller's retries after an error, which it reports itself.
         is_missing = answer.outcome == INCOMPLETE and not is_first and waited >= RECHECK_SECONDS.start
         return self._report_if_due(answer, metadata, version, now) if is_missing else answer
 

@@ -258,7 +258,7 @@ def without_effect(annotations: Mapping[str, str]) -> list[Problem]:
     parts = [key.rpartition(PREFIX) for key in keys]
     needed = dict.fromkeys(start + HTTP for start, _, _ in parts)
     unknown = [(start, word) for start, _, word in parts if word not in SUFFIXES][:MOST_KEPT]
-    intended = next((start + HTTP for start, word in unknown if PREFIX + nearest(word, SUFFIXES) == HTTP), "")
-    have, instead = "has" if len(keys) == 1 else "have", f"; did you mean {intended}?" if intended else ""
-    sentence = f'{listed(keys)} {have} no effect without {listed([*needed])}: "true"{instead}'
+    typos = [(start, word) for start, word in unknown if PREFIX + nearest(word, SUFFIXES) == HTTP][:1]
+    instead = "".join(f"; did you mean {start}{HTTP} instead of {start}{PREFIX}{word}?" for start, word in typos)
+    sentence = f'{listed(keys)} {"have" if keys[1:] else "has"} no effect without {listed([*needed])}: "true"{instead}'
     return [Problem(sentence, Reason.CONTRADICTION, keys[0])]

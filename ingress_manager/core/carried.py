@@ -42,7 +42,8 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
     if gateway and gateway.listener_sets and basis.tls:
         kinds["ListenerSet"] = configured
     if gateway:  # after the ListenerSet, whose annotations HTTPRoutes may lack
-        kinds["HTTPRoute"] = kinds["redirect"] = effective.annotations
+        with_tls = {key: value for key, value in configured.items() if belongs_on("redirect", key)}
+        kinds["HTTPRoute"] = kinds["redirect"] = effective.annotations | with_tls
     by_kind: dict[str, dict[str, str]] = {}
     left_behind: dict[str, list[str]] = {}
     for kind, of_settings in kinds.items():

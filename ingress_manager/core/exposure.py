@@ -132,7 +132,7 @@ def check_served_class(basis: Basis, served_class: str | None) -> None:
 
 
 class IngressScope(msgspec.Struct, frozen=True):
-    """Only Ingresses with equal scopes compete for a path: for example, Traefik serves those with TLS only on https."""
+    """Ingresses with equal scopes can't claim the same path. Others may be served apart: Traefik separates TLS."""
 
     ingress_class: str | None
     tls: bool

@@ -64,9 +64,9 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
 def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | None:
     """Return the name of the listener that redirects http to https, if any.
 
-    Adds a problem if a redirect is requested, but the Gateway can't redirect. Unless one listener serves both http and
-    https, also adds one for each annotation that turns the redirect off: an Ingress would then serve plain HTTP, which
-    HTTPRoutes on the https listener don't.
+    Adds a problem to `basis` if a redirect is requested, but the Gateway can't redirect. Also adds one for each
+    annotation that turns the redirect off, because an Ingress then serves plain HTTP, and HTTPRoutes on the https
+    listener don't, unless the listener serves both.
     """
     if not basis.tls:
         return None

@@ -133,8 +133,8 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     redirect: bool = False
     """Whether HTTPRoutes redirect http to https for hosts with TLS."""
     annotations: dict[TlsKey, AnyText] = {}
-    """Added to every Ingress with TLS, for example cert-manager's issuer. Also added to ListenerSets if controllers
-    read them there."""
+    """Added to every Ingress with TLS, for example cert-manager's issuer. Also added to HTTPRoutes and ListenerSets if
+    controllers read them there."""
 
 
 class ListenerSets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -276,7 +276,7 @@ KNOWN = COPIED_BY_DEFAULT | {
     f"{NGINX}proxy-request-buffering": TOGGLE,
     f"{NGINX}proxy-buffering": TOGGLE,
     f"{NGINX}proxy-buffer-size": ("[1-9][0-9]{0,5}[kK]?|[1-9][0-9]{0,2}[mM]",
-        "must be a number from 1 to 999999, optionally followed by k, or from 1m to 999m"),
+        "must be 1 to 999999, 1k to 999999k, or 1m to 999m"),
     f"{NGINX}proxy-next-upstream-tries": ("[0-9]{1,3}", "must be a number from 0 to 999"),
     f"{NGINX}backend-protocol": ("(?ai:HTTPS?|GRPCS?|AUTO_HTTP)",
         "must be HTTP, HTTPS, GRPC, GRPCS or AUTO_HTTP"),

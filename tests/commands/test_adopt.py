@@ -193,7 +193,7 @@ def test_what_no_limit_can_allow_is_reported_with_the_limit_that_hides_it(settin
     assert (ended.status, NEEDED in ended.out) == (1, False)
     for stream in (ended.out, ended.err):
         assert 'internal.ingress/host: "b.example.com" may not be claimed' in stream
-        assert "metadata.annotations.nginx.ingress.kubernetes.io/whitelist-source-range: Ingress " in stream
+        assert "metadata.annotations.nginx.ingress.kubernetes.io/whitelist-source-range: if Ingress " in stream
 
 
 def test_a_dump_is_planned_without_a_cluster() -> None:

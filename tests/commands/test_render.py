@@ -43,7 +43,8 @@ def test_a_folder_is_read_without_its_subfolders(tmp_path: Path) -> None:
 def test_a_mistyped_ingress_http_is_reported() -> None:
     ended = run("render", "--check", "-", stdin=as_yaml(service({"internal.ingress/htpp": "true"})))
     assert (ended.status, ended.out) == (1, "")
-    needed = 'has no effect without internal.ingress/http: "true"; did you mean internal.ingress/http?'
+    meant = "did you mean internal.ingress/http instead of internal.ingress/htpp?"
+    needed = f'has no effect without internal.ingress/http: "true"; {meant}'
     assert f"internal.ingress/htpp {needed} [contradiction]" in ended.err
     denied = service({"ingress/http": "true", "ingress/class": "nginx", "ingress/path": "/~a"})
     ended = run("render", "--check", "-", stdin=as_yaml(denied))

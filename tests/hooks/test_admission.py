@@ -143,7 +143,11 @@ ELSEWHERE |= {"prometheus.io/scrape": "true", "nginx.ingress.kubernetes.io/proxy
         (WRONG["metadata"]["annotations"], PAUSING, [PAUSE, *SENTENCES]),
         (WRONG["metadata"]["annotations"] | {"ingress/http": "false", APP_ROOT: "x"}, PAUSING, []),
         (ELSEWHERE | {"ingress/http": "true", APP_ROOT: "x"}, DENYING, [f"{APP_ROOT} is not copied to {OBJECTS}"]),
-        ({"ingress/htpp": "true"}, DENYING, [f"ingress/htpp {NO_EFFECT.format('', '; did you mean ingress/http?')}"]),
+        (
+            {"ingress/htpp": "true"},
+            DENYING,
+            [f"ingress/htpp {NO_EFFECT.format('', '; did you mean ingress/http instead of ingress/htpp?')}"],
+        ),
         ({"ingress/http": "true", "a.ingress/path": ""}, DENYING, [f"a.ingress/path {NO_EFFECT.format('a.', '')}"]),
         ({"ingress/hots": "shop.example"}, DENYING, [f"ingress/hots {NO_EFFECT.format('', '')}"]),
     ],

@@ -74,7 +74,7 @@ def recreation_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]
     for field, protects in part.dropped.items():
         if field in inventory.accepted and not protects:
             continue
-        problem = f"{field}: Ingress {part.full_name}, recreated from its Service, would lack this field"
+        problem = f"{field}: if Ingress {part.full_name} were recreated from its Service, it would lack this field"
         remedy = f"add the field with a profile ({key_prefix(part.entrance)}{PROFILE})"
         if is_read_from_services_alone(field.removeprefix(ANNOTATIONS)):
             problem = f"{field}: controllers read it only from Services, so it has no effect on an Ingress"
@@ -82,7 +82,7 @@ def recreation_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]
         elif field == f"{ANNOTATIONS}{OLD_CLASS}":  # invalid in a profile with a class
             remedy = "remove the annotation first"
         elif field.startswith(ANNOTATIONS) and not part.entrance:
-            remedy += ", allow copying it if the Service has only one entrance (limits.copyAnnotations)"
+            remedy += ", allow copying it (limits.copyAnnotations) to a Service's only entrance"
         loss = "ask an administrator to accept the loss (limits.acceptedLosses)"
         yield problem, f"{remedy}, or {loss if protects else f'accept the loss with --accept-changes {field}'}"
 

@@ -118,6 +118,6 @@ def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
     """Yield a message for each new value, and each old value (needed to undo), that has invisible characters."""
     for key, value in (*annotations.items(), *((key, item.annotations.get(key)) for key in annotations)):
         if value is not None and not is_seen(value):
-            sentence = f"{key}: {quoted(value)} contains invisible characters, which a printed command would hide"
+            sentence = f"{key}: {quoted(value)} contains invisible characters, so no readable command can set it"
             field = ("metadata", "annotations", key)
             yield Message(item, sentence, field=field, remedy="remove them with `kubectl edit`")
