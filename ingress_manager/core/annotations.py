@@ -243,7 +243,7 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     requested = {name: parse(described[name], key_prefix(name)) for name in enabled}
     for name in names:
         if not is_entrance_name(name):
-            end = f"at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -), not redirect"
+            end = f"at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -); redirect is reserved"
             sentence = f"{name}.{HTTP}: the prefix must be an entrance name of {end}"
             requested[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
     return requested

@@ -122,7 +122,7 @@ Output = Annotated[
 ]
 Outputs = Annotated[tuple[Output, ...], NOT_EMPTY, EACH_ONCE]
 AnyText = str
-"""An annotation's value; `settings_parser` checks the values that may be copied."""
+"""An annotation's value. `settings_parser` checks those that limits.copyAnnotations lists."""
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

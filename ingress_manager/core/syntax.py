@@ -42,7 +42,7 @@ Rule = tuple[Callable[[str], object], str]
 
 
 def check(*rules: Rule, is_right: Callable[[str], object] = lambda _: False) -> Callable[[str], str]:
-    """Return a check that tries the rules in order, or none of them if `is_right` accepts the text."""
+    """Return a check: it returns the message of the first rule that a text breaks, or "" if `is_right` accepts it."""
     return lambda text: (
         "" if is_right(text) else next((end.format(length=len(text)) for is_wrong, end in rules if is_wrong(text)), "")
     )
@@ -72,7 +72,7 @@ wrong_host = check(
     # For speed: nearly every host is valid, and the rules only name the mistake.
     is_right=lambda host: (len(host) <= LONGEST_NAME and _HOST.fullmatch(host)) or host == EVERY_HOST,
 )
-"""Accepts `*`, or a lowercase DNS-1123 name, in which `*` may be the first label."""
+"""Rejects all but `*` and lowercase DNS-1123 names, in which `*` may be the first label."""
 
 _ABSOLUTE_PATH_RULES: tuple[Rule, ...] = (
     (lambda path: not path.startswith("/"), "must start with /"),
@@ -106,7 +106,7 @@ wrong_name = check(
         f"must be a name of at most {LONGEST_NAME} characters (lowercase letters, digits, - and .)",
     )
 )
-"""Accepts the name of an IngressClass or a Secret: a DNS-1123 subdomain."""
+"""Rejects all but DNS-1123 subdomains, as names of IngressClasses and Secrets are."""
 
 wrong_annotation_key = check((_is_not_a_key, "must be an annotation key, such as cert-manager.io/issuer"))
 wrong_label_key = check((_is_not_a_key, "must be a label key, such as team or example.com/team"))
@@ -116,7 +116,7 @@ wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"mu
 
 _LABEL_CHARS = f"at most {LONGEST_LABEL} characters (lowercase letters, digits and -)"
 wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace name of {_LABEL_CHARS}"))
-"""Accepts a DNS-1123 label."""
+"""Rejects all but DNS-1123 labels."""
 
 
 def wrong_path(path: str, path_type: str) -> str:

@@ -44,7 +44,7 @@ CHECKS = (
     Check("hook", "Events suggest that Metacontroller can reach it", hook.check_reachable, CHECK_CONNECTION),
     Check("admission policies", "they are those of this version", provided.policies, REINSTALL),
     Check("admission webhook", "it works, and is installed if admission.deny is true", hook.webhook, REINSTALL),
-    Check("rights of Metacontroller", "they suffice, and don't allow writing Services", provided.rights),
+    Check("rights of Metacontroller", "they suffice, and exclude writing to Services", provided.rights),
     Check("Gateway API", "Metacontroller manages the needed kinds, and CRDs accept the profiles", provided.gateway_api),
 )
 
