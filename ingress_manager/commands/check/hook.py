@@ -57,7 +57,7 @@ def settings(cluster: Cluster) -> Iterator[Result]:
         return
     settings, sha256 = text.parse(), cluster.metric_label("ingress_manager_settings", "sha256")
     if isinstance(settings, Message):
-        yield wrong(f"the settings aren't valid: {settings}", "Correct the settings, or no new Pod of the hook starts.")
+        yield wrong(f"the settings aren't valid: {settings}", "Correct the settings so that new hook Pods can start.")
     elif settings.pauses:
         yield warning(f"the settings pause {settings.pauses}", "Set paused: false to resume.")
     if sha256 and sha256 != hashlib.sha256(text.text.encode()).hexdigest():
