@@ -199,7 +199,8 @@ def test_repeated_invalid_requests_are_held_back(client: FlaskClient, monkeypatc
 def test_paused_is_answered_429_with_retry_after_and_shown_in_the_metrics(client: FlaskClient) -> None:
     paused = client_of(Settings(paused=True))
     response = paused.post("/sync", data=OPTED_IN)
-    assert shown(response)[::2] == (429, "the settings pause ingress-manager in this namespace [paused]\n")
+    text = "the settings pause ingress-manager in this namespace [paused]\n"
+    assert shown(response) == (429, "text/plain; charset=utf-8", text)
     assert 60 <= int(response.headers["Retry-After"]) <= 90
     in_one = client_of(Settings(namespaces={"team-b": NamespaceSettings(paused=True)}))
     assert [samples(each)["ingress_manager_paused", ""] for each in (paused, in_one, client)] == [True, True, False]
