@@ -106,7 +106,7 @@ class Buckets:
         reasons = sorted({problem.reason for problem in problems.kept})
         reported = Bucket(f"reported {version} {reasons}", seconds=REPEAT_SECONDS)
         buckets, removal = [reported, report_bucket(metadata)], Bucket(f"after {REMOVAL} {version}")
-        if abs(now - metadata.changed) > FRESH_SECONDS and self.tokens_left(removal, now) >= 1:
+        if metadata.age(now) > FRESH_SECONDS and self.tokens_left(removal, now) >= 1:
             buckets.append(Bucket("reports", size=10, seconds=0.2))  # half of what the retry queue releases
         if self.take(now, *buckets):
             return refusal(422, problems, answer.service)

@@ -95,7 +95,7 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
         problems, resync, outcome = Problems(reasons[:1]), None, REMOVED
     elif decision.missing:
         missing = not_made(f"{service.metadata.namespace}/{service.metadata.name}", decision.missing)
-        age = abs(now - service.metadata.changed) if now else 0  # a time in the future is forged
+        age = service.metadata.age(now) if now else 0
         problems, resync, outcome = Problems([missing]), recheck_after(service, age), INCOMPLETE
     else:
         problems, resync = None, spread(service, RESYNC_SECONDS) if decision.objects else None

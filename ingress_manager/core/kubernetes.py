@@ -37,17 +37,16 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
     creation_timestamp: str | None = None
     managed_fields: tuple[ManagedFieldsEntry, ...] | None = None
 
-    @property
-    def changed(self) -> float:
-        """Return when the object was last changed (or created), as a Unix time, or 0 if no time is valid.
+    def age(self, now: float) -> float:
+        """Return the seconds since the object was last changed (or created), or `now` if no time is valid.
 
-        Times that Python can't represent are ignored, because any editor of the object can set managedFields.
+        Any editor can set managedFields: times that Python can't represent are ignored, future ones count as past.
         """
         latest = 0.0
         for text in (self.creation_timestamp, *[entry.time for entry in self.managed_fields or ()]):
             with suppress(ValueError, OverflowError):
                 latest = max(latest, datetime.fromisoformat(text or "").timestamp())
-        return latest
+        return abs(now - latest)
 
 
 class ServicePort(msgspec.Struct, rename="camel", frozen=True):

@@ -100,7 +100,7 @@ class Part:
             kept = self.changed.annotations if is_read_from_services_alone(key) else desired
             # Some controllers read the class from the annotation, others from the field.
             record = key.startswith(BOOKKEEPING) and (key != OLD_CLASS or self.spec.ingress_class_name in {None, value})
-            if source.get(key) != value if key in guarded else not (record or key in {*kept, EDIT_IN_PLACE}):
+            if source.get(key) != value if key in guarded else not (record or key in kept or key == EDIT_IN_PLACE):
                 dropped[f"metadata.annotations.{key}"] = key in guarded
         labels = (key for key in self.item.labels if not key.startswith(BOOKKEEPING) and key not in metadata["labels"])
         return dropped | {f"metadata.labels.{key}": False for key in labels}

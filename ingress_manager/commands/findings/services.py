@@ -199,8 +199,8 @@ def _not_requested(evidence: Evidence) -> list[tuple[ServiceSnapshot, ObjectSnap
         desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
         # `drifted` reports the annotations in Metacontroller's record, which is JSON.
         record, known = obj.item.annotations.get(LAST_APPLIED, ""), desired | service.item.annotations
-        lost = {k: v for k, v in sorted(obj.item.annotations.items()) if k not in known and f'"{k}":' not in record}
-        if lost := {k: v for k, v in lost.items() if not managed.is_read_from_services_alone(k)}:
+        lost = {k: v for k, v in obj.item.annotations.items() if k not in known and f'"{k}":' not in record}
+        if lost := {k: v for k, v in sorted(lost.items()) if not managed.is_read_from_services_alone(k)}:
             triples.append((service, obj, lost))
     return triples
 
