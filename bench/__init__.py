@@ -1,7 +1,7 @@
 """The benchmark: it measures what users experience, and shows each figure beside its bound.
 
-Time bounds are ratios of two times measured alternately in one run, because a slower machine slows both. Figures
-without a bound are for information. Each bound is documented beside the code that measures it.
+Times have no bounds themselves: only the ratio of two times from the same run has one, because a slower machine slows
+both. Figures without a bound are for information. Each bound is documented beside the code that measures the figure.
 """
 
 Figure = tuple[str, str, str]
@@ -12,5 +12,5 @@ Section = tuple[str, list[Figure]]
 
 
 def at_most(name: str, value: float, limit: float, shown: str = "{:.2f}") -> Figure:
-    """Return a figure with an upper bound; `shown` formats the value and the bound, as ratios by default."""
+    """Return a figure with an upper bound. `shown` formats both `value` and `limit`; the default suits ratios."""
     return name, shown.format(value), f"at most {shown.format(limit)} {'✔' if value <= limit else '✘'}"

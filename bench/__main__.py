@@ -13,7 +13,7 @@ from devcluster.build import Progress
 from devcluster.console import end_on_signals, engine_option, progress
 
 BUSY = 1.5
-"""If the load average at the start is higher, figures vary too much on a small machine."""
+"""The load average at the start above which figures vary too much on a small machine."""
 
 PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
     "core": lambda _engine, _services, report: core_section(report),
@@ -27,10 +27,10 @@ PARTS: dict[str, Callable[[str, int, Progress], Section]] = {
 @click.option("--services", type=click.IntRange(min=20), default=3000, show_default=True, help="Services in a cluster.")
 @engine_option
 def main(parts: tuple[str, ...], services: int, engine: str) -> None:
-    """Measure what users experience. PARTS are core, commands and cluster; all of them by default.
+    """Measure what users experience. PARTS may be core, commands and cluster; the default is all three.
 
-    Nothing else should run on the machine meanwhile. All parts take about two minutes. Figures that exceed their bound
-    are marked.
+    Close other programs first: figures vary on a busy machine. All parts take about two minutes. Figures over their
+    bound are marked ✘.
     """
     if (load := os.getloadavg()[0]) > BUSY:
         click.secho(f"THE MACHINE IS BUSY (load {load:.1f}): figures will vary.", fg="red", bold=True, err=True)

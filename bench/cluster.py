@@ -1,4 +1,4 @@
-"""Measures how fast existing Services get their Ingresses, compared with plain creates of these in the same run."""
+"""Measures how fast the engine creates Ingresses for existing Services, relative to direct creates in the same run."""
 
 import json
 import time
@@ -14,8 +14,8 @@ NUMBER, WORKERS, LONGEST_WAIT = 100, 20, 900.0
 """Numbers of namespaces and of concurrent creates (as many as Metacontroller has workers), and a timeout in seconds."""
 
 MOST = 2.4
-"""The bound on the rate of plain creates / the rate of catch-up. The ratio is about 2 even if the hook's answer is
-constant, because Metacontroller does more per Service than one create. The bound allows for variance between runs."""
+"""How many times faster plain creates may be than catch-up. The ratio is about 2 even if the hook's answer is constant,
+because Metacontroller does more per Service than one create. The bound allows for variance between runs."""
 
 SYSTEM_FIELDS = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
 
@@ -34,7 +34,7 @@ def cluster_section(engine: str, count: int, progress: Progress) -> Section:
 
 
 def catch_up(cluster: DevCluster, count: int, progress: Progress) -> list[Figure]:
-    """Start the stopped engine, and return how fast it creates the Ingresses, compared with plain creates."""
+    """Measure the engine's creates per second, then those of direct requests. Return both rates and their ratio."""
     progress("catching up")
     cluster.engine.start()
     # Measured from the first Ingress on, because starting and leader election say nothing about the speed.
@@ -62,7 +62,7 @@ def plain_creates(cluster: DevCluster, progress: Progress) -> float:
 
 
 def service(namespace: str, name: str) -> Object:
-    """Return a Service that asks for an Ingress. It is headless, because the range of cluster IPs is small."""
+    """Return a Service that requests an Ingress. It is headless, so there can be more Services than cluster IPs."""
     annotations = {"ingress/http": "true", "ingress/host": f"{name}.example.com"}
     metadata = {"name": name, "namespace": namespace, "annotations": annotations}
     spec = {"clusterIP": "None", "selector": {"app": name}, "ports": [{"name": "http", "port": 80}]}
@@ -83,6 +83,6 @@ def create(cluster: DevCluster, resource: Resource, objects: Iterable[Object]) -
 
 
 def how_many(cluster: DevCluster) -> int:
-    """Return the number of Ingresses. Fetches only one; the API server reports how many remain."""
+    """Return the number of Ingresses. Fetch only one, because the API server also reports how many remain."""
     answer = cluster.api.request("GET", path_of(INGRESSES), params={"limit": "1"})
     return len(answer["items"]) + int(answer["metadata"].get("remainingItemCount", 0))

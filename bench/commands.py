@@ -1,6 +1,6 @@
 """Measures how long commands take to read a whole cluster from a file and decide on its Services.
 
-Times are CPU times, because a command that reads a file waits for nothing else.
+Measuring CPU time is enough, because commands that read a file spend hardly any time waiting.
 """
 
 import json
@@ -23,15 +23,15 @@ COMMANDS = {"render": "--settings", "audit": "--current-settings"}
 """The measured commands, each with its settings option."""
 
 MOST = 9.0
-"""The bound on a command's CPU time / the CPU time of json.load on the same file, each in a new Python process. The
-ratio is 7 to 8, because a command parses the objects, decides on each Service, and prints or compares each Ingress.
-Another pass over all objects would exceed the bound."""
+"""How many times the CPU time of json.load on the same file a command may take, each in a new Python process. The ratio
+is 7 to 8, because a command parses the objects, decides on each Service, and prints or compares each Ingress. Another
+pass over all objects would exceed the bound."""
 
 TURNS = 5
 
 
 def commands_section(progress: Progress, services: int = 10_000) -> Section:
-    """Return the figures for the commands, run on this number of Services."""
+    """Return the figures for commands that read `services` Services and their Ingresses."""
     of_them = f"{services:,} Services and their Ingresses"
     plain = [sys.executable, "-c", "import json, sys; json.load(open(sys.argv[1]))"]
     figures = []

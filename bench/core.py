@@ -1,7 +1,7 @@
-"""Measures the cost of an answer by the core and by the hook, for usual and for worst-case requests.
+"""Measures the time and memory that the core and the hook take to answer usual and worst-case requests.
 
-Compared operations are timed alternately, many times, and the median ratio counts, because a machine may slow down for
-seconds at a time.
+A machine may slow down for seconds at a time. So two operations are compared by timing them alternately, many times,
+and taking the median of the ratios.
 """
 
 import itertools
@@ -33,20 +33,20 @@ NOW = time.time()
 TURNS = 41
 
 GROWTH = 10
-"""The bound on the time for 100 routes / the time for 10. Growth must be linear, or one Service could delay others."""
+"""How many times as long 100 routes may take as 10. Growth must be linear, or one Service could delay others."""
 
 MADE, NEW = 1.3, 1.7
-"""The bounds on the time of an answer / of json.loads and json.dumps on the same data, for an existing and a new
-Ingress. msgspec decodes faster than json, and a decision may take a little more than the time saved. A request for a
-new Ingress is shorter, but needs the same decision."""
+"""How many times as long an answer may take as json.loads and json.dumps on the same data, for existing and new
+Ingresses. msgspec decodes faster than json, and a decision may take a bit more than the time saved. A request for a new
+Ingress is shorter, but needs the same decision."""
 
 HOOK = 4.0
-"""The bound on the time of a sync call / of one with a constant answer, both through Flask without a server. The ratio
+"""How many times as long a sync call may take as one with a constant answer, both in Flask without a server. The ratio
 is about 3.2, due to the decision, body limits and metrics. With a server it is 1.3, which would hide regressions."""
 
 WORST = 1.0
-"""The bound on the time of any answer / of json.loads on the largest request. Any user can cause such a request, so
-no annotation may cost more than decoding the request."""
+"""How many times as long any answer may take as json.loads on the largest request. Any user can cause it, so no
+annotation may cost more than decoding the request."""
 
 WORST_MEMORY = 16
 """The bound on the memory for an answer, in megabytes, in addition to the request. Usage is the same on every machine.
@@ -82,7 +82,7 @@ def core_section(progress: Progress) -> Section:
 
 
 def sync_request(annotations: dict[str, str] | None = None) -> bytes:
-    """Return the recorded request as it was before the Ingress existed, with these annotations added."""
+    """Return the recorded request without its Ingress, as for a new Service. `annotations` are added to the Service."""
     recorded = json.loads(RECORDED.read_bytes())
     recorded["attachments"] = {kind: {} for kind in recorded["attachments"]}
     recorded["object"]["metadata"]["annotations"] |= annotations or {}
@@ -98,7 +98,7 @@ def seconds(work: Callable[[], Any], runs: int) -> float:
 
 
 def answering(body: bytes) -> Callable[[], Any]:
-    """Return a function that answers the request `body`. Raises ValueError at once if the hook refuses the request."""
+    """Check that the hook accepts `body`, and return a function that answers it. Raises ValueError if it is refused."""
     first = answer(body, DEFAULTS, NOW)
     if first.status != 200:
         raise ValueError(f"the benchmark's request is refused: {first.body.decode()}")
@@ -106,7 +106,7 @@ def answering(body: bytes) -> Callable[[], Any]:
 
 
 def bare_json(body: bytes) -> Callable[[], Any]:
-    """Return a function that decodes the request and encodes the hook's answer with the standard library."""
+    """Return a function that decodes `body` and encodes the hook's answer to it, both with the standard library."""
     response = json.loads(answer(body, DEFAULTS, NOW).body)
     return lambda: (json.loads(body), json.dumps(response))
 
@@ -119,7 +119,7 @@ def constant() -> Flask:
 
 
 def sync_call(app: Flask) -> Callable[[], Any]:
-    """Return a function that makes one sync call, without a server."""
+    """Return a function that posts the recorded request to the app's /sync, without a server."""
     body = RECORDED.read_bytes()
     environ = create_environ("/sync", method="POST", data=body)
     return lambda: list(app({**environ, "wsgi.input": BytesIO(body)}, lambda *_: lambda _: None))
@@ -136,7 +136,7 @@ def megabytes(body: bytes, settings: Settings = DEFAULTS) -> float:
 
 
 VALUE = 250_000
-"""The length of a large annotation value in bytes. It leaves some room for other annotations."""
+"""Bytes in a large annotation value. The limit, 262,144, leaves room for other annotations."""
 
 ROUTES = 32 * 1024
 """The maximum length of ingress/routes, in characters."""
@@ -146,9 +146,9 @@ COPIED = "nginx.ingress.kubernetes.io/proxy-read-timeout"
 
 
 def worst_requests() -> Iterator[tuple[str, bytes]]:
-    """Yield a description of each worst-case request, and the body that Metacontroller sends to /sync.
+    """Yield (description, body) for each worst-case request that Metacontroller can send to /sync.
 
-    The API server accepts these Services: up to 3 MiB of JSON, 262,144 bytes of annotations, and any number of labels.
+    The API server accepts Services with up to 3 MiB of JSON, 262,144 bytes of annotations, and any number of labels.
     """
     for name, annotations in worst_annotations():
         yield name, encoded(request_of(service(HTTP | annotations)))
@@ -169,7 +169,7 @@ def worst_requests() -> Iterator[tuple[str, bytes]]:
 
 
 def worst_annotations() -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield annotations that are slow to parse or to check, each set with a description."""
+    """Yield (description, annotations) for each set of annotations that is slow to parse or to check."""
     yield "250 KB of commas as hosts", {"ingress/host": "," * VALUE}
     yield "a copied annotation of 250 KB", {COPIED: "\x01" * VALUE}
     yield "12,000 unknown annotations of ours, nearly known", {f"ingress/path-typ{n}": "" for n in range(12_000)}
@@ -184,7 +184,7 @@ def worst_annotations() -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def lines(count: int, form: str) -> str:
-    """Return a YAML list of `count` items; `form` is the format of an item, given its number."""
+    """Return a YAML list of `count` items. Each is `form` formatted with the item's number, from 0."""
     return "".join(f"- {form.format(number)}\n" for number in range(count))
 
 

@@ -40,7 +40,7 @@ class Admission:
         self.process = processes.add("admission", [], env={FILE_VARIABLE: str(settings_file)}, cwd=REPOSITORY)
 
     def add_to(self, overlay: Overlay) -> None:
-        """Add the hook's manifests to the overlay, patched with this hook's port and CA. `start` creates the Secret."""
+        """Add the hook's manifests, port and CA to the overlay. `start` creates the Secret with the certificate."""
         overlay.components.append("manifests/admission")
         # Listening on 443 needs privileges, so the Service has another port, too.
         overlay.patch("Service", ADMISSION, ("add", "/spec/ports/-", {"name": "here", "port": self._port}))
@@ -68,7 +68,7 @@ class Admission:
         self.process.start()
 
     def wait_ready(self, api: Api) -> None:
-        """Return once the API server calls the hook and passes on its warning or denial."""
+        """Return once a dry-run create of an invalid Service results in the hook's warning or denial."""
         self.process.wait_ready(lambda: warns_or_denies(api))
 
 

@@ -57,9 +57,9 @@ class ApiError(DevClusterError):
 
 
 class Api:
-    """A client for an API server with one user's token. Threads may share it.
+    """A client that uses one user's token for all requests to an API server. Threads may share it.
 
-    The API server rejects unknown fields in writes. `agent` is the User-Agent, which names the client in
+    It makes the API server reject unknown fields in writes. `agent` is the User-Agent, which names the client in
     `managedFields`. Every method that sends a request raises ApiError on failure, except `ready`.
     """
 
@@ -120,14 +120,14 @@ class Api:
                 yield event["type"], event["object"]
 
     def service_account_token(self, namespace: str, name: str) -> str:
-        """Return a new token for the ServiceAccount, valid for 30 days, from the TokenRequest API."""
+        """Return a new token for the ServiceAccount, valid for 30 days (TokenRequest API)."""
         path = path_of(SERVICE_ACCOUNTS, namespace, name) + "/token"
         return str(self.request("POST", path, body={"spec": {"expirationSeconds": 30 * 24 * 3600}})["status"]["token"])
 
     def request(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: Object | None = None
     ) -> Object:
-        """Send a request that no other method supports, and return the decoded response."""
+        """Send any request, and return the decoded response. Prefer a more specific method if there is one."""
         with _reaching(), self._send(method, path, params or {}, body=body) as response:
             return msgspec.json.decode(response.content, type=Object)
 
@@ -137,7 +137,7 @@ class Api:
             return warnings_of(response.headers.get("Warning", ""))
 
     def ready(self) -> bool:
-        """Return whether the API server reports that it is ready; False if it can't be reached."""
+        """Return whether the API server reports that it is ready. If it can't be reached, return False."""
         try:
             with _reaching(), self._send("GET", "/readyz", {}):
                 return True
@@ -196,7 +196,7 @@ def new_session(agent: str) -> requests.Session:
 
 
 def cause(error: BaseException) -> str:
-    """Return a connection failure's innermost cause. Outer messages contain memory addresses, which vary."""
+    """Return the message of a connection failure's innermost cause, because outer messages contain memory addresses."""
     reason, inner = error, error.__cause__ or error.__context__
     while inner:
         reason = inner if isinstance(inner, OSError) else reason
@@ -213,7 +213,7 @@ def _reaching() -> Iterator[None]:
 
 
 def _error_of(response: requests.Response) -> ApiError:
-    """Build the error from the Status object in the response, or from the plain text if there is none."""
+    """Return the error that the Status object in the response describes. Without a Status, use the response's text."""
     try:
         status = msgspec.json.decode(response.content, type=Object)
     except msgspec.MsgspecError:
@@ -224,9 +224,9 @@ def _error_of(response: requests.Response) -> ApiError:
 def wait_for(check: Callable[[], T | None], timeout: float = 10, *, what: str = "", interval: float = 0.02) -> T:
     """Call `check` until it returns a true value, and return that value.
 
-    The pause between calls is `interval` seconds at first and grows to 5 % of the time waited, to spare a busy machine.
+    Pauses last 5% of the time waited so far, but at least `interval` seconds, to spare a busy machine.
 
-    Raises NotReady after `timeout` seconds. The message contains the thing awaited (`what`) and the last result.
+    Raises NotReady after `timeout` seconds. The message contains `what` (the awaited condition) and the last result.
     """
     began = time.monotonic()
     while not (answer := check()):

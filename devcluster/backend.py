@@ -11,8 +11,8 @@ from devcluster.errors import DevClusterError
 class Backend(ThreadingHTTPServer):
     """An HTTP server on a Service's ClusterIP and first port. Use it as a context manager.
 
-    It responds to every GET with 200 and, as JSON, the Service's `namespace/name` and port, and the request's method,
-    path and headers. The constructor raises DevClusterError if it can't listen on that address.
+    It responds to every GET with 200 and a JSON object, which contains the Service's `namespace/name` and port, and the
+    request's method, path and headers. The constructor raises DevClusterError if it can't listen on that address.
     """
 
     def __init__(self, service: Object) -> None:

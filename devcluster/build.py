@@ -1,4 +1,4 @@
-"""Builds Go programs with the dependency versions in devcluster/controlplane/go.mod, or in a module's own go.mod."""
+"""Builds Go programs with the dependency versions in devcluster/controlplane/go.mod or in `Source.module`'s go.mod."""
 
 import fcntl
 import hashlib
@@ -56,7 +56,7 @@ Progress = Callable[[str], None]
 
 
 def built(name: str) -> Path | None:
-    """Return the program's path if it has been built from its current sources, or None."""
+    """Return the program's path. If it hasn't been built from its current sources, return None."""
     path = folder(name) / name
     return path if path.exists() else None
 
@@ -78,7 +78,7 @@ def get(name: str, progress: Progress) -> Path:
 
 
 def build(names: Sequence[str], progress: Progress) -> None:
-    """Build missing programs. Those with the same module and tags are built together: all are installed, or none.
+    """Build missing programs. If one can't be built, no program with the same module and build tags is installed.
 
     The first build takes minutes; later builds use Go's cache. Raises MissingProgram if Go is missing, and
     CommandFailed if a build fails.
@@ -101,10 +101,10 @@ def build(names: Sequence[str], progress: Progress) -> None:
 
 
 def compile_together(go: str, names: Sequence[str], module: str, tags: str) -> None:
-    """Build programs of `module`, or of devcluster/controlplane if `module` is empty, and move each to its own folder.
+    """Build programs of a module with one `go build`, and move each program to its own folder.
 
-    With a single `go build`, packages of one program are compiled while another program is linked. The caller must lock
-    .build/. Raises CommandFailed and MissingProgram.
+    With one `go build`, Go can compile packages of one program while it links another. An empty `module` means
+    devcluster/controlplane. The caller must lock .build/. Raises CommandFailed and MissingProgram.
     """
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="tmp-") as temporary:
         # -mod=readonly: the versions are those in go.mod. Without inlining (-l) and debug information (-dwarf),
@@ -124,7 +124,7 @@ def compile_together(go: str, names: Sequence[str], module: str, tags: str) -> N
 
 
 def downloaded(module: str) -> Path:
-    """Download a module (NAME@VERSION) with Go, which verifies it by the checksum database, and return its folder.
+    """Download a module (NAME@VERSION) with Go, and return its folder. Go checks it against the checksum database.
 
     Raises MissingProgram if Go is missing, and CommandFailed if the download fails.
     """
@@ -139,7 +139,7 @@ def downloaded(module: str) -> Path:
 
 
 def linker_flags(module: str) -> str:
-    """Return linker flags that strip debug information and, for Kubernetes' programs, embed the version."""
+    """Return linker flags that strip debug information and, if `module` is empty, embed the Kubernetes version."""
     if module:  # Kubernetes' programs are built with devcluster/controlplane/go.mod
         return "-s -w"
     [version] = re.findall(r"^\s*k8s\.io/kubernetes (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)

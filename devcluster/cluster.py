@@ -33,7 +33,7 @@ class DevCluster(Processes):
     Use it as a context manager. Once it is entered, the engine runs the DecoratorController, and the API server
     enforces the admission policies. `settings` replaces the manifests' settings; `resync` sets resyncPeriodSeconds.
 
-    With `gateway`, Traefik serves the Ingresses, and the default class is the gateway's unless `settings` are given.
+    With `gateway`, Traefik serves the Ingresses, and its IngressClass is the default unless `settings` are given.
     `httproute` adds support for HTTPRoutes; `admission` adds the hook that warns at `kubectl apply`.
 
     `engine` is one of engines.CHOICES. Entering raises DevClusterError if something is missing or doesn't start.
@@ -50,7 +50,7 @@ class DevCluster(Processes):
     admission: Admission | None = None
     """The running admission hook, or None if it wasn't requested."""
     ingress_class: str | None
-    """The default class from the settings; None if they set no default."""
+    """The default class from the settings, or None if they set no default."""
 
     def __init__(  # noqa: PLR0913 - options, each by its name
         self,
@@ -150,7 +150,7 @@ class DevCluster(Processes):
 
     @property
     def parts(self) -> dict[str, Process]:
-        """The processes, by name, that are needed to bring an Ingress in line with its Service."""
+        """The processes that keep Ingresses in line with their Services, by name."""
         plane = self.control_plane
         parts = {"hook": self.hook, "engine": self.engine, "API server": plane.apiserver, "etcd": plane.etcd}
         return parts | {"controller manager": plane.controller_manager}
@@ -160,7 +160,7 @@ class DevCluster(Processes):
         return answers(int(self.hook_url.rpartition(":")[2]), "/readyz")
 
     def _take_engine(self, manifests: Rendered) -> None:
-        """Set the command for the engine's next start, from its Deployment and with a new ServiceAccount token."""
+        """Prepare the next start of the engine, with the arguments of its Deployment and a new ServiceAccount token."""
         kubeconfig = self.folder / "engine.kubeconfig"
         token = self.api.service_account_token(engines.NAME, engines.NAME)
         self.control_plane.write_kubeconfig(kubeconfig, engines.NAME, token)
@@ -209,7 +209,7 @@ class DevCluster(Processes):
         return ""
 
     def restart_hook(self, settings: dict[str, Any] | None = None) -> None:
-        """Kill the hook, start it with new `settings` if they are given, and return when it is ready.
+        """Kill and restart the hook, with new `settings` if they are given, and return when it is ready.
 
         Raises ProcessDied, with the hook's error in the message, if the hook rejects the settings.
         """
@@ -229,7 +229,7 @@ def install_crds(api: Api, crds: list[Object]) -> None:
 
 
 def enforces_policies(api: Api) -> bool:
-    """Return whether the API server enforces the admission policies. Until it has loaded them, it admits everything.
+    """Return whether the API server enforces the admission policies. Until they are loaded, it admits everything.
 
     The probe is a dry-run create of a Service with too many labels. The policy that denies it is applied last.
     """

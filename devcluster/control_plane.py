@@ -1,8 +1,8 @@
 """The control plane: etcd, kube-apiserver, and kube-controller-manager.
 
-By default (`ALONE`), the cluster has no nodes. Only controllers that delete objects or fill in the ClusterRoles `view`,
-`edit` and `admin` run. Without a scheduler, a kubelet and a Deployment controller, Pods and Deployments are stored but
-nothing runs; deployments.py reports the Deployments' status. node.py adds a node.
+By default (`ALONE`), the cluster has no nodes, and its only controllers are those that delete objects or fill in the
+ClusterRoles `view`, `edit` and `admin`. Without a scheduler, a kubelet and a Deployment controller, Pods and
+Deployments are stored but nothing runs; deployments.py reports the Deployments' status. node.py adds a node.
 """
 
 import json
@@ -57,7 +57,7 @@ ALONE = Site(
 
 
 class ControlPlane:
-    """A control plane. Its programs are added to `processes`, and its files are in the folder of `processes`.
+    """A control plane. It adds its programs to `processes` and keeps its files in `processes.folder`.
 
     Call `start`, `wait_ready`, then `start_controllers`. All raise ProcessDied; the first two also raise NotReady.
     """
@@ -93,7 +93,7 @@ class ControlPlane:
     def start_controllers(self) -> None:
         """Start kube-controller-manager, and return before it is ready.
 
-        Create CRDs first, because the garbage collector looks for new ones only every 30 seconds.
+        CRDs should already exist, because the garbage collector looks for new ones only every 30 seconds.
         """
         self.controller_manager.start()
 
@@ -125,7 +125,7 @@ class ControlPlane:
             process.check_alive()
 
     def audit_events(self) -> Iterator[dict[str, Any]]:
-        """Yield the entries of the audit log so far, oldest first, each an audit.k8s.io/v1 Event."""
+        """Yield the current entries of the audit log, oldest first. Each is an Event of audit.k8s.io/v1."""
         if self.audit_log.exists():
             with self.audit_log.open() as lines:
                 # A last line without a newline is still being written.

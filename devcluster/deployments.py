@@ -1,4 +1,4 @@
-"""Writes the status of Deployments in place of a cluster's controllers, because no Pods can run here."""
+"""Writes the status of Deployments as a cluster's controllers would, because no Pods run in a cluster without nodes."""
 
 from devcluster.api import Api, Object, Resource, path_of
 
@@ -13,7 +13,7 @@ def changed(api: Api) -> list[Object]:
 
 
 def report(api: Api, deployment: Object, problem: str = "") -> None:
-    """Report a Deployment as rolled out or, given a `problem`, as failed while old Pods stay ready. Raises ApiError."""
+    """Mark a Deployment as available, and its rollout as complete (failed if there is a `problem`). Raises ApiError."""
     metadata, wanted = deployment["metadata"], deployment["spec"]["replicas"]
     # ProgressDeadlineExceeded makes `kubectl rollout status` fail instead of waiting in vain.
     reason = "ProgressDeadlineExceeded" if problem else "NewReplicaSetAvailable"

@@ -30,7 +30,7 @@ def find_engine(choice: str) -> Path | None:
 
 
 def command(metacontroller: Path | None, container: dict[str, Any], kubeconfig: Path) -> list[str]:
-    """Return the engine's command, to be run in the repository. Metacontroller gets the container's arguments."""
+    """Return a command to run in the repository: Metacontroller with the container's arguments, or the stand-in."""
     if not metacontroller:
         return [sys.executable, "-m", "devcluster.standin", "--kubeconfig", str(kubeconfig)]
     # Nothing here uses Metacontroller's health checks or metrics. If an option is repeated, its last value counts.
@@ -39,7 +39,7 @@ def command(metacontroller: Path | None, container: dict[str, Any], kubeconfig: 
 
 
 def name(metacontroller: Path | None, log: str = "") -> str:
-    """Return the engine's name for display. Metacontroller's version is taken from `log`, if that contains it."""
+    """Return the engine's name for display. If `log` contains Metacontroller's version, the name includes it."""
     if not metacontroller:
         return "the stand-in for Metacontroller"
     match = re.search(r'"version":\s*"(v?\d[^"]*)"', log)

@@ -5,7 +5,7 @@ import click
 
 
 class DevClusterError(click.ClickException):
-    """A requirement outside this code isn't met; the message names it. Commands exit with status 1."""
+    """A foreseeable failure, which the message explains to the user. Commands exit with status 1."""
 
 
 class MissingProgram(DevClusterError):

@@ -32,7 +32,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def why_unavailable() -> str | None:
-    """Return why this machine can't run a gateway, or None. Only `find_traefik` checks whether Traefik is installed."""
+    """Return why this machine can't run a gateway, or None if it can. Whether Traefik is installed isn't checked."""
     if platform.system() == "Linux":
         return None
     return "Requests can't be served on this machine, because only Linux assigns all of 127.0.0.0/8 to loopback."
@@ -134,7 +134,7 @@ class Gateway:
 
 
 def answers(port: int, path: str, *, address: str = LOOPBACK) -> bool:
-    """Return whether a GET request is answered with 200; False if the connection fails."""
+    """Return whether a GET request is answered with 200. If the connection fails, return False."""
     with contextlib.closing(http.client.HTTPConnection(address, port, timeout=5)) as connection:
         try:
             connection.request("GET", path)

@@ -1,9 +1,9 @@
 """A whole node, which runs Pods: kubelet, containerd, kube-proxy, a scheduler and DNS beside the control plane.
 
 It needs root on Linux, and Debian's runc, containernetworking-plugins, nftables and iproute2. The node's programs run
-in the network, mount and PID namespaces of one process. When that process ends, even by SIGKILL, Linux kills the
-others, and then removes the mounts and the network. A veth pair connects this machine with the node; packets from the
-node can't reach any other network.
+in the network, mount and PID namespaces of one process. When that process ends, even by SIGKILL, Linux kills all
+processes in its PID namespace, and then removes the mounts and the network. A veth pair connects this machine with the
+node; packets from the node can't reach any other network.
 
 Sources: the Kubernetes configuration reference for the kubelet and kube-proxy; containerd's docs/cri/config.md;
 unshare(1), nsenter(1), veth(4).
@@ -175,7 +175,7 @@ class Node(Processes):
             root.mkdir()
 
     def _in_node_network(self, *command: str) -> list[str]:
-        """Wrap a command to run in the node's network namespace, but in no other namespace of the node."""
+        """Wrap a command to run in the node's network namespace, but not in its mount and PID namespaces."""
         return ["nsenter", f"--net=/proc/{self._first.pid}/ns/net", *command]
 
     def _node_process(self, name: str, *arguments: str) -> Process:

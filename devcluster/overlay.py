@@ -1,4 +1,4 @@
-"""Renders the committed manifests, patched to run without Pods on this machine, and reads values from the result."""
+"""Renders the committed manifests, patched to run on this machine without Pods, and reads values from the result."""
 
 import os
 import sys
@@ -44,12 +44,12 @@ class Rendered:
         return dict(container)
 
     def command(self, deployment: str, *options: str) -> list[str]:
-        """Return a Deployment's command, to be run by this Python, with `options` inserted before the application."""
+        """Return a Deployment's command for sys.executable. `options` come before the last argument (the app)."""
         program, *arguments, application = self.container(deployment)["command"]
         return [sys.executable, "-m", program, *arguments, *options, application]
 
     def mounted(self, deployment: str) -> dict[str, str]:
-        """Return the content of the files that ConfigMaps mount into a Deployment's container, by mount path."""
+        """Return the files that a Deployment's container mounts from ConfigMaps, as a map from path to content."""
         volumes = self.find("Deployment", deployment)["spec"]["template"]["spec"]["volumes"]
         maps = {volume["name"]: volume["configMap"]["name"] for volume in volumes if "configMap" in volume}
         files: dict[str, str] = {}
@@ -70,7 +70,7 @@ class Rendered:
 
 @dataclass(frozen=True)
 class Overlay:
-    """A kustomization: folders of the repository as resources and components, image replacements, and patches."""
+    """A kustomization. `resources` and `components` are folders, relative to the repository's root."""
 
     resources: list[str]
     components: list[str] = field(default_factory=list)

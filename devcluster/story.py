@@ -1,4 +1,4 @@
-"""The story: what a Service's owner sees ingress-manager do, as steps that are played on a real API server.
+"""The story: steps that show a Service's owner what ingress-manager does, played on a real API server.
 
 `make demo` prints the steps, and the end-to-end tests play the same ones, so what is shown is what is tested.
 """
@@ -31,7 +31,7 @@ class Stage:
     gateway: Gateway | None = None
     """If None, the steps that send requests are omitted."""
     ingress_class: str | None = "nginx"
-    """The default class from the settings; None if they set no default."""
+    """The default class from the settings, or None if they set no default."""
     acted_at: float = 0.0
     memory: dict[str, Object] = field(default_factory=dict)
     exits: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
@@ -41,7 +41,7 @@ class Stage:
         self.exits.close()
 
     def act(self, write: Callable[[], Any]) -> None:
-        """Perform a write. The step's duration is measured from just before it."""
+        """Start measuring the step's duration, and call `write`."""
         self.acted_at = time.perf_counter()
         write()
 
@@ -60,15 +60,15 @@ class Stage:
         return self.api.get(INGRESSES, name, self.namespace)
 
     def until(self, what: str, check: Callable[[], T | None]) -> T:
-        """Wait until `check` returns a true value, and return that. Raises NotReady, naming `what`, on timeout."""
+        """Return the first true value that `check` returns. Raises NotReady on timeout; its message contains `what`."""
         return wait_for(check, STEP_TIMEOUT, what=what, interval=0.002)
 
     def until_ingress(self, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
-        """Wait until `wanted` accepts the Ingress, and return it. Raises NotReady, naming `what`, on timeout."""
+        """Return the Ingress once `wanted` accepts it. Raises NotReady on timeout; its message contains `what`."""
         return self.until_object(INGRESSES, name, what, wanted)
 
     def until_object(self, resource: Resource, name: str, what: str, wanted: Callable[[Object], bool]) -> Object:
-        """Wait until `wanted` accepts the object, and return it. Raises NotReady, naming `what`, on timeout."""
+        """Return the object once `wanted` accepts it. Raises NotReady on timeout; its message contains `what`."""
 
         def check() -> Object | None:
             obj = self.api.get(resource, name, self.namespace)
@@ -77,12 +77,12 @@ class Stage:
         return self.until(what, check)
 
     def until_event(self, name: str, text: str) -> str:
-        """Wait for an Event on the Service with `text` in its message, and return the message."""
+        """Wait until one of the Service's `events` contains `text`, and return it. Raises NotReady on timeout."""
         what = f"an Event on Service {name} that says: {text}"
         return self.until(what, lambda: next((message for message in self.events(name) if text in message), None))
 
     def events(self, name: str) -> list[str]:
-        """Return the messages of the engine's Events about failed syncs of the Service."""
+        """Return the messages of the Service's Events about failed syncs (reason SyncError)."""
         return [
             str(event["message"]).strip()
             for event in self.api.list(EVENTS, self.namespace)
@@ -90,7 +90,7 @@ class Stage:
         ]
 
     def until_answer(self, host: str, what: str, wanted: Callable[[Answer], bool]) -> Answer:
-        """Wait until `wanted` accepts an answer of `host`; return it. Raises NotReady, naming `what`, on timeout."""
+        """Return `host`'s answer once `wanted` accepts it. Raises NotReady on timeout; its message contains `what`."""
         if self.gateway is None:
             raise DevClusterError("there is no gateway to send a request to")
         ask = self.gateway.ask
@@ -108,7 +108,7 @@ Play = Callable[[Stage], str | None]
 
 @dataclass(frozen=True)
 class Step:
-    """A step: the action, its effect, and the function that performs and checks them."""
+    """A step: an action, its effect, and the function that performs the action and checks the effect."""
 
     done: str
     happens: str
@@ -199,7 +199,7 @@ def port_changed(stage: Stage) -> str:
 @step('make a mistake: ingress/http: "yes"', "the Ingress stays, an Event says why")
 def mistaken(stage: Stage) -> str:
     stage.act(lambda: stage.annotate("shop", "yes"))
-    message = stage.until_event("shop", 'ingress/http: "yes" must be "true" or "false"')
+    message = stage.until_event("shop", 'ingress/http: "yes" is not "true" or "false"')
     stage.expect(stage.ingress("shop") == stage.memory["shop"], "an Ingress that changed")
     return message
 

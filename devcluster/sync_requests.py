@@ -12,7 +12,7 @@ HTTPROUTES, LISTENERSETS = (f"{kind}.gateway.networking.k8s.io/v1" for kind in (
 
 
 def service(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
-    """Return the Service team-a/shop. Without a spec, its only port is 80."""
+    """Return the Service team-a/shop with these annotations. Without `spec` fields, it has one port, 80."""
     metadata: Object = {"name": "shop", "namespace": "team-a", "uid": "11111111-2222-3333-4444-555555555555"}
     if annotations is not None:
         metadata["annotations"] = annotations
@@ -22,7 +22,7 @@ def service(annotations: dict[str, str] | None = None, **spec: Any) -> Object:
 def sync_request(parent: Object, *, attached: list[Object] | None = None, httproutes: bool = True) -> Object:
     """Return the body of POST /sync for the Service `parent` and its observed attachments.
 
-    With `httproutes`, the DecoratorController also manages HTTPRoutes and ListenerSets.
+    `httproutes` is whether the DecoratorController also manages HTTPRoutes and ListenerSets.
     """
     kinds = {"Ingress": INGRESSES} | ({"HTTPRoute": HTTPROUTES, "ListenerSet": LISTENERSETS} if httproutes else {})
     of_kinds: Object = {key: {} for key in kinds.values()}

@@ -1,1 +1,1 @@
-"""Developer tools: they generate docs and the chart's schema, build releases, and install on a cluster."""
+"""Developer tools: they generate docs and the chart's schema, build releases, and install ingress-manager."""

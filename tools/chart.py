@@ -1,8 +1,8 @@
-"""Generates the JSON schema of the Helm chart's values, which `make docs` writes.
+"""Generates the JSON schema of the Helm chart's values, for `make docs`.
 
-The source is values.yaml, where each key below a comment is a value or a section of values. Manifests for
-Metacontroller, the API server and Prometheus aren't generated. The chart's folder files/ links to the kustomize
-folders, and Helm follows these links, also when it packages the chart.
+Its source is values.yaml, where each key below a comment is a value or a section of values. The manifests that the
+chart shares with kustomize aren't generated: the chart's folder files/ contains links to the kustomize folders. Helm
+follows these links, even when it packages the chart.
 """
 
 import ast
@@ -22,7 +22,7 @@ CHART = REPOSITORY / "charts/ingress-manager"
 VALUES, SCHEMA = CHART / "values.yaml", CHART / "values.schema.json"
 
 LONGEST_KEY = 253 + 1 + 63
-"""The longest valid label or annotation key, in characters. If a key exceeds 1,024, Helm silently drops all keys."""
+"""The longest valid label or annotation key, in characters. If one exceeds 1,024, Helm silently drops all labels."""
 
 LINE = 110
 """The maximum length of a line in the schema, in characters, without its key and comma."""
@@ -95,7 +95,7 @@ def schema_of(path: tuple[str, ...], default: Any, texts: dict[tuple[str, ...], 
 
 
 def written(value: Any, indent: str = "") -> str:
-    """Return a value as JSON. Only a mapping that doesn't fit on one line is split, with a line for each field."""
+    """Return a value as JSON on one line or, for a mapping that is too long, with one line per field."""
     line = json.dumps(value, ensure_ascii=False)
     if len(indent + line) <= LINE or not isinstance(value, dict):
         return line

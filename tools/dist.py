@@ -69,7 +69,7 @@ def write(to: Path, *, image: str | None, report: Progress) -> list[Path]:
 
 
 def manifests(folders: tuple[str, ...], images: list[dict[str, str]]) -> str:
-    """Return the folders' objects as one YAML text, in the order given. `images` are kustomize's image replacements."""
+    """Return the folders' objects as a YAML stream, in the given order. `images` are kustomize's replacements."""
     title = f"# ingress-manager {__version__}: {', '.join(folders)}\n"
     return "---\n".join([title, *(Overlay([folder], images=images).render().text for folder in folders)])
 

@@ -41,7 +41,10 @@ def settings(type_: type[msgspec.Struct], left_out: Collection[str] = ()) -> str
 def fields(
     types: dict[str, Any], name: str, left_out: Collection[str] = (), prefix: str = ""
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield (`prefix` + name, meaning, default) for the fields of the type `name` and nested types in SHOWN_INSIDE."""
+    """Yield the name, meaning and default of each field of a type, except `left_out`.
+
+    Each name begins with `prefix`. Fields of nested types in SHOWN_INSIDE are included.
+    """
     for field, described in types[name]["properties"].items():
         if field in left_out:
             continue
@@ -92,7 +95,6 @@ PARTS: dict[str, Callable[[], str]] = {
         for whose, remedies in REMEDIES.items()
     ),
     "findings": findings,
-    "values": lambda: listed(f"`{path[0]}`: {text}" for path, text in chart.comments().items() if not path[1:]),
 }
 """The generated sections of Markdown pages, by the name between `<!-- made: NAME -->` and `<!-- end -->`."""
 

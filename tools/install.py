@@ -51,7 +51,7 @@ OURS = "clusterrole.rbac.authorization.k8s.io/ingress-manager-metacontroller"
 """An object that metacontroller/install creates. Other installations of Metacontroller don't have it."""
 
 OVERLAYS = ("listenersets", "httproutes")
-"""Resources after which overlays of the DecoratorController are named, first the one whose overlay adds both."""
+"""Resources, each with a DecoratorController overlay named after it. The first one's overlay adds both."""
 
 PUBLISHED = "registry.example.com/ingress-manager"
 """The image named in the manifests, without a tag."""
@@ -109,7 +109,7 @@ def with_domain(text: str, domain: str) -> str:
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs programs for a user who watches the output."""
+    """Runs programs, and shows each command and its output."""
 
     context: str
     """The cluster's context in the kubeconfig; empty for the current one."""
@@ -124,7 +124,10 @@ class Shell:
         return self.context or self.read("kubectl", "config", "current-context").strip()
 
     def run(self, why: str, *command: str, fails: tuple[int, ...] = ()) -> int:
-        """Print `why` and the command; return its exit status. Raises CommandFailed unless that is 0 or in `fails`."""
+        """Print `why` and the command, run the command, and return its exit status.
+
+        Raises CommandFailed if the status is neither 0 nor in `fails`.
+        """
         shown = [*command, *self.options]
         click.echo(f"\n# {why}\n{shlex.join(shown)}")
         status = subprocess.run(shown, cwd=REPOSITORY, check=False).returncode
@@ -133,7 +136,7 @@ class Shell:
         return status
 
     def rollout(self, why: str, name: str) -> None:
-        """Wait for a Deployment in the namespace of the same name to roll out. Raises CommandFailed after 3 minutes."""
+        """Wait for Deployment `name`, in the namespace of that name, to roll out. Raises CommandFailed after 3 min."""
         where = f"--namespace={name}"
         if self.run(why, "kubectl", "rollout", "status", f"deployment/{name}", where, "--timeout=3m", fails=(1,)):
             raise CommandFailed(
@@ -163,9 +166,10 @@ def require_kubernetes(shell: Shell) -> None:
 
 
 def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes: bool) -> None:
-    """Save `settings` in SETTINGS_FILE, apply manifests/ with this image, and wait for the hook. Raises CommandFailed.
+    """Save `settings` in SETTINGS_FILE, apply manifests/ with this image, and wait until the hook is ready.
 
-    Before changing an installation, it shows the changes, also in the folder `controller`, and asks unless `yes`.
+    Before that, show what would change in an existing installation, and in `controller`'s objects, which aren't applied
+    here. If anything would change, ask for confirmation, unless `yes` is true. Raises CommandFailed and KubectlFailed.
     """
     with tempfile.TemporaryDirectory(prefix="ingress-manager-") as name:
         folder = Path(name).resolve()
@@ -194,7 +198,7 @@ def apply_hook(shell: Shell, image: str, controller: str, settings: str, *, yes:
             SETTINGS_FILE.write_text(settings, encoding="utf-8")
         if policies:
             shell.run("The limits for hand-written routes, before the hook gets new settings.", "kubectl", *policies)
-        shell.run("The hook, which has no rights in the cluster.", "kubectl", "apply", f"--kustomize={folder}")
+        shell.run("The hook, which has no permissions in the cluster.", "kubectl", "apply", f"--kustomize={folder}")
     why = "Wait for the hook: without it, Metacontroller would report an error for every Service in the cluster."
     shell.rollout(why, "ingress-manager")
 
@@ -211,7 +215,7 @@ def show_settings(shell: Shell, settings: str) -> bool:
 
 
 def show_losses(shell: Shell, settings: Settings) -> bool:
-    """Print what Services in unpaused namespaces would lose, and return whether any would. Raises KubectlFailed."""
+    """Print objects and URLs that unpaused Services would lose. Return whether there are any. Raises KubectlFailed."""
     source = Source(all_namespaces=True, context=shell.context or None)
     # Compare with the observed objects, because a new version may decide differently even under the old settings.
     inspection = inspect(source, settings, partial(preview, current=None), surroundings=PREVIEWED)
@@ -265,7 +269,7 @@ def restore_webhook(shell: Shell, overlay: Overlay) -> None:
 
 
 def apply_metacontroller(shell: Shell, crds: str) -> None:
-    """Install Metacontroller, with CRDs from the file or URL `crds`; wait until it is ready. Raises CommandFailed."""
+    """Install Metacontroller, with CRDs from file or URL `crds`, and wait until it is ready. Raises CommandFailed."""
     shell.run("Metacontroller's CRDs, from its release.", "kubectl", "apply", f"--filename={crds}")
     why = "Wait until the API server serves them."
     shell.run(why, "kubectl", "wait", "--for=condition=established", "--timeout=1m", CRD)
@@ -293,8 +297,8 @@ CONTEXT = click.option("--context", default="", help="The kubeconfig context; by
 def install(image: str, context: str, crds: str, domain: str, *, yes: bool) -> None:
     """Install ingress-manager with the image IMAGE, and Metacontroller if the cluster has none.
 
-    Run it again to apply changed settings or a new version, which also updates an installed admission webhook. It then
-    first shows what would change in the installation and what Services would lose, and asks for confirmation.
+    Run it again to apply changed settings or a new version; an installed admission webhook is updated, too. Before
+    changing an installation, it shows the changes and what Services would lose, and asks for confirmation.
 
     \b
     Examples:

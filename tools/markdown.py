@@ -1,4 +1,4 @@
-"""Parses pages: code blocks, and the commands in them."""
+"""Finds the code blocks on Markdown pages, and the commands in these blocks."""
 
 import re
 import textwrap
@@ -27,7 +27,7 @@ class Typed(NamedTuple):
 
 
 def replayed(page: str, info: str, run: Callable[[Typed], str]) -> str:
-    """Return the page; in blocks with this info string, each command's output is replaced with what `run` returns."""
+    """Call `run` for each command in the code blocks with this info string. Return the page with the new outputs."""
 
     def shown(block: re.Match[str]) -> str:
         return "".join([block[1], *(f"$ {typed.command}\n{run(typed)}" for typed in _typed(block[2])), "```"])

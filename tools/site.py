@@ -55,12 +55,12 @@ def paths(nav: Menu) -> list[str]:
 
 
 def from_root(page: str, link: str) -> str:
-    """Return the path from the repository's root that a page's link refers to."""
+    """Return the path that a page's link refers to, relative to the repository's root."""
     return str((REPOSITORY / page).parent.joinpath(link.partition("#")[0]).resolve().relative_to(REPOSITORY))
 
 
 def for_site(page: str, text: str, pages: Container[str]) -> str:
-    """Return a page's text for the site. Links outside `pages` go to GitHub; code fences keep only the language."""
+    """Return a page for the site. Links to files not in `pages` go to GitHub. Code fences keep only the language."""
 
     def shown(link: re.Match[str]) -> str:
         target = from_root(page, link["to"])
@@ -95,7 +95,7 @@ def build() -> Path:
 
 
 def put(path: str) -> Path:
-    """Return the place of the file `path` in the folder from which the site is built, and create its parent folder."""
+    """Return the path for the file `path` in the site's sources, and create its parent folder."""
     target = BUILT / "pages" / path
     target.parent.mkdir(parents=True, exist_ok=True)
     return target

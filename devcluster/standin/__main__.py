@@ -49,7 +49,7 @@ log = logging.getLogger("devcluster.standin")
 
 
 class Informer(threading.Thread):
-    """A list-and-watch cache of a kind's objects. Calls on_change(before, after), with None for a missing object."""
+    """A list-and-watch cache of a kind's objects. Calls on_change(before, after), with None for an absent object."""
 
     def __init__(self, api: Api, resource: Resource, on_change: Callable[[Object | None, Object | None], None]) -> None:
         super().__init__(daemon=True)
@@ -62,12 +62,12 @@ class Informer(threading.Thread):
         return self._objects[key.rpartition("/")[0]].get(key)
 
     def owned_by(self, parent: Object) -> list[Object]:
-        """Return the objects in the parent's namespace that have its uid in their controller reference."""
+        """Return the objects in the parent's namespace whose controller reference has the parent's uid."""
         beside = list(self._objects[parent["metadata"]["namespace"]].values())
         return [obj for obj in beside if (controller_of(obj) or {}).get("uid") == parent["metadata"]["uid"]]
 
     def run(self) -> None:
-        """List and watch until the process ends. Errors are logged, and the list is repeated."""
+        """List the objects, then watch them, until the process ends. After an error, log it and list again."""
         version = ""  # up to which all events have been seen
         while True:
             try:
@@ -132,7 +132,7 @@ class Controller:
     """Runs a DecoratorController: watches its resources and syncs the parents."""
 
     def __init__(self, dc: Object, api: Api) -> None:
-        """Raise LookupError if the DecoratorController names a resource that isn't in KNOWN."""
+        """Create the informers. Raises LookupError if the DecoratorController names a resource that isn't in KNOWN."""
         spec = dc["spec"]
         self._dc: Object = {"status": {}} | dc  # Go also sends an empty status
         self._api, self._queue, self._failures = api, Queue(), dict[str, int]()
@@ -170,9 +170,9 @@ class Controller:
                 self._queue.add(f"{obj['metadata']['namespace']}/{owner['name']}")
 
     def _sync(self, parent: Object) -> float:
-        """Apply the hook's answer for a parent. Return the seconds until the next sync, or infinity if none is needed.
+        """Ask the hook about a parent, and apply the answer. Return the number of seconds until the next sync.
 
-        On failure, record an Event and return the delay before the retry.
+        If no sync is needed, return infinity. On failure, record an Event and return the delay before the retry.
         """
         uid = parent["metadata"]["uid"]
         try:
@@ -219,7 +219,7 @@ class Controller:
 
 
 def record(api: Api, obj: Object, type_: str, reason: str, message: str) -> None:
-    """Write an Event about an object. Errors are only logged."""
+    """Write an Event about an object. API errors are logged, not raised."""
     log.info("event %s %s: %s", obj["metadata"]["name"], reason, message)
     names = {k: v for k, v in obj["metadata"].items() if k in {"namespace", "name", "uid", "resourceVersion"}}
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -235,7 +235,7 @@ def record(api: Api, obj: Object, type_: str, reason: str, message: str) -> None
 
 
 def follow(api: Api) -> None:
-    """Run the first DecoratorController that appears. Its deletion, or a change of its spec, restarts this program."""
+    """Run the first DecoratorController that appears. If it is deleted or its spec changes, restart this program."""
     at_work: list[Object] = []
     ready = threading.Event()
 

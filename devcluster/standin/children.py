@@ -38,7 +38,7 @@ def group_key(resource: Resource) -> str:
 
 
 def controller_of(obj: Object) -> Object | None:
-    """Return the owner reference of the object's controller, or None."""
+    """Return the owner reference that names the object's controller, or None."""
     return next((ref for ref in obj["metadata"].get("ownerReferences") or () if ref.get("controller")), None)
 
 
