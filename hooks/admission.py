@@ -75,7 +75,7 @@ def answer(body: bytes, settings: Settings) -> Answer:
 
 
 def make_review(request: Request, outcome: str, problems: Problems | None = None, **response: Any) -> Answer:
-    """Return an AdmissionReview that allows the change, unless `allowed=False` is passed."""
+    """Return an AdmissionReview with the `response` fields. The change is allowed unless they include allowed=False."""
     review = {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -98,7 +98,7 @@ def denial(service: Service, refusal: Problems) -> dict[str, object]:
 
 
 def is_denied(old: Service | None, refusal: Problems, settings: Settings) -> bool:
-    """Return whether the change from `old` only adds mistakes. A change that corrects one may reveal others."""
+    """Return whether a change from `old` adds mistakes and fixes none. A fix can reveal mistakes made earlier."""
     earlier = refusal_of(decide(old, NOTHING_OBSERVED, settings)) if old else None
     if earlier is None:
         return True

@@ -32,7 +32,7 @@ def ssl_context(_config: Any, make: Callable[[], ssl.SSLContext]) -> ssl.SSLCont
 
 
 def post_worker_init(worker: Any) -> None:  # type: ignore[no-redef]
-    """Set a timeout for TLS handshakes (gunicorn removes it afterwards), and don't log failed handshakes."""
+    """Set a timeout for each TLS handshake (gunicorn removes it afterwards), and don't log failed handshakes."""
     gunicorn_conf.post_worker_init(worker)
     socket.setdefaulttimeout(HANDSHAKE_SECONDS)
     hub = gevent.get_hub()

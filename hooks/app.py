@@ -1,4 +1,4 @@
-"""HTTP for the hook and the webhook. Only this module uses Flask. It makes no decisions.
+"""HTTP for the hook and the webhook. Only this module uses Flask, and it makes no decisions.
 
 | route                     | answer                                                             |
 |---------------------------|--------------------------------------------------------------------|
@@ -29,8 +29,8 @@ from ingress_manager import __version__
 from ingress_manager.core.text import one_line
 
 LARGEST_BODY = 16 * 1024 * 1024
-"""The most bytes of a request. etcd stores up to 1.5 MiB, but Go writes < as six bytes of JSON, so a Service can take
-9 MiB. If the hook rejected such a request, forbidden objects would stay."""
+"""The most bytes in a request body. etcd stores up to 1.5 MiB, but Go writes < as six bytes of JSON, so a Service can
+take 9 MiB. If the hook rejected this, forbidden objects would stay."""
 
 ORDINARY_BODY = 64 * 1024
 """Bytes. Larger bodies are read and answered one at a time, to save memory."""
@@ -64,7 +64,7 @@ def make_app(path: str, reply: Callable[[bytes], Answer], metrics: Metrics) -> F
     make_logger().info("started", version=__version__, settings_sha256=metrics.sha256)
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
-    large_bodies = BoundedSemaphore()
+    large_bodies = BoundedSemaphore()  # gevent's, under gunicorn
 
     @app.post(path)
     def answer() -> Response:

@@ -54,7 +54,7 @@ def post_worker_init(worker: Any) -> None:
 
 
 def post_request(_worker: object, _request: object, _environ: object, _response: object) -> None:
-    """Yield to other connections. One that always has data to read would block them."""
+    """Let other connections proceed. A connection that always has data to read would otherwise block them."""
     gevent.sleep(0)
 
 

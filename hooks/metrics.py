@@ -1,7 +1,7 @@
 """The metrics of the hook, the webhook and the 404 page (not_found/), in Prometheus' text format.
 
-No label names a Service, host or path, because there can be thousands. Each expected status, outcome and reason has a
-counter from the start, at 0. Otherwise, Prometheus would see no increase at the first refusal.
+No label names a Service, host or path, because there can be thousands. Counters for all expected statuses, outcomes and
+reasons start at 0. Otherwise, Prometheus would see no increase at the first refusal.
 """
 
 import os

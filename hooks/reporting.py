@@ -1,15 +1,15 @@
-"""Decides whether a problem is reported now or held back.
+"""Decides whether a change or report is made now or held back.
 
 Metacontroller reports a refusal (422) in an Event, and retries. All failed Services share one retry queue, which
-releases a burst of 100, then ten a second. A 429 makes no Event and stays out of that queue. So each of these costs a
-token from the Service's namespace, and is held back if none is left:
+releases a burst of 100, then ten a second. A 429 makes no Event and stays out of that queue. To protect the queue, each
+of these takes a token from one of its namespace's buckets. Without one, the answer becomes a 429 (but not in case 3):
 
-- An attempt to write or remove objects, which may fail. If it succeeds, the token is given back.
-- A report of a refusal, at most once an hour. After a restart, the hook doesn't know what it has reported, so a report
-  also costs a token shared by all namespaces, unless the Service has just changed or just lost an object.
-- A report that a requested object is still missing. Metacontroller reports nothing if the object's name is taken.
+1. An attempt to write or remove objects, which may fail. If it succeeds, the token is given back.
+2. A report of a refusal, about once an hour. Unless the Service just changed or had objects removed, it takes another
+   token, which all namespaces share: after a restart, the hook doesn't know what it reported.
+3. A report that a requested object is still missing. Metacontroller reports nothing if the object's name is taken.
 
-The hook remembers only these tokens, and no decision depends on them. Sources: client-go,
+The hook remembers only tokens, which don't affect what objects should exist. Sources: client-go,
 DefaultTypedControllerRateLimiter; Metacontroller, pkg/controller/decorator, processNextWorkItem.
 """
 
@@ -33,9 +33,9 @@ FIRST_MIN, REPEAT_MIN = 1, 81
 
 
 class Bucket(NamedTuple):
-    """A bucket gains a token every `seconds`, up to `size`. Tokens can be taken only while it holds `least` or more.
+    """A token bucket. It gains a token every `seconds`, up to `size`, and gives none while it holds fewer than `least`.
 
-    A bucket of size 1 is also a timer, which starts when its token is taken and ends after `seconds`.
+    With size 1, it is also a timer that starts when the token is taken and ends after `seconds`.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Buckets:
         return min(bucket.size, left + max(0.0, now - counted_at) / bucket.seconds)
 
     def take(self, now: float, *buckets: Bucket, tokens: int = 1) -> bool:
-        """Take tokens from every bucket, or from none. Return whether they were taken."""
+        """Take `tokens` from every bucket if each holds its minimum, `least`. Return whether they were taken."""
         counts = [(bucket, self.tokens_left(bucket, now)) for bucket in buckets]
         is_enough = all(left >= bucket.least for bucket, left in counts)
         for bucket, left in counts if is_enough else ():
@@ -65,7 +65,7 @@ class Buckets:
         return is_enough
 
     def report(self, answer: Answer, now: float) -> Answer:
-        """Return the answer unchanged, a 422 that reports its problems, or a 429 if no token is left."""
+        """Return a 422 if a report of its problems is due, a 429 if too few tokens are left, or else `answer`."""
         metadata = answer.service.metadata if answer.service else UNIDENTIFIED
         if answer.status == 400:
             return answer if self.take(now, report_bucket(metadata)) else hold_back(answer, LATER_SECONDS)
@@ -78,7 +78,7 @@ class Buckets:
         return self._report_if_due(answer, metadata, version, now) if answer.problems else answer
 
     def _return_tokens(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> None:
-        """Give the namespace back the tokens for attempts that have succeeded."""
+        """Put the tokens of attempts that have succeeded back into the namespace's buckets."""
         is_done = answer.status == 200 and not answer.attempt
         for attempt, is_over in ((REMOVAL, answer.attempt != REMOVAL), (WRITE, is_done)):
             # Attempts for other versions may have been different.
@@ -88,20 +88,20 @@ class Buckets:
                     self.take(now, Bucket(f"after {REMOVAL} {version}"))
 
     def _attempt(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
-        """Return a 429 if no token is left, a 422 if an object is still missing, else the answer."""
+        """Return a 429 if too few tokens are left, a 422 to report a missing object, or `answer`."""
         # Twice the longest resync, so that the next one isn't taken for a first attempt, even if it is late.
         first_try = Bucket(f"{answer.attempt} {version}", seconds=2 * RESYNC_SECONDS.stop)
-        waited = self.tokens_left(first_try, now) * first_try.seconds
-        is_first = waited == first_try.seconds
+        left = self.tokens_left(first_try, now)
+        is_first, waited = left == first_try.size, left * first_try.seconds
         if not self.take(now, attempt_bucket(metadata, answer.attempt, FIRST_MIN if is_first else REPEAT_MIN)):
             return hold_back(answer, RECHECK_SECONDS if is_first else LATER_SECONDS)
         self.take(now, first_try)
-        # Earlier attempts are Metacontroller's retries after an error, which it reports itself.
+        # Sooner attempts are Metacontroller's retries after an error, which it reports itself.
         is_missing = answer.outcome == INCOMPLETE and not is_first and waited >= RECHECK_SECONDS.start
         return self._report_if_due(answer, metadata, version, now) if is_missing else answer
 
     def _report_if_due(self, answer: Answer, metadata: ObjectMeta, version: str, now: float) -> Answer:
-        """Return a 422 with the problems if there are tokens, else the answer if it attempts a change, else a 429."""
+        """Return a 422 that reports the problems if tokens are left, else `answer` if it is an attempt, else a 429."""
         problems = answer.problems or Problems()
         reasons = sorted({problem.reason for problem in problems.kept})
         reported = Bucket(f"reported {version} {reasons}", seconds=REPEAT_SECONDS)

@@ -2,10 +2,10 @@
 
 | status | when                                              | what Metacontroller does        |
 |--------|---------------------------------------------------|---------------------------------|
-| 200    | exactly these objects should exist now            | creates, updates and deletes    |
-| 400    | the body isn't a sync request                     | makes an Event, and retries     |
-| 422    | a refusal or a missing object is reported         | makes an Event, and retries     |
-| 429    | the Service is paused, or the answer is held back | retries later, without an Event |
+| 200    | the answer lists the objects that should exist    | creates, updates and deletes    |
+| 400    | the request is invalid                            | creates an Event, and retries   |
+| 422    | a refusal or a missing object is reported         | creates an Event, and retries   |
+| 429    | a pause, or a change or report is held back       | retries later, without an Event |
 
 Source: https://metacontroller.github.io/metacontroller/api/decoratorcontroller.html (hook version v2).
 """
@@ -61,7 +61,7 @@ class Answer(msgspec.Struct, frozen=True):
     outcome: str
     """The outcome of a sync, or one of `admission.OUTCOMES`."""
     service: Service | None = None
-    """The Service, or only its metadata if the rest can't be decoded; None if nothing can be."""
+    """The Service, or only its metadata if the rest can't be decoded, or None if nothing can be."""
     problems: Problems | None = None
     """The reasons for a refusal, removal, warning or denial, or the missing objects."""
     retry_after: int | None = None
@@ -105,7 +105,7 @@ def answer(body: bytes, settings: Settings, now: float = 0) -> Answer:
 
 
 def identify_service(body: bytes) -> Service | None:
-    """Return a Service with only the metadata of an undecodable body; None if the metadata can't be decoded either."""
+    """Return a malformed body's Service with only its metadata, or None if the metadata is malformed, too."""
     with suppress(*UNREADABLE):
         read = msgspec.json.decode(body, type=NamedBody)
         if named := (read.request or read).object:

@@ -1,10 +1,10 @@
 """The annotations of a Service: what the owner requests, for one entrance or several.
 
-Each annotation is a row of `TABLE`, from which parsing, error messages, `adopt` and the docs are derived.
+Each annotation is a row of `TABLE`. Parsing, messages, `adopt` and the docs are derived from it.
 
-An entrance is one way to reach a Service. The main entrance, "", has the keys ingress/…; a named entrance puts its name
-before them, as in internal.ingress/http. Its objects' names begin with SERVICE.ENTRANCE, which can't clash with
-another Service's, because Service names contain no dots.
+An entrance is one way to reach a Service. The main entrance, called "", has the keys ingress/…. The keys of a named
+entrance begin with its name, as in internal.ingress/http. The names of its objects begin with SERVICE.ENTRANCE, which
+can't clash with names for another Service, because Service names contain no dots.
 """
 
 import re
@@ -40,7 +40,7 @@ class Route(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 ONE_ROUTE = (Route(),)  # without ingress/routes
 
-wrong_path_type = check((lambda value: value not in PATH_TYPES, "must be Prefix, Exact or ImplementationSpecific"))
+wrong_path_type = check((lambda value: value not in PATH_TYPES, "is not Prefix, Exact or ImplementationSpecific"))
 wrong_port = check((lambda value: not value, "must be the name or number of a port"))
 """Rejects only an empty value; `choose_ports` looks for the port."""
 
@@ -72,7 +72,7 @@ def checked(check: Callable[[str], str]) -> Callable[[str], str]:
 
 
 def parse_boolean(value: str) -> bool | Wrong:
-    return value == "true" if value in {"true", "false"} else Wrong('must be "true" or "false"')
+    return value == "true" if value in {"true", "false"} else Wrong('is not "true" or "false"')
 
 
 def parse_hosts(value: str) -> tuple[str, ...] | Wrong:
@@ -133,7 +133,7 @@ class Annotation(msgspec.Struct, frozen=True):
     default: str
     """The default as the docs show it, in Markdown."""
     only: str = ""
-    """The only kind of object that supports the annotation; "" if every kind does."""
+    """The only kind of object that supports the annotation, or "" if every kind does."""
     adopted: bool = True
     """Whether `adopt` derives the value from an Ingress instead of keeping the Service's value."""
 
@@ -143,7 +143,7 @@ TABLE = {
     # key: field, parser, meaning, default, optional fields
     HTTP: Annotation("http", parse_boolean, '`"true"` exposes the Service through an Ingress or HTTPRoutes.', "off"),
     PROFILE: Annotation("profile", checked(wrong_name),
-        "The profile, whose values apply where the Service has no annotation.", "`defaults.profile`", adopted=False),
+        "The [profile](profiles.md), which the other annotations override.", "`defaults.profile`", adopted=False),
     HOST: Annotation("hosts", parse_hosts,
         "Comma-separated hosts; `*.example.org` is a wildcard; `*` matches all other hosts.", "`defaults.host`"),
     PATH: Annotation("path", checked(wrong_absolute_path), "The path.", "`/`"),
@@ -152,7 +152,8 @@ TABLE = {
     PORT: Annotation("port", checked(wrong_port),
         "The name or number of the port that serves HTTP.", "[inferred](#ports)"),
     CLASS: Annotation("ingress_class", checked(wrong_name), "The IngressClass.", "`defaults.class`", only="Ingress"),
-    TLS: Annotation("tls", parse_boolean, '`"true"` enables TLS for the whole entrance.', "`defaults.tls.enabled`"),
+    TLS: Annotation("tls", parse_boolean,
+        '`"true"` enables TLS for the whole [entrance](#several-entrances).', "`defaults.tls.enabled`"),
     SECRET: Annotation("tls_secret", checked(wrong_name),
         "The Secret with the certificate; enables TLS.", "`defaults.tls.secret`"),
     REDIRECT: Annotation("tls_redirect", parse_boolean,
@@ -169,7 +170,7 @@ SINGLE_KIND = {key: row for key, row in TABLE.items() if row.only}
 
 
 def parse(annotations: Mapping[str, str], prefix: str = "") -> Requested:
-    """Parse the ingress/… annotations of one entrance. In messages, `prefix` ("internal.") precedes the keys."""
+    """Parse one entrance's ingress/… annotations. Their keys omit the entrance's `prefix`, which messages add."""
     unknown = [key for key in annotations if key not in TABLE]
     problems = Problems(more=max(0, len(unknown) - MOST_KEPT))
     for key in unknown[:MOST_KEPT]:
@@ -203,7 +204,7 @@ def is_entrance_name(name: str) -> bool:
 
 
 def key_prefix(entrance: str) -> str:
-    """Return the prefix of an entrance's keys, such as "internal."; "" for the main entrance."""
+    """Return the prefix of an entrance's keys, such as "internal.", or "" for the main entrance."""
     return f"{entrance}." if entrance else ""
 
 
@@ -212,13 +213,13 @@ def object_name(entrance: str, service: str) -> str:
 
 
 def entrance_of(service: str, name: str) -> str:
-    """Return the entrance that a Service's object serves. `name` is the object's NAME or NAMESPACE/NAME."""
+    """Return the entrance to which an object of a Service belongs. The object's `name` may include its namespace."""
     entrance = f"/{name}".partition(f"/{service}.")[2].partition(".")[0]
     return entrance if is_entrance_name(entrance) else ""
 
 
 def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Group annotations by entrance: internal.ingress/host becomes ingress/host of the entrance internal."""
+    """Group the ingress/… annotations by entrance: internal.ingress/host becomes ingress/host under "internal"."""
     described: dict[str, dict[str, str]] = {}
     for key, value in annotations.items():
         start, prefix, word = key.rpartition(PREFIX)
@@ -230,7 +231,7 @@ def by_entrance(annotations: Mapping[str, str]) -> dict[str, dict[str, str]]:
 def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     """Parse the annotations of each entrance that is switched on.
 
-    An entrance is off if ingress/http is missing or "false". It isn't parsed then, so a mistake can't keep it on.
+    An entrance is off if ingress/http is absent or "false". It isn't parsed, so a mistake can't prevent its removal.
     """
     described = by_entrance(annotations)
     enabled = [name for name in sorted(described) if described[name].get(HTTP, "false") != "false"]
@@ -243,22 +244,22 @@ def read_entrances(annotations: Mapping[str, str]) -> dict[str, Requested]:
     requested = {name: parse(described[name], key_prefix(name)) for name in enabled}
     for name in names:
         if not is_entrance_name(name):
-            end = f"at most {LONGEST_ENTRANCE} characters (lowercase letters, digits and -); redirect is reserved"
-            sentence = f"{name}.{HTTP}: the prefix must be an entrance name of {end}"
+            end = f'at most {LONGEST_ENTRANCE} lowercase letters, digits and hyphens, other than "redirect"'
+            sentence = f"{name}.{HTTP}: the prefix must be a name of {end}"
             requested[name].problems.kept.insert(0, Problem(sentence, annotation=f"{name}.{HTTP}"))
     return requested
 
 
 def without_effect(annotations: Mapping[str, str]) -> list[Problem]:
-    """Return one problem that lists all annotations of entrances without ingress/http; [] if there are none."""
+    """Return one problem that lists all annotations of entrances without ingress/http, or [] if there are none."""
     described = by_entrance(annotations)
     disabled = [name for name in described if HTTP not in described[name] and (not name or is_entrance_name(name))]
     if not (keys := sorted([key_prefix(name) + key for name in disabled for key in described[name]])):
         return []
     parts = [key.rpartition(PREFIX) for key in keys]
-    needed = dict.fromkeys(start + HTTP for start, _, _ in parts)
+    needed = listed([*dict.fromkeys(f'{start}{HTTP}: "true"' for start, _, _ in parts)])
     unknown = [(start, word) for start, _, word in parts if word not in SUFFIXES][:MOST_KEPT]
     typos = [(start, word) for start, word in unknown if PREFIX + nearest(word, SUFFIXES) == HTTP][:1]
-    instead = "".join(f"; did you mean {start}{HTTP} instead of {start}{PREFIX}{word}?" for start, word in typos)
-    sentence = f'{listed(keys)} {"have" if keys[1:] else "has"} no effect without {listed([*needed])}: "true"{instead}'
+    instead = "".join(f"; should {start}{PREFIX}{word} be {start}{HTTP}?" for start, word in typos)
+    sentence = f"{listed(keys)} {'have' if keys[1:] else 'has'} no effect because this Service lacks {needed}{instead}"
     return [Problem(sentence, Reason.CONTRADICTION, keys[0])]

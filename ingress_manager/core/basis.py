@@ -1,6 +1,6 @@
-"""The basis of an exposure: the inputs for one entrance of a Service, and the problems with them.
+"""The `Basis`: the inputs that decide how one entrance is served, and the problems with them.
 
-Functions that take a `Basis` add the problems they find to its `problems`. If there are any, results are discarded.
+Functions that take a `Basis` add the problems they find to its `problems`. If there are any, the results are discarded.
 """
 
 import msgspec
@@ -16,7 +16,7 @@ class Basis(msgspec.Struct, frozen=True):
     service: Service
     observed: Observed
     entrance: str
-    """The name of the entrance; "" for the main one."""
+    """The name of the entrance, or "" for the main one."""
     requested: Requested
     effective: EffectiveSettings
     problems: Problems
@@ -33,7 +33,7 @@ class Basis(msgspec.Struct, frozen=True):
 
     @property
     def secret(self) -> str | None:
-        """Return the name of the Secret with the certificate; None if the controller uses its own certificate."""
+        """Return the name of the Secret with the certificate, or None if the controller uses its own certificate."""
         return self.requested.tls_secret or self.effective.default_secret(self.object_name)
 
     def key(self, annotation: str) -> str:
@@ -46,11 +46,11 @@ class Basis(msgspec.Struct, frozen=True):
         return bool(problems) and self.key(annotation) in {problem.annotation for problem in problems}
 
     def add(self, annotation: str, end: str, reason: Reason) -> None:
-        """Add a problem with an annotation (ingress/…). The message is its key in this entrance, then `end`."""
+        """Add a problem with an annotation (ingress/…). Its message is the annotation's key, followed by `end`."""
         key = self.key(annotation)
         self.problems.add(f"{key}{end}", reason, key)
 
     def add_ignored(self, annotation: str, why: str, remedy: str = "") -> None:
-        """Add the problem that an annotation (ingress/…) has no effect. The default remedy is to remove it."""
+        """Add a problem saying that an annotation (ingress/…) has no effect. The default remedy is to remove it."""
         value = quoted((self.service.metadata.annotations or {})[key := self.key(annotation)])
         self.add(annotation, f": {value} has no effect {why}; {remedy or f'remove {key}'}", Reason.CONTRADICTION)

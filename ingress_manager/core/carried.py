@@ -28,7 +28,7 @@ class Carried(msgspec.Struct, frozen=True):
 
 
 def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
-    """Return the annotations that an entrance's objects carry. Adds a problem for each value that may not be copied."""
+    """Return the annotations that an entrance's objects carry. Add a problem for each value that may not be copied."""
     effective, gateway = basis.effective, basis.effective.httproute_gateway
     present, limits = basis.service.metadata.annotations or {}, effective.limits.copy_annotations
     copied: dict[str, str] = {}
@@ -36,17 +36,17 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
         copied = {key: present[key] for key in limits if key in present and key not in effective.added_with_tls}
         basis.problems.extend(filter(None, [why_not_copied(key, value, limits) for key, value in copied.items()]))
     configured = effective.added_with_tls if basis.tls else effective.annotations
-    if copied:  # copied alternatives replace configured annotations; if those are protective, the Service is refused
+    if copied:  # copied alternatives replace configured annotations; if protective, check_left_behind refuses them
         configured = {k: v for k, v in configured.items() if protects(k) or ALTERNATIVES.get(k) not in copied}
-    kinds = {"Ingress": configured} if effective.makes_ingresses else {}
+    from_settings = {"Ingress": configured} if effective.makes_ingresses else {}
     if gateway and gateway.listener_sets and basis.tls:
-        kinds["ListenerSet"] = configured
-    if gateway:  # after the ListenerSet, whose annotations HTTPRoutes may lack
+        from_settings["ListenerSet"] = configured
+    if gateway:  # after the ListenerSet: HTTPRoutes may lack what it carries
         with_tls = {key: value for key, value in configured.items() if belongs_on("redirect", key)}
-        kinds["HTTPRoute"] = kinds["redirect"] = effective.annotations | with_tls
+        from_settings["HTTPRoute"] = from_settings["redirect"] = effective.annotations | with_tls
     by_kind: dict[str, dict[str, str]] = {}
     left_behind: dict[str, list[str]] = {}
-    for kind, of_settings in kinds.items():
+    for kind, of_settings in from_settings.items():
         annotations = {key: value for key, value in {**copied, **of_settings}.items() if belongs_on(kind, key)}
         paired = by_kind.get("ListenerSet", {})
         lacks = [key for key, value in for_controllers.items() if value not in (annotations.get(key), paired.get(key))]

@@ -36,7 +36,7 @@ ANY: Literal["any"] = "any"
 Text = TypeVar("Text", bound=str)
 NOT_EMPTY, _WITHOUT_ANY = (
     Meta(min_length=1),
-    must(lambda allowed: ANY not in allowed, "be either the word any, or a list without it"),
+    must(lambda allowed: ANY not in allowed, 'be either the word "any", or a list without it'),
 )
 Limit = Literal["any"] | Annotated[tuple[Text, ...], NOT_EMPTY, _WITHOUT_ANY]
 """The allowed values, or `any`. An empty list is rejected as a mistake, because it would allow nothing."""
@@ -49,22 +49,22 @@ MANAGED_BY = "ingress-manager"
 
 
 def why_not_copied(key: str, value: str, limits: Mapping[str, Limit[str]]) -> Problem | None:
-    """Return why `limits` (limits.copyAnnotations) don't allow copying an annotation; None if they do."""
+    """Return why an annotation can't be copied: `limits` (copyAnnotations) or its value. Return None if it can."""
     if key not in limits:
-        return Problem(f"{key} may not be copied from a Service", Reason.ANNOTATION_NOT_ALLOWED)
+        return Problem(f"copying {key} from a Service is not allowed", Reason.ANNOTATION_NOT_ALLOWED)
     if end := wrong_value(key, value):
         return Problem(f"{key}: {quoted(value)} {end}", annotation=key)
     limit = limits[key]
     if isinstance(limit, tuple) and value not in limit:
-        sentence = f"{key}: {quoted(value)} may not be chosen; allowed: {listed(limit, quoted)}"
+        sentence = f"{key}: {quoted(value)} is not allowed; allowed: {listed(limit, quoted)}"
         return Problem(sentence, Reason.ANNOTATION_NOT_ALLOWED, key)
     return None
 
 
 def keys_not_copied(annotations: Mapping[str, str], objects: Collection[Object]) -> list[str]:
-    """Return the sorted keys of controller annotations that have no effect; [] if `objects` is empty.
+    """Return the sorted keys of controller annotations that have no effect, or [] if `objects` is empty.
 
-    No object in `objects` carries them unchanged, and no controller reads them from the Service itself.
+    An annotation has no effect if no object carries it unchanged and no controller reads it from the Service.
     """
     carried = {pair for desired in objects for pair in desired["metadata"].get("annotations", {}).items()}
     dropped = [key for key in annotations if is_for_controllers(key) and (key, annotations[key]) not in carried]
@@ -79,7 +79,7 @@ def wrong_value(key: str, value: str) -> str:
 
 # Checks of keys in the settings.
 
-_RESERVED = "belongs to ingress-manager, Metacontroller or kubectl"
+_RESERVED = "is reserved for ingress-manager, Metacontroller or kubectl"
 
 
 def wrong_configured_label(key: str) -> str:
@@ -87,7 +87,7 @@ def wrong_configured_label(key: str) -> str:
 
 
 def wrong_loss_key(key: str) -> str:
-    end = "never causes a refusal, so its loss needn't be accepted; remove it"
+    end = "must not be listed, because losing it never causes a refusal"
     return wrong_configured_key(key) or ("" if protects(key) or is_lost_in_httproutes(key) or may_undo(key) else end)
 
 
@@ -98,7 +98,7 @@ def wrong_copied_key(key: str) -> str:
 
 def wrong_configured_key(key: str) -> str:
     if "*" in key:
-        return "must be the full key of an annotation, without *"
+        return "must be an annotation's full key, without *"
     if key.startswith(RESERVED_PREFIXES):
         return _RESERVED
     if key == EDIT_IN_PLACE:
@@ -109,4 +109,4 @@ def wrong_configured_key(key: str) -> str:
 def wrong_key_prefix(prefix: str) -> str:
     if "/" in prefix and prefix == prefix.lower() and not wrong_annotation_key(f"{prefix}x"):
         return ""
-    return "must be a lowercase prefix of annotation keys, with a slash, such as nginx.ingress.kubernetes.io/"
+    return "must be a lowercase annotation prefix with a slash, such as nginx.ingress.kubernetes.io/"

@@ -1,14 +1,14 @@
 """Decides which objects should exist for a Service.
 
-Metacontroller sends a Service and its **observed** objects, which exist now and were made for the Service earlier.
+Metacontroller sends a Service and its **observed** objects, which exist and were made for it.
 
 | the Service      | observed                         | decision     | effect                                       |
 |------------------|----------------------------------|--------------|----------------------------------------------|
-| is paused        |                                  | Refused      | nothing changes                              |
-| requests nothing |                                  | Desired      | all objects are removed                      |
-| is valid         |                                  | Desired      | the requested objects exist, and no others   |
-|                  | a forbidden object               | RemovedFirst | it is removed; the next sync recreates it    |
-| has a mistake    |                                  | Refused      | nothing changes                              |
+| is paused        | any                              | Refused      | nothing changes                              |
+| requests nothing | any                              | Desired      | all objects are removed                      |
+| is valid         | none that is forbidden           | Desired      | the requested objects exist, and no others   |
+| is valid         | a forbidden object               | RemovedFirst | it is removed; the next sync recreates it    |
+| has a mistake    | neither of these:                | Refused      | nothing changes                              |
 |                  | a forbidden object               | RemovedFirst | all are removed, then the Service is refused |
 |                  | an object of a disabled entrance | RemovedFirst | all are removed, then the Service is refused |
 
@@ -72,16 +72,16 @@ class RemovedFirst(msgspec.Struct, frozen=True):
     objects: Mapping[Key, Object]
     """The desired objects that aren't forbidden; none if the Service has a mistake."""
     forbidden: Mapping[Key, Problem]
-    """Why each object is forbidden; {} if objects are removed only because an entrance is disabled."""
+    """Why each object is forbidden, or {} if objects are removed only because an entrance is disabled."""
     problems: Problems | None = None
-    """The mistakes for which the next sync refuses the Service; None if it recreates the objects."""
+    """The mistakes for which the next sync refuses the Service, or None if it recreates the objects."""
 
 
 Decision = Desired | Refused | RemovedFirst
 
 
 def refusal_of(decision: Decision) -> Problems | None:
-    """Return why the Service is refused, now or in the next sync; None if it isn't."""
+    """Return why the Service is refused, either now or in the next sync. If it isn't refused, return None."""
     return None if isinstance(decision, Desired) else decision.problems
 
 
@@ -100,8 +100,8 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
         if problem := next(why_forbidden(item, service, settings, desired.get(key), is_refused=is_refused), None):
             removals[key] = problem
     if is_refused:
-        # An answer can contain only objects that we make, and we make none for a Service with a mistake, so all objects
-        # stay, or all are removed. Switching an entrance off overrides any mistake.
+        # Either all objects stay (a refusal is an HTTP error), or all are removed: we make none for a Service with a
+        # mistake. Switching an entrance off overrides any mistake.
         is_off = any(entrance_of(service.metadata.name, name) not in requested for _, name in existing)
         return RemovedFirst({}, removals, problems) if removals or is_off else Refused(problems)
     if removals:
@@ -112,13 +112,13 @@ def decide(service: Service, observed: Observed, settings: Settings) -> Decision
 def desired_objects(
     service: Service, requested: Mapping[str, Requested], observed: Observed, settings: Settings, problems: Problems
 ) -> dict[Key, Object]:
-    """Return the objects of all entrances. Adds every mistake to `problems`."""
+    """Return the objects of all entrances, and add every mistake to `problems`."""
     objects: list[Object] = []
     claims: dict[Hashable, tuple[Basis, str]] = {}
     can_clash = sum([len(entrance.routes) for entrance in requested.values()]) > 1
     annotations = service.metadata.annotations or {}
     for_controllers = {key: value for key, value in annotations.items() if is_for_controllers(key)}
-    # The main entrance and MOST_ENTRANCES named ones: with more, all named ones have the same problem.
+    # Nine at most: if more named entrances are on, all have the same problem.
     for name, entrance in islice(requested.items(), MOST_ENTRANCES + 1):
         effective = effective_settings(settings, service.metadata.namespace, entrance.profile)
         basis = Basis(service, observed, name, entrance, effective, Problems())
@@ -137,7 +137,7 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
     if len(objects) > MOST_OBJECTS:
         sentence = (
             f"this Service would need {len(objects)} objects; the limit is {MOST_OBJECTS}. "
-            "Use fewer entrances or hosts, or the same paths for several hosts, which then share an HTTPRoute"
+            "Use fewer entrances or hosts, or give several hosts the same paths, so that they share an HTTPRoute"
         )
         problems.add(sentence, Reason.TOO_MANY_OBJECTS)
     elif len(msgspec.json.encode(objects)) * MOST_GROWTH_IN_GO > LARGEST_OBJECT:
@@ -153,21 +153,21 @@ def check_bounds(objects: Sequence[Object], problems: Problems) -> None:
 
 
 def not_made(service: str, missing: Sequence[Key]) -> Problem:
-    """Return the problem that requested objects of a Service (NAMESPACE/NAME) still don't exist."""
+    """Return a problem saying that requested objects of a Service (NAMESPACE/NAME) still don't exist."""
     shown = [" ".join(key) for key in missing]
     while len(", ".join(shown)) > LONGEST_MISSING and len(shown) > 1:
         shown.pop()
     more = f" and {len(missing) - len(shown)} more" if len(shown) < len(missing) else ""
+    verb, article = ("do", "a") if missing[1:] else ("does", "its")
     sentence = (
-        f"{', '.join(shown)}{more} {'do' if missing[1:] else 'does'}n't exist yet: an unmanaged object "
-        "has the name, or a quota or admission webhook denies the creation. "
-        f"`ingress-manager status {service}` shows which"
+        f"{', '.join(shown)}{more} {verb}n't exist yet: {article} name is taken, or a quota or admission webhook "
+        f"denies the creation. `ingress-manager status {service}` shows the cause"
     )
     return Problem(sentence, Reason.NOT_MADE)
 
 
 def next_attempt(desired: Mapping[Key, Object], observed: Observed) -> str:
-    """Return what Metacontroller will attempt, REMOVAL or WRITE; "" if exactly the desired objects exist."""
+    """Return what Metacontroller will attempt (REMOVAL or WRITE), or "" if exactly the desired objects exist."""
     existing = observed.all()
     if existing.keys() - desired.keys():
         return REMOVAL
@@ -179,8 +179,8 @@ def next_attempt(desired: Mapping[Key, Object], observed: Observed) -> str:
 def recheck_after(service: Service, age: float) -> int:
     """Return the seconds until the next sync of a Service that lacks an object and changed `age` seconds ago.
 
-    Metacontroller reports no error if the object's name is taken, so the next sync must check soon. A taken name or an
-    exceeded quota can persist, so the wait grows with `age`, to keep failing Services from delaying others.
+    Metacontroller reports no error if the object's name is taken, so the next sync must check soon. The name can stay
+    taken, so the wait grows with `age`. Otherwise, failing Services would delay others.
     """
     return min(spread(service, RESYNC_SECONDS), max(int(age / 4), spread(service, RECHECK_SECONDS)))
 

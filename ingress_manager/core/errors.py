@@ -53,10 +53,10 @@ class Problem(msgspec.Struct, frozen=True):
     """The whole message: the annotation, its value, and what would be right."""
     reason: Reason = Reason.INVALID_VALUE
     annotation: str = ""
-    """The key of the invalid annotation; "" if something else is wrong."""
+    """The key of the invalid annotation, or "" if something else is wrong."""
 
     def line(self, longest: int = LONGEST_REFUSAL) -> str:
-        """Return the message and the reason's tag in one line. If this is longer than `longest`, the message is cut."""
+        """Return the message, cut if necessary, and the reason's tag in one line of at most `longest` characters."""
         # Cut before escaping, too: it can be very long.
         sentence, tag = one_line(self.sentence[: longest + 1]), f" [{self.reason}]"
         room = longest - len(tag)
@@ -73,7 +73,7 @@ class Problems(msgspec.Struct):
         self.extend([Problem(sentence, reason, annotation)])
 
     def extend(self, problems: Iterable[Problem], more: int = 0) -> None:
-        """Add problems, and add `more` to the number not kept."""
+        """Add problems, and count `more` that the caller didn't keep."""
         self.more += more
         for problem in problems:
             is_new = all(problem.sentence != existing.sentence for existing in self.kept)
@@ -98,7 +98,7 @@ def _join_with_count(shown: list[str], count: int) -> str:
 
 
 class SettingsError(Exception):
-    """The first mistake in the settings, with its line (0 if there is none) and file (`origin`)."""
+    """The first mistake in the settings, with its file (`origin`) and line (or 0)."""
 
     def __init__(self, sentence: str, path: tuple[str | int, ...] = (), line: int = 0, origin: str = "") -> None:
         super().__init__(sentence)

@@ -58,12 +58,12 @@ def expose(basis: Basis, for_controllers: Mapping[str, str]) -> Exposure | None:
 
 
 def check_ignored(basis: Basis) -> None:
-    """Add problems for valid ingress/… annotations without effect, and for EDIT_IN_PLACE, which blocks renewals."""
+    """Add a problem for each valid ingress/… annotation with no effect, and EDIT_IN_PLACE, which blocks renewals."""
     requested, effective, gateway = basis.requested, basis.effective, basis.effective.httproute_gateway
     if requested.tls_secret and requested.tls is False:
         basis.add_ignored(SECRET, f'because of {basis.key(TLS)}: "false"')
     if requested.tls_redirect and gateway and not (basis.tls or basis.is_invalid(TLS)):
-        basis.add_ignored(REDIRECT, f'without {basis.key(TLS)}: "true"')
+        basis.add_ignored(REDIRECT, f'without {basis.key(TLS)}: "true"', f"add that, or remove {basis.key(REDIRECT)}")
     absent = {} if gateway else {"HTTPRoute": "no HTTPRoutes"}
     if not effective.makes_ingresses:
         absent["Ingress"] = "only HTTPRoutes"
@@ -81,35 +81,35 @@ def check_ignored(basis: Basis) -> None:
 
 
 def check_profile(basis: Basis) -> bool:
-    """Return whether the requested profile, if any, can be used, and add a problem if not."""
+    """Return whether the requested profile, if any, can be used. Add a problem if it is unknown or not allowed."""
     requested, effective = basis.requested.profile, basis.effective
     if requested is None or effective.profile is not None:
         return not basis.is_invalid(PROFILE)
     if effective.limits.profiles == ANY:
         usable = effective.allowed(effective.usable_profiles)
-        end = f": {quoted(requested)} is not a profile that the settings define; {usable}"
+        end = f": {quoted(requested)} is not defined in the settings; {usable}"
         basis.add(PROFILE, end, Reason.UNKNOWN_PROFILE)
     else:  # don't reveal whether the profile exists
-        end = f": {effective.not_allowed(requested, effective.limits.profiles)}"
+        end = f": {effective.why_not_allowed(requested, effective.limits.profiles)}"
         basis.add(PROFILE, end, Reason.PROFILE_NOT_ALLOWED)
     return False
 
 
 def choose_class(basis: Basis) -> str | None:
-    """Return the IngressClass to set, if any. Adds a problem if the class isn't allowed or can't be used."""
+    """Return the IngressClass to set, if any. Add a problem if the class isn't allowed or can't be used."""
     requested, effective = basis.requested.ingress_class, basis.effective
     annotated = effective.annotations.get(OLD_CLASS)
     chosen = effective.ingress_class if requested is None else requested
     served_class = annotated if chosen is None else chosen
-    end, reason = effective.not_allowed(served_class, effective.limits.classes), Reason.CLASS_NOT_ALLOWED
+    end, reason = effective.why_not_allowed(served_class, effective.limits.classes), Reason.CLASS_NOT_ALLOWED
     if chosen is not None and annotated is not None:
         other = f"{OLD_CLASS}: {quoted(annotated)}, which the settings add"
-        end, reason = f"remove {basis.key(CLASS)}, or choose another profile", Reason.CONTRADICTION
+        remedy, reason = f"remove {basis.key(CLASS)}, or choose another profile", Reason.CONTRADICTION
         if requested is None:
-            end, reason = "ask an administrator to remove one of the two", Reason.SETTINGS_CONFLICT
-        end = f"{quoted(chosen)} can't be combined with {other}; {end}"
-    if end and requested is None:  # set by a profile: without one, the parser rejects the settings
-        basis.problems.add(f"profile {effective.profile}: class {end}", reason, basis.key(PROFILE))
+            remedy, reason = "ask an administrator to remove one of the two", Reason.SETTINGS_CONFLICT
+        end = f"{quoted(chosen)} can't be combined with {other}; {remedy}"
+    if end and requested is None:  # a profile's class: the parser has checked the defaults'
+        basis.problems.add(f"profile {quoted(str(effective.profile))}: class {end}", reason, basis.key(PROFILE))
     elif end:
         basis.add(CLASS, f": {end}", reason)
     if effective.makes_ingresses:
@@ -126,13 +126,13 @@ def check_served_class(basis: Basis, served_class: str | None) -> None:
         end = f"{why}; replace the annotation with {basis.key(CLASS)}, or remove it"
         basis.problems.add(f"{OLD_CLASS}: {end}", Reason.CONTRADICTION, OLD_CLASS)
     if served_class in CLASSES_WITHOUT_DOTS and "." in basis.object_name:
-        why = f"{CLASSES_WITHOUT_DOTS[served_class]} (class {quoted(served_class)}) can't serve a named entrance"
-        end = f": {why}, because its Ingress has a dot in its name; set another class, or use {HTTP} on another Service"
+        why = f"{CLASSES_WITHOUT_DOTS[served_class]} (class {quoted(served_class)}) can't serve named entrances"
+        end = f": {why}, because their Ingress names have a dot; set another class, or use {HTTP} on another Service"
         basis.add(HTTP, end, Reason.CONTRADICTION)
 
 
 class IngressScope(msgspec.Struct, frozen=True):
-    """Ingresses with equal scopes can't claim the same path. Others may be served apart: Traefik separates TLS."""
+    """Ingresses may claim the same path only if any of this differs: Traefik, for example, routes TLS separately."""
 
     ingress_class: str | None
     tls: bool
@@ -141,7 +141,7 @@ class IngressScope(msgspec.Struct, frozen=True):
 
 
 def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) -> None:
-    """Record each host and path, and ListenerSets' hosts, in `claims`. Adds a problem to the basis if one is taken."""
+    """Record each host and path, and each ListenerSet's host, in `claims`. Add a problem at the first duplicate."""
     basis, routing = exposure.basis, exposure.routing
     scopes: list[Hashable] = [listener for listener in routing or () if listener]
     if basis.effective.makes_ingresses:
@@ -163,4 +163,4 @@ def check_claims(exposure: Exposure, claims: dict[Hashable, tuple[Basis, str]]) 
             else:
                 end = f": {shown} is already claimed by another entrance of this Service ({holder.key(HTTP)})"
                 basis.add(HTTP, f"{end}; set another host, path, class or profile", Reason.DUPLICATE_ROUTE)
-            return
+            return  # one is enough

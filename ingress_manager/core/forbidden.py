@@ -46,8 +46,8 @@ def why_forbidden(
 def is_as_answered(annotations: Mapping[str, str], desired: Object) -> bool:
     """Return whether an object's annotations record `desired` as the hook's last answer.
 
-    If so, Metacontroller already reverts changes to the object, and removing it wouldn't help: if a mutating webhook
-    rewrites each new object, the object would be removed and recreated forever.
+    Metacontroller already reverts changes to such an object, so removing it wouldn't help: with a mutating webhook that
+    rewrites each new object, it would be removed and recreated forever.
     """
     metadata = desired["metadata"]
     expected = {**metadata.get("annotations", {}), DECORATOR: annotations.get(DECORATOR)}
@@ -62,16 +62,16 @@ def _beyond_limits(
     existing: Attachment, annotations: Mapping[str, str], effective: EffectiveSettings
 ) -> Iterator[Problem]:
     subject = f"the {existing.kind}'s"
-    if PROFILE in annotations and (end := effective.not_allowed(annotations[PROFILE], effective.limits.profiles)):
+    if PROFILE in annotations and (end := effective.why_not_allowed(annotations[PROFILE], effective.limits.profiles)):
         yield Problem(f"{subject} profile {end}", Reason.PROFILE_NOT_ALLOWED)
-    if end := effective.hosts_not_allowed([host or EVERY_HOST for host in existing.hosts]):
+    if end := effective.why_hosts_not_allowed([host or EVERY_HOST for host in existing.hosts]):
         yield Problem(f"{subject} host {end}", Reason.HOST_NOT_ALLOWED)
     if existing.kind == "Ingress":
         ingress_class = existing.spec.ingress_class_name or annotations.get(OLD_CLASS)  # None: the cluster's default
-        if end := effective.not_allowed(ingress_class, effective.limits.classes):
+        if end := effective.why_not_allowed(ingress_class, effective.limits.classes):
             yield Problem(f"{subject} class {end}", Reason.CLASS_NOT_ALLOWED)
     for path, path_type in existing.paths:
-        if end := effective.not_allowed(path_type, effective.limits.path_types):
+        if end := effective.why_not_allowed(path_type, effective.limits.path_types):
             yield Problem(f"{subject} path type {end}", Reason.PATH_TYPE_NOT_ALLOWED)
         if end := wrong_path(path, path_type):
             yield Problem(f"{subject} path {quoted(path)} {end}")

@@ -38,9 +38,9 @@ class ObjectMeta(msgspec.Struct, rename="camel", frozen=True):
     managed_fields: tuple[ManagedFieldsEntry, ...] | None = None
 
     def age(self, now: float) -> float:
-        """Return the seconds since the object was last changed (or created), or `now` if no time is valid.
+        """Return the seconds since the object was created or last changed, or `now` if no time is valid.
 
-        Any editor can set managedFields: times that Python can't represent are ignored, future ones count as past.
+        Users can write any times: invalid ones are ignored, and 5 s in the future counts as 5 s ago.
         """
         latest = 0.0
         for text in (self.creation_timestamp, *[entry.time for entry in self.managed_fields or ()]):
@@ -119,7 +119,7 @@ class ParentRef(msgspec.Struct, rename="camel", frozen=True):
 
 
 class Spec(msgspec.Struct, rename="camel", frozen=True):
-    """The fields of an Ingress (up to `rules`), an HTTPRoute (`rules` to `parent_refs`) or a ListenerSet (the rest)."""
+    """The fields of Ingresses, HTTPRoutes and ListenerSets, in this order. Ingresses and HTTPRoutes share `rules`."""
 
     ingress_class_name: str | None = None
     default_backend: Any = None
@@ -171,7 +171,7 @@ def key_of(desired: Object) -> Key:
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """A Service's existing objects, by NAMESPACE/NAME; None for a kind that Metacontroller doesn't watch."""
+    """A Service's existing objects of each kind, by NAMESPACE/NAME; None if Metacontroller doesn't watch the kind."""
 
     ingresses: dict[str, Attachment] | None = msgspec.field(name="Ingress.networking.k8s.io/v1", default=None)
     httproutes: dict[str, Attachment] | None = msgspec.field(name=f"HTTPRoute.{GATEWAY_API}/v1", default=None)

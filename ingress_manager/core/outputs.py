@@ -1,10 +1,10 @@
 """The outputs: the Ingress, HTTPRoutes and ListenerSets for an exposure.
 
-Every field that the API server would default inside a list is set: Metacontroller replaces lists whole, so it would
-take the default for drift and rewrite it forever. Hosts with the same paths share an HTTPRoute. Each host has its own
-ListenerSet, because Metacontroller identifies list items by their port: of several listeners on one port, only the last
-would remain. Sources: the Kubernetes API reference, Ingress v1; the Gateway API reference, HTTPRoute v1 and ListenerSet
-v1; the CRDs' schemas, for the limits.
+Metacontroller replaces a list unless all its items have a key such as name, port or path. In replaced lists, it would
+revert the API server's defaults forever, so these are set. It merges listeners by port: of several on one port, only
+the last would remain, so each host has its own ListenerSet. Hosts with the same paths share an HTTPRoute. Sources: the
+Kubernetes API reference, Ingress v1; the Gateway API reference, HTTPRoute v1 and ListenerSet v1; the CRDs' schemas, for
+the limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -152,8 +152,8 @@ def service_rules(basis: Basis, paths: Sequence[Path]) -> list[Object]:
     # A filter that replaces a prefix needs a rule with a single PathPrefix.
     most = 1 if any(map(replaces_prefix, filters)) else MOST_MATCHES
     for path in [path for path in paths if most == 1 and path.path_type == "Exact"]:
-        end = f"has a filter that replaces prefixes, so {path.path} must have the path type Prefix, not Exact"
-        basis.problems.add(f"profile {basis.effective.profile} {end}", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
+        end = f'must have path type Prefix, not Exact: profile "{basis.effective.profile}" replaces prefixes (filters)'
+        basis.problems.add(f"path {quoted(path.path)} {end}", Reason.NOT_IN_HTTPROUTE, basis.key(PATH_TYPE))
     backend = {"group": "", "kind": "Service", "name": basis.service.metadata.name, "weight": 1}
     is_redirect = any(filter_["type"] == "RequestRedirect" for filter_ in filters)
     rules: list[Object] = []
@@ -182,7 +182,7 @@ def make_listenerset(exposure: Exposure, listener_set: ListenerSetPort, host: st
     if name != basis.object_name and not ISSUERS.isdisjoint(annotations):
         secret = f"{secret}-{sha256(host.encode()).hexdigest()[:8]}"
         if end := wrong_name(secret):
-            basis.add(SECRET, f": {quoted(secret)}, the derived Secret name for {host}, {end}", Reason.INVALID_VALUE)
+            basis.add(SECRET, f": {quoted(secret)} (with the suffix added for {host}) {end}", Reason.INVALID_VALUE)
     elif basis.effective.makes_ingresses:  # the Ingress requests the certificate
         annotations = {key: value for key, value in annotations.items() if key not in ISSUERS}
     entry = {
@@ -199,8 +199,8 @@ def make_listenerset(exposure: Exposure, listener_set: ListenerSetPort, host: st
 def name_for_hosts(basis: Basis, hosts: Sequence[str]) -> str:
     """Return the name of the HTTPRoute or ListenerSet for `hosts`.
 
-    It is the Ingress's name if `hosts` include the main host; otherwise, a dot and a hash follow it. The main host is
-    the first in ingress/host, or the default host, even if no route uses it, so appending a host renames no object.
+    A dot and a hash follow the Ingress's name unless `hosts` include the main host: the first in ingress/host, or else
+    the default host, even if no route uses it. So appending to ingress/host renames no object.
     """
     host, *_ = basis.requested.hosts or [basis.effective.default_host(basis.service.metadata.name)]
     return basis.object_name if host in hosts else f"{basis.object_name}.{sha256(hosts[0].encode()).hexdigest()[:32]}"

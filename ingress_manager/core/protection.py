@@ -1,8 +1,8 @@
 """Protection: no annotation of the Service or the settings loses its effect unnoticed.
 
 An annotation that keeps requests out must be on every object: an object without it would let in more people than the
-owner allows. An annotation that changes an Ingress's responses must have the same effect on HTTPRoutes. Otherwise, the
-Service is refused, unless an administrator accepts the loss.
+owner allows. An annotation that changes an Ingress's responses must have the same effect on HTTPRoutes. A Service that
+breaks either rule is refused, unless an administrator accepts the loss.
 """
 
 from collections.abc import Container
@@ -23,16 +23,16 @@ from ingress_manager.core.vocabulary import (
     undoes,
 )
 
-UNCOPIED = ("may not be copied", "allow it (limits.copyAnnotations) or ")
+UNCOPIED = ("the settings don't copy this annotation", "copy it (limits.copyAnnotations) or ")
 OVERRIDDEN = ("the settings configure this annotation and ignore the Service's value", "")
-NOT_EXPRESSED = ("can't be expressed in an HTTPRoute", "turn off HTTPRoutes (outputs) or ")
+NOT_EXPRESSED = ("can't be expressed in an HTTPRoute", "remove httproute from outputs or ")
 """Why an annotation is lost, and the remedy for an administrator."""
 
 
 def add_loss(basis: Basis, key: str, cause: tuple[str, str], configured: Container[str] = ()) -> None:
     """Add a problem for a lost annotation, unless the settings accept its loss.
 
-    `cause` is the reason and the remedy; `configured` contains the annotations that the settings add.
+    `cause` is the reason and an administrator's remedy; `configured` contains the keys that the settings add.
     """
     if key in basis.effective.accepted_losses:
         return
@@ -41,7 +41,7 @@ def add_loss(basis: Basis, key: str, cause: tuple[str, str], configured: Contain
     subject, effect, reason = f"{key}: {quoted(value)}", "affects what clients receive", Reason.NOT_IN_HTTPROUTE
     if protects(key):
         subject, effect, reason = key, "protects this Service", Reason.PROTECTION_LOST
-    request = "Remove the annotation if unneeded, or ask"
+    request = "If you don't need the annotation, remove it; otherwise, ask"
     if key in configured:
         subject, request, reason = f"{key}, which the settings add to Ingresses,", "Ask", Reason.SETTINGS_CONFLICT
     end = f"{request} an administrator to {remedy}accept the loss (limits.acceptedLosses)"
@@ -49,28 +49,29 @@ def add_loss(basis: Basis, key: str, cause: tuple[str, str], configured: Contain
 
 
 def check_left_behind(basis: Basis, carried: Carried) -> None:
-    """Add problems for the Service's annotations that would stop protecting, undo protection, or contradict another."""
-    by_ingress, by_httproutes = carried.left_behind.get("Ingress", ()), carried.left_behind.get("HTTPRoute", ())
-    if (count := max(len(by_ingress), len(by_httproutes))) > MOST_LEFT_BEHIND:
+    """Add problems for Service annotations that conflict with others, undo protection, or don't protect all objects."""
+    ingress_lacks = carried.left_behind.get("Ingress", ())
+    httproutes_lack = carried.left_behind.get("HTTPRoute", ())
+    if (count := max(len(ingress_lacks), len(httproutes_lack))) > MOST_LEFT_BEHIND:
         sentence = (
             f"this Service has {count} ingress controller annotations "
-            f"that aren't copied to its objects; remove some: the limit is {MOST_LEFT_BEHIND}"
+            f"that aren't copied to its objects; the limit is {MOST_LEFT_BEHIND}"
         )
         basis.problems.add(sentence, Reason.TOO_LARGE)
         return
-    for key in by_ingress:
+    for key in ingress_lacks:
         if undoes(key, carried.configured) and key not in basis.effective.accepted_losses:
             value = quoted((basis.service.metadata.annotations or {})[key])
-            end = "must be removed: controllers read it from the Service, so it would override the settings' protection"
+            end = "must be removed: on a Service, it overrides protection that the settings add"
             basis.problems.add(f"{key}: {value} {end}", Reason.PROTECTION_LOST, key)
     for key, other in ALTERNATIVES.items():
         if key in carried.copied and other in carried.configured:
             add_loss(basis, key, (f"can't be combined with {other}, which the settings add", ""))
         elif key < other and key in carried.copied and other in carried.copied:  # each pair once
             basis.problems.add(f"{other} can't be combined with {key}; keep only one", Reason.CONTRADICTION, other)
-    for key in filter(protects, sorted({*by_ingress, *by_httproutes})):
-        is_lost_in_ingress = key in by_ingress and not is_read_from_services(key)
-        is_lost_in_httproutes = key in by_httproutes and not is_read_from_services(key, of_httproutes=True)
+    for key in filter(protects, sorted({*ingress_lacks, *httproutes_lack})):
+        is_lost_in_ingress = key in ingress_lacks and not is_read_from_services(key)
+        is_lost_in_httproutes = key in httproutes_lack and not is_read_from_services(key, of_httproutes=True)
         if is_lost_in_httproutes and not belongs_on("HTTPRoute", key):
             add_loss(basis, key, NOT_EXPRESSED)
         elif is_lost_in_ingress or is_lost_in_httproutes:
@@ -78,22 +79,22 @@ def check_left_behind(basis: Basis, carried: Carried) -> None:
 
 
 def check_class_reads(basis: Basis, ingress_class: str | None, carried: Carried) -> None:
-    """Add a problem for each protective annotation that, per `ingressClasses`, the class's controller doesn't read."""
+    """Add a problem for each protective annotation that the controller doesn't read, according to `ingressClasses`."""
     declared = basis.effective.settings.ingress_classes.get(ingress_class or "")
     if ingress_class is None or declared is None:
         return
-    why = f"according to ingressClasses, the controller of class {quoted(ingress_class)} doesn't read it"
+    why = f"according to the settings, the controller of class {quoted(ingress_class)} doesn't read this annotation"
     read_from_service = filter(is_read_from_services, carried.left_behind["Ingress"][:MOST_LEFT_BEHIND])
     for key in dict.fromkeys([*carried.copied, *read_from_service, *carried.configured]):
-        # Traefik reads keys in any case.
+        # Traefik ignores the case of keys.
         if protects(key) and not key.lower().startswith(declared.reads):
-            add_loss(basis, key, (why, "correct ingressClasses or "), carried.configured)
+            add_loss(basis, key, (why, "fix the settings (ingressClasses) or "), carried.configured)
 
 
 def check_httproutes_express(basis: Basis, carried: Carried) -> None:
     """Add a problem for each annotation that changes an Ingress's responses, but has no effect on HTTPRoutes.
 
-    Checks protective annotations only if the settings add them; `check_left_behind` checks the Service's own.
+    Protective annotations from the settings are checked here; `check_left_behind` checks those of the Service.
     """
     at_root = all(resolve_path(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
     for key, value in carried.for_ingress.items():

@@ -1,7 +1,7 @@
 """The routing: which listeners serve the HTTPRoutes of an entrance, and which one redirects http to https.
 
-The first of these that is set turns the redirect on or off: ingress/tls-redirect, an ingress controller's annotation,
-tls.redirect in the settings. An Ingress's redirect is left to its controller.
+The first of these that is set decides whether HTTPRoutes redirect: ingress/tls-redirect, an ingress controller's
+annotation, tls.redirect in the settings. An Ingress's redirect is left to its controller.
 """
 
 from typing import NamedTuple
@@ -37,7 +37,7 @@ class Routing(NamedTuple):
 
 
 def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing | None:
-    """Return the listeners for HTTPRoutes. Adds a problem if none fits, or if a redirect would be lost."""
+    """Return the listeners for HTTPRoutes, or None if none fits. Add problems with the listener, Secret or redirect."""
     gateway_key, name = (gateway.namespace, gateway.name), gateway.https if basis.tls else gateway.http
     listener: Listener | ListenerSetPort | None = Listener(*gateway_key, name) if name else None
     if basis.tls and gateway.listener_sets:
@@ -53,7 +53,7 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
         end = f'Set {basis.key(TLS)}: "true", or ask an administrator to name a listener (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
         if basis.tls:  # never advise turning TLS off
-            end = "Ask an administrator to name one (gateway.https) or to turn off HTTPRoutes (outputs)"
+            end = "Ask an administrator to name one (gateway.https) or to remove httproute from outputs"
             reason = Reason.SETTINGS_CONFLICT
         basis.problems.add(f"{start}. {end}", reason, basis.key(TLS))
         return None
@@ -64,9 +64,9 @@ def choose_routing(basis: Basis, gateway: Gateway, carried: Carried) -> Routing 
 def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | None:
     """Return the name of the listener that redirects http to https, if any.
 
-    Adds a problem to `basis` if a redirect is requested, but the Gateway can't redirect. Also adds one for each
-    annotation that turns the redirect off, because an Ingress then serves plain HTTP, and HTTPRoutes on the https
-    listener don't, unless the listener serves both.
+    Add a problem if a redirect is wanted, but the Gateway can't redirect. If controllers' annotations turn it off, add
+    a problem for each, unless one listener serves http and https: an Ingress with the annotation serves plain HTTP, but
+    HTTPRoutes on https don't.
     """
     if not basis.tls:
         return None
@@ -82,7 +82,7 @@ def choose_redirect(basis: Basis, gateway: Gateway, carried: Carried) -> str | N
     if gateway.can_redirect:
         return gateway.http
     if requested or by_default:
-        start = f"the settings name no separate HTTP listener of {gateway} for redirects to https"
+        start = f"redirects to https need a separate HTTP listener of {gateway}, but the settings name none"
         end = f'Set {basis.key(REDIRECT)}: "false", or ask an administrator to name one (gateway.http)'
         reason = Reason.NOT_IN_HTTPROUTE
         if by_default:  # the Service need not have requested the redirect

@@ -57,35 +57,36 @@ def check_overridden(basis: Basis) -> None:
 
 
 def choose_hosts(basis: Basis) -> Sequence[str]:
-    """Return the hosts for routes that set none: the hosts in ingress/host, or the settings' default host."""
+    """Return the hosts for routes that set no host: those in ingress/host, or the default host."""
     if basis.is_invalid(HOST):
         return ()
     if basis.requested.hosts is not None:
         return allowed_hosts(basis, basis.requested.hosts, HOST, ":")
     default_host = basis.effective.default_host(basis.service.metadata.name)
     if end := wrong_host(default_host):
-        basis.add(HOST, f" is needed: the default host {quoted(default_host)} {end}", Reason.INVALID_DEFAULT_HOST)
+        end = f" is needed, because the default host is invalid: {quoted(default_host)} {end}"
+        basis.add(HOST, end, Reason.INVALID_DEFAULT_HOST)
         return ()
     return allowed_hosts(basis, (default_host,), HOST, " is needed: the default host")
 
 
 def allowed_hosts(basis: Basis, hosts: Sequence[str], annotation: str, start: str) -> Sequence[str]:
-    """Return `hosts` if all are allowed, else (), after adding a problem that begins with `annotation` and `start`."""
-    if end := basis.effective.hosts_not_allowed(hosts):
+    """Return `hosts`. If one isn't allowed, add a problem beginning with `annotation` and `start`, and return ()."""
+    if end := basis.effective.why_hosts_not_allowed(hosts):
         basis.add(annotation, f"{start} {end}", Reason.HOST_NOT_ALLOWED)
         return ()
     return hosts
 
 
 def resolve_path(requested: Requested, route: Route) -> tuple[str, str]:
-    """Return a route's path and path type. If it omits one, the Service's annotation applies, or else the default."""
+    """Return a route's path and path type. Fall back to the Service's annotations, and then to / and Prefix."""
     return route.path or requested.path or "/", route.path_type or requested.path_type or "Prefix"
 
 
 def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
     effective = basis.effective
     annotation, start = (ROUTES, ": pathType ") if route.path_type else (PATH_TYPE, ": ")
-    if end := effective.not_allowed(path_type, effective.limits.path_types):
+    if end := effective.why_not_allowed(path_type, effective.limits.path_types):
         basis.add(annotation, start + end, Reason.PATH_TYPE_NOT_ALLOWED)
         return
     if path_type == "ImplementationSpecific" and effective.httproute_gateway:
@@ -102,8 +103,8 @@ def check_path(basis: Basis, route: Route, path: str, path_type: str) -> None:
 def without_slash(path: str) -> str:
     """Strip a prefix's trailing slash, which doesn't affect matching.
 
-    If both spellings occur, in one Service or across two, ingress-nginx writes a duplicate location, and nginx rejects
-    the whole configuration, including other tenants'.
+    If a path occurs with and without the slash, even in two Services, ingress-nginx writes a duplicate location, and
+    nginx rejects the whole configuration, including other tenants'.
     """
     return path.rstrip("/") or "/"
 
@@ -119,8 +120,8 @@ def claim_key(host: str, path: str, path_type: str) -> tuple[str, str, bool]:
 def choose_ports(basis: Basis) -> dict[str | None, int | None]:
     """Return the Service's port numbers, by the name or number that routes use.
 
-    The key None is for routes without a port, which use ingress/port, else an inferred port. If neither is usable, its
-    value is None, and a problem is added.
+    The key None is for routes that set no port. Its value is ingress/port or, if that is unset, an inferred port. If
+    no port fits, the value is None, and a problem is added.
     """
     requested, requested_ports = basis.requested.port, {route.port for route in basis.requested.routes}
     # The API server defaults the protocol to TCP.
@@ -142,16 +143,16 @@ def add_unknown_port(basis: Basis, annotation: str, field: str, port: str) -> No
 
 
 def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
-    """Return the port for HTTP. Adds a problem if none fits.
+    """Return the port that serves HTTP. If none fits, add a problem and return None.
 
-    In this order, it is the only TCP port, or the only one with the name http, appProtocol http or number 80.
+    In order, this is the only TCP port, the only one named http, the only one with appProtocol http, or port 80.
     """
     if len(tcp) == 1:
         if not speaks_https(tcp[0]):
             return tcp[0].port
         key, only = basis.key(PORT), shown_port(tcp[0])
-        problem = f"this Service's only TCP port, {only}, seems to speak HTTPS, but ingress controllers send HTTP"
-        remedy = f'If it speaks HTTP, or the controller is configured to send HTTPS, set {key}: "{tcp[0].port}"'
+        problem = f"this Service's only TCP port, {only}, seems to speak HTTPS, but controllers send HTTP by default"
+        remedy = f'If it really speaks HTTP, or the controller is configured to send HTTPS, set {key}: "{tcp[0].port}"'
         basis.problems.add(f"{problem}. {remedy}; otherwise, add a port for HTTP", Reason.HTTPS_PORT, key)
         return None
     for field, http_value in (("name", "http"), ("app_protocol", "http"), ("port", "80")):
@@ -161,19 +162,17 @@ def infer_port(basis: Basis, tcp: Sequence[ServicePort]) -> int | None:
             return like_http[0]
     ports = listed(basis.service.ports, shown_port)
     if tcp:
-        basis.add(
-            PORT, f" is needed to choose the port that serves HTTP; this Service has {ports}", Reason.AMBIGUOUS_PORT
-        )
+        basis.add(PORT, f" is needed to choose the port that serves HTTP; the ports are {ports}", Reason.AMBIGUOUS_PORT)
     else:
-        ports = f"only {ports}" if ports else "no ports"
-        basis.problems.add(f"this Service has {ports}, but needs a TCP port that serves HTTP", Reason.NO_PORT)
+        sentence = f"this Service has no TCP port, but needs one that serves HTTP; its ports: {ports or 'none'}"
+        basis.problems.add(sentence, Reason.NO_PORT)
     return None
 
 
 def speaks_https(port: ServicePort) -> bool:
-    """Return whether a port seems to speak HTTPS, by its appProtocol, else by its name, number and targetPort.
+    """Return whether a port seems to speak HTTPS, by its appProtocol if set, or else by name, number and targetPort.
 
-    Source for the names of appProtocols: the Kubernetes API reference, ServicePort.
+    Source for the values of appProtocol: the Kubernetes API reference, ServicePort.
     """
     if port.app_protocol:
         return port.app_protocol.lower() in {"https", "tls", "kubernetes.io/wss"}

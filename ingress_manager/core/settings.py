@@ -1,7 +1,7 @@
 """The types of the settings. `settings_parser` reads the settings; `effective` resolves them for one Service.
 
-A field's type includes a check of its value, and the text below a field explains it: docs/settings.md and the chart's
-schema are generated from both.
+A field's type includes a check of its value, and the string below a field describes it. docs/settings.md and the
+chart's schema are generated from these types and strings.
 """
 
 import re
@@ -18,7 +18,7 @@ from ingress_manager.core.annotations import LONGEST_ENTRANCE, PATH_TYPES, objec
 from ingress_manager.core.copying import ANY, DEFAULT_COPY_LIMITS, NOT_EMPTY, Limit
 from ingress_manager.core.kubernetes import Object
 from ingress_manager.core.shape import Check, must, parts_of
-from ingress_manager.core.syntax import LONGEST_LABEL, wrong_host, wrong_label_value, wrong_name, wrong_namespace
+from ingress_manager.core.syntax import LONGEST_LABEL, check, wrong_host, wrong_label_value, wrong_name, wrong_namespace
 from ingress_manager.core.text import listed
 from ingress_manager.core.vocabulary import OLD_CLASS
 
@@ -37,10 +37,12 @@ def fill_in(template: str, service: str, namespace: str, star: str) -> str:
 
 
 def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
-    """Return a template's mistake (unknown placeholders, or what `check` reports for the filled-in text), or ""."""
+    """Return the mistake in a template, or "": an unknown placeholder, or what `check` finds after filling it in."""
     filled_in = fill_in(text, service, namespace, namespace)
-    expected = f"may contain no placeholders other than {' and '.join(placeholders)}"
-    return expected if "{" in filled_in else check(filled_in)
+    if "{" in filled_in:
+        return f"may contain no placeholders other than {' and '.join(placeholders)}"
+    end = check(filled_in)
+    return f"(with its placeholders replaced) {end}" if end and filled_in != text else end
 
 
 _LONGEST = "a" * LONGEST_LABEL
@@ -57,15 +59,15 @@ _SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
 
 def wrong_filter(filter_: Object) -> str:
     if not isinstance(type_ := filter_.get("type"), str):
-        return "must set type to text"
+        return "must set type to a filter's name, such as RequestRedirect"
     details = {key.lower(): value for key, value in filter_.items()}.get(type_.lower())
-    return "" if isinstance(details, dict) else "must set the field for its type, such as requestRedirect"
+    return "" if isinstance(details, dict) else "must also set the field named after its type, such as requestRedirect"
 
 
 def wrong_filters(filters: Sequence[Object]) -> str:
     types = [filter_.get("type") for filter_ in filters]
     repeated = [" or ".join(group) for group in EXCLUSIVE if sum(map(types.count, group)) > 1]
-    return f"must contain only one {repeated[0]}" if repeated else ""
+    return f"must contain at most one filter of type {repeated[0]}" if repeated else ""
 
 
 def seconds_of(duration: str | None) -> float:
@@ -74,7 +76,7 @@ def seconds_of(duration: str | None) -> float:
 
 
 # The types of values, with their checks. A host template is checked with the shortest names (`choose_hosts` refuses a
-# host that is too long), a Secret's with the longest names. In an allowed host, {service} isn't filled in, so it fails.
+# host that is too long), a Secret's with the longest names. In an allowed host, {service} stands for itself and fails.
 
 Name = Annotated[str, wrong_name]
 ProfileName = Annotated[str, lambda name: name and wrong_name(name)]  # "" names none, as null does
@@ -93,7 +95,7 @@ LabelValue = Annotated[str, wrong_label_value]
 ConfiguredKey = Annotated[str, copying.wrong_configured_key]
 TlsKey = Annotated[
     ConfiguredKey,
-    must(lambda key: key != OLD_CLASS, "be set in annotations, with class: null, because a class can't depend on TLS"),
+    must(lambda key: key != OLD_CLASS, "be in annotations, not in tls.annotations; also set class to null"),
 ]
 CopiedKey = Annotated[str, copying.wrong_copied_key]
 LossKey = Annotated[str, copying.wrong_loss_key]
@@ -106,7 +108,7 @@ Timeouts = Annotated[
     dict[TimeoutName, Duration],
     must(
         lambda timeouts: not 0 < seconds_of(timeouts.get("request")) < seconds_of(timeouts.get("backendRequest")),
-        "not set backendRequest to a longer time than request",
+        "not have a backendRequest timeout longer than the request timeout",
     ),
 ]
 StatusCode = Annotated[int, must(range(400, 600).__contains__, "be a status code, from 400 to 599")]
@@ -118,7 +120,7 @@ PathTypes = Annotated[
 Output = Annotated[
     str,
     Meta(extra_json_schema={"enum": list(OUTPUT_NAMES)}),
-    must(OUTPUT_NAMES.__contains__, "be ingress or httproute"),
+    check((lambda name: name not in OUTPUT_NAMES, "is not ingress or httproute")),
 ]
 Outputs = Annotated[tuple[Output, ...], NOT_EMPTY, EACH_ONCE]
 AnyText = str
@@ -129,7 +131,7 @@ class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = False
     """Whether hosts are served with TLS."""
     secret: Secret | None = None
-    """The certificate's Secret; {service} becomes the Ingress's name. null selects the controller's certificate."""
+    """The certificate's Secret; {service} becomes the Ingress's name. With null, the controller's default is used."""
     redirect: bool = False
     """Whether HTTPRoutes redirect http to https for hosts with TLS."""
     annotations: dict[TlsKey, AnyText] = {}
@@ -154,7 +156,7 @@ class Gateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     https: Name | None = "https"
     """The Gateway's listener for hosts with TLS. With null and no `listenerSets`, a Service with TLS is refused."""
     listener_sets: ListenerSets | None = msgspec.field(name="listenerSets", default=None)
-    """`{port: 443}` creates a ListenerSet with the Service's certificate per TLS host; otherwise, `https` serves it."""
+    """With `{port: 443}`, ListenerSets with the Service's certificate replace the listener `https`."""
 
     @property
     def has_one_listener(self) -> bool:
@@ -216,15 +218,15 @@ class Profile(_Common, rename="camel", frozen=True, forbid_unknown_fields=True):
     """Timeouts for each rule of HTTPRoutes. Gateway API CRDs before 1.2 silently drop them."""
     retry: Retry | None = None
     """Retries for each rule of HTTPRoutes, as in {attempts: 2, codes: [502, 503], backoff: 100ms}. Gateway API CRDs
-    before 1.7 silently drop them, except in the experimental channel since 1.2."""
+    before 1.7 (in the experimental channel, before 1.2) silently drop them."""
     accepted_losses: tuple[LossKey, ...] = ()
-    """Overrides `limits.acceptedLosses`, for example to add annotations that the profile's filters replace."""
+    """Replaces `limits.acceptedLosses`, for example to add annotations that the filters make unnecessary."""
 
 
 class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     hosts: Limit[AllowedHost] = ANY
     """The hosts that a Service may claim; {namespace} is replaced with its namespace. `*.suffix` allows every host
-    below the suffix, but not the suffix itself. `*` allows only rules without a host."""
+    below the suffix, but not the suffix itself. `*` allows rules without a host, but no named host."""
     classes: Limit[Name] = ANY
     """The allowed IngressClasses, or `any`."""
     path_types: PathTypes = PATH_TYPES[:2]
@@ -234,7 +236,7 @@ class Limits(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=
     profiles: Limit[Name] = ANY
     """The allowed profiles, or `any`."""
     accepted_losses: tuple[LossKey, ...] = ()
-    """Full keys of annotations that may be lost although they protect a Service or change its responses."""
+    """Full keys of annotations that protect a Service or change its responses, but that its objects may lack."""
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -276,7 +278,7 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
 
     @cached_property
     def cached_call(self) -> Callable[..., Any]:
-        """A cached call: `cached_call(function, *arguments)` returns function(settings, *arguments)."""
+        """Return a function f that caches results: f(make, *arguments) returns make(self, *arguments)."""
         return lru_cache(MOST_REMEMBERED)(lambda make, *arguments: make(self, *arguments))
 
     @cached_property
@@ -284,7 +286,7 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
         return sorted([name for name in self.namespaces if "*" in name], key=lambda name: (-len(name), name))
 
     def entry_key(self, namespace: str) -> str | None:
-        """Return the key of a namespace's entry, if any: its name, else the longest matching pattern."""
+        """Return the key of a namespace's entry: its exact name, or else the longest matching pattern, or None."""
         if namespace in self.namespaces:
             return namespace
         return next((pattern for pattern in self.namespace_patterns if fnmatchcase(namespace, pattern)), None)
@@ -296,7 +298,7 @@ class Settings(NamespaceSettings, rename="camel", frozen=True, forbid_unknown_fi
 
     @property
     def pauses(self) -> str:
-        """Describe the paused namespaces for messages; "" if there are none."""
+        """Describe the paused namespaces, or return "" if there are none."""
         if self.paused:
             running = [name for name, entry in self.namespaces.items() if not entry.paused]
             return f"every namespace{f' but {listed(running)}' if running else ''}"

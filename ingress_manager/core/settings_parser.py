@@ -51,7 +51,7 @@ def parse(text: str) -> Settings:
 
 
 def read(plain: Any) -> Settings:
-    """Convert and check settings as read from YAML. Raises FieldError."""
+    """Convert plain settings, read from YAML, and check them. Raises FieldError."""
     profiles = convert(plain, Settings).profiles
     for name, profile in profiles.items():
         convert(profile, Profile, ("profiles", name))
@@ -70,7 +70,7 @@ def read(plain: Any) -> Settings:
 
 
 def fill_in_namespaces(plain: Object) -> Object:
-    """Fill in omitted fields of namespaces' entries from the general settings, and add the built-in classes."""
+    """Return settings with built-in classes, and with namespaces' omitted fields copied from the general settings."""
     general = {key: plain[key] for key in NamespaceSettings.__struct_encode_fields__ if key in plain}
     entries = plain.get("namespaces", {}).items()
     namespaces = {name: overlay(general, entry, NamespaceSettings) for name, entry in entries}
@@ -94,21 +94,23 @@ def _check_entry(path: FieldPath, namespace: str, settings: Settings) -> None:
     for field, name in [(("defaults", "profile"), defaults.profile), *named]:
         if name and name not in settings.profiles:
             profiles = listed([*settings.profiles]) or "there are none"
-            raise FieldError((*path, *field), f": {quoted(name)} must be one of the profiles: {profiles}")
+            raise FieldError((*path, *field), f": {quoted(name)} is not one of the profiles: {profiles}")
     if defaults.profile and effective.profile is None:
         usable = listed(effective.usable_profiles)
-        end = f": {quoted(defaults.profile)} must be one of the allowed profiles: {usable}"
+        end = f": {quoted(defaults.profile)} is not one of the allowed profiles: {usable}"
         raise FieldError((*path, "defaults", "profile"), end)
-    if effective.not_allowed(effective.default_class, limits.classes):
-        start = f"with the profile {effective.profile}, " if effective.profile else ""
+    if effective.why_not_allowed(effective.default_class, limits.classes):
+        start = f"{quoted(effective.profile)} has the class" if effective.profile else "the default is"
         shown = "null (the cluster's default)" if effective.default_class is None else quoted(effective.default_class)
-        end = f": {start}the default {shown} must be one of the allowed classes: {listed(limits.classes)}"
-        raise FieldError((*path, "defaults", "class"), end)
+        end = f": {start} {shown}, which is not one of the allowed classes: {listed(limits.classes)}"
+        raise FieldError((*path, "defaults", "profile" if effective.profile else "class"), end)
 
 
 def _check_star(path: FieldPath, namespace: str, text: str | None) -> None:
     if text and STAR_FIELD in text and "*" not in namespace:
-        raise FieldError(path, f': {quoted(text)} may use {STAR_FIELD} only in a pattern\'s entry, such as "*-prod"')
+        raise FieldError(
+            path, f": {quoted(text)} may contain {STAR_FIELD} only in the entry of a namespace pattern such as *-prod"
+        )
 
 
 def _check_values(path: FieldPath, values: Defaults | Profile, namespace: str = "") -> None:
@@ -117,18 +119,18 @@ def _check_values(path: FieldPath, values: Defaults | Profile, namespace: str = 
     if values.ingress_class is not None and OLD_CLASS in values.annotations:
         end = (
             f": {quoted(values.ingress_class)} can't be combined with the annotation {OLD_CLASS}: "
-            f"{quoted(values.annotations[OLD_CLASS])}; set class: null here, or annotations without this key"
+            f"{quoted(values.annotations[OLD_CLASS])}; set class to null, or remove the annotation"
         )
         raise FieldError((*path, "class"), end)
     if HTTPROUTE not in values.outputs:
         if values.tls.redirect:
-            end = f": must be false unless outputs include {HTTPROUTE}, because an Ingress can't express it"
+            end = f": must be false unless outputs include {HTTPROUTE}, because it only affects HTTPRoutes"
             raise FieldError((*path, "tls", "redirect"), end)
     elif not values.gateway:
-        end = f": must be set if outputs include {HTTPROUTE}, as in {{name: web, namespace: infrastructure}}"
+        end = f": must be set, as in {{name: web, namespace: infrastructure}}, because outputs include {HTTPROUTE}"
         raise FieldError((*path, "gateway"), end)
     elif values.tls.redirect and not values.gateway.can_redirect:
-        end = ": must name a separate listener, which sends the redirect, if tls.redirect is true"
+        end = ": must name a listener for HTTP alone, because tls.redirect is true"
         raise FieldError((*path, "gateway", "http"), end)
 
 
@@ -140,11 +142,9 @@ def _check_profile(path: FieldPath, effective: EffectiveSettings) -> None:
     for field in filter(fields.get, fields):
         # Namespaces differ in outputs and annotations, so the profile itself must set the ones that its fields need.
         if HTTPROUTE not in outputs:
-            end = f": only HTTPRoutes support this; set outputs: [{HTTPROUTE}] in this profile"
+            end = f": can affect only HTTPRoutes; set outputs to [{HTTPROUTE}] in this profile"
             raise FieldError((*path, *field), end)
         if INGRESS in outputs and "annotations" not in overrides:
-            end = (
-                ": an Ingress can't express this; set annotations with the same effect, or remove ingress from outputs"
-            )
+            end = ": can't affect Ingresses; set this profile's annotations instead, or remove ingress from outputs"
             raise FieldError((*path, *field), end)
     _check_values(path, effective)

@@ -1,7 +1,7 @@
 """Checks plain values (as read from YAML) against types, and describes the first mistake.
 
-msgspec doesn't report the key of a wrong value in a mapping, so on failure, each value is converted separately. msgspec
-also ignores checks in types such as `Annotated[str, wrong_name]`.
+msgspec doesn't report the key of a wrong value in a mapping, so on failure, each value is converted separately. It
+ignores checks in types such as `Annotated[str, wrong_name]`; `check_values` runs them.
 """
 
 import re
@@ -18,7 +18,7 @@ from ingress_manager.core.text import LONGEST_KEY, cut, nearest, quoted
 LONGEST_MISTAKE = 2000  # characters of a message; the rest is cut
 
 Check = Callable[[Any], str]
-LIMIT = "a list of allowed values, or the word any"
+LIMIT = 'a list of allowed values, or the word "any"'
 TYPE_NAMES = {
     "str": "text",
     "int": "a whole number",
@@ -38,8 +38,8 @@ def must(is_right: Callable[[Any], object], end: str) -> Check:
 class FieldError(Exception):
     """A mistake in a field. `sentence` begins with the field's path."""
 
-    def __init__(self, path: FieldPath, end: str) -> None:
-        self.path = path
+    def __init__(self, path: FieldPath, end: str, *key: str) -> None:
+        self.path = (*path, *key)
         self.sentence = cut(f"{format_path(path)}{end}".removeprefix(": "), LONGEST_MISTAKE)
 
 
@@ -94,12 +94,12 @@ def check_values(value: Any, type_: Any, path: FieldPath = ()) -> None:
         raise FieldError(path, f": {quoted(value)} {end}" if isinstance(value, str) else f": {end}")
     for key, inner, expected in children(value, part):
         for end in filter(None, [check(key) for check in part.keys]):
-            raise FieldError((*path, key), f": {end}")
+            raise FieldError(path, f": {quoted(key)} {end}", key)
         check_values(inner, expected, (*path, key))
 
 
 def children(value: Any, part: Part) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield (key or index, value, expected type) for each value directly inside a plain value."""
+    """Yield (key or index, child, expected type) for each direct child of a plain mapping or list."""
     pairs: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in pairs:
         if expected := part.fields.get(key, part.element):
@@ -111,7 +111,7 @@ def translate_error(message: str, type_: Any, path: FieldPath) -> FieldError:
     if match := re.match(r"Object contains unknown field `(.*)`", message, re.DOTALL):
         return FieldError((*path, match[1]), f" is not a setting{suggest_field(match[1], type_, path)}")
     if match := re.match(r"Object missing required field `(.*)`", message):
-        return FieldError(path, f": must set {match[1]}")
+        return FieldError((*path, match[1]), " is missing")
     if message.startswith("Expected `array` of length"):
         return FieldError(path, ": must list at least one value")
     if "`str | array`" in message or message.startswith("Invalid enum"):
@@ -124,7 +124,7 @@ def translate_error(message: str, type_: Any, path: FieldPath) -> FieldError:
 
 
 def suggest_field(key: str, type_: Any, path: FieldPath) -> str:
-    """Suggest a field for the unknown `key`: a field of this name one level deeper, or one with a similar name."""
+    """Suggest the same name one level deeper, or a name similar to `key`, or return ""."""
     fields = parts_of(type_)[dict].fields
     nested = [(name, key) for name, inner in fields.items() if key in parts_of(inner).get(dict, Part()).fields]
     suggestion = format_path((*path, *nested[0])) if nested else nearest(key, fields)

@@ -24,7 +24,7 @@ Places = dict[FieldPath, int]
 
 
 class YamlError(ValueError):
-    """The text isn't acceptable YAML. `mark` is the mistake's position, from PyYAML."""
+    """A mistake in YAML. `mark` is its position, from PyYAML."""
 
     def __init__(self, message: str, mark: Any = None) -> None:
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
@@ -41,7 +41,7 @@ _TYPED = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float
 def typed(event: yaml.ScalarEvent) -> Any:
     """Return a scalar as None, a boolean, a number or text, as PyYAML does.
 
-    However, dates, base-60 numbers (which YAML 1.2 dropped) and numbers that Python can't parse stay text.
+    Unlike in PyYAML, dates, base-60 numbers (which YAML 1.2 dropped) and numbers that Python can't parse stay text.
     """
     tag = _SCALARS.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
     with suppress(ValueError):
@@ -58,12 +58,12 @@ def as_text(event: yaml.ScalarEvent) -> str:
 def load(text: str | Events, most: int, scalar: Scalar = typed, deepest: int = DEEPEST) -> tuple[Any, Places]:
     """Return a YAML document's value (None if it is empty) and the line of each value in it.
 
-    `text` may also be the document's events. Raises YamlError if the YAML isn't acceptable, has more than `most` keys,
-    values, lists and mappings in total, or is nested more than `deepest` levels deep.
+    `text` is YAML or its events. Raises YamlError if the YAML is invalid, uses a forbidden feature, has more than
+    `most` keys, values, lists and mappings in total, or is nested more than `deepest` levels deep.
     """
     reader = _Reader(_checked_events(text, most), scalar, deepest, {})
     try:
-        # Reading the first value consumes its events; the others are only checked.
+        # Reading the first value consumes its events; the remaining ones are only checked.
         values = [reader.value(event, event, ()) for event in reader.events if isinstance(event, yaml.NodeEvent)]
     except UnicodeEncodeError as error:
         raise YamlError("contains an unpaired surrogate") from error
@@ -82,7 +82,7 @@ class _Reader(NamedTuple):
     places: Places
 
     def value(self, event: Any, start: Any, path: FieldPath) -> Any:
-        """Read the value that `event` begins. Its line is that of `start`: the key in a mapping, or else `event`."""
+        """Read the value that `event` begins. Record its line, where `start` (its key or else `event`) begins."""
         self.places[path] = start.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event)
@@ -104,7 +104,7 @@ class _Reader(NamedTuple):
             if key.value == "<<" and not key.style:
                 raise YamlError("must not use merge keys (<<)", key.start_mark)
             if key.value in fields:
-                raise YamlError(f'must not repeat the key "{cut(key.value, LONGEST_KEY)}"', key.start_mark)
+                raise YamlError(f'the key "{cut(key.value, LONGEST_KEY)}" is repeated', key.start_mark)
             fields[key.value] = self.value(next(self.events), key, (*path, key.value))
         return fields
 

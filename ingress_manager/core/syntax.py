@@ -1,11 +1,12 @@
 """The syntax of hosts, paths, names and keys.
 
-A check is a table of rules; the message comes from the first broken rule. Sources:
+A check is a table of rules; the message comes from the first broken rule.
 
-- Hosts follow RFC 1123 and RFC 1035. Kubernetes' validation of Ingresses (1.36) restricts hosts and paths.
-- Paths follow RFC 3986, section 3.3. Controllers write them into their configuration (CVE-2021-25745 and others).
-- Some controllers' code treats paths as patterns. AWS's expands *. Cilium and Contour match regular expressions. So do
-  Kong after /~ or with its traditional router, and ingress-nginx on a host where any Ingress requests it.
+Hosts follow RFC 1123 and RFC 1035; paths follow RFC 3986, section 3.3. Kubernetes' validation of Ingresses (1.36)
+restricts both. Controllers write paths into their configuration (CVE-2021-25745 and others).
+
+Some controllers treat paths as patterns. AWS expands *. Cilium and Contour match regular expressions, as do Kong with
+its traditional router or after /~, and ingress-nginx on hosts where any Ingress enables them.
 """
 
 import re
@@ -42,7 +43,7 @@ Rule = tuple[Callable[[str], object], str]
 
 
 def check(*rules: Rule, is_right: Callable[[str], object] = lambda _: False) -> Callable[[str], str]:
-    """Return a check: it returns the message of the first rule that a text breaks, or "" if `is_right` accepts it."""
+    """Return a check. It returns the first broken rule's message, or "" if `is_right` is true or no rule is broken."""
     return lambda text: (
         "" if is_right(text) else next((end.format(length=len(text)) for is_wrong, end in rules if is_wrong(text)), "")
     )
@@ -60,7 +61,7 @@ wrong_host = check(
     (lambda host: len(host) > LONGEST_NAME, f"has {{length}} characters; the limit is {LONGEST_NAME}"),
     (lambda host: not host.isascii(), "must be ASCII; write an internationalized name as xn--…"),
     (lambda host: host != host.lower(), "must be lowercase"),
-    (lambda host: not _without_wildcard(host), "must name a domain"),
+    (lambda host: not _without_wildcard(host), "must contain a domain, such as example.com"),
     (lambda host: host.endswith("."), "must not end with a dot"),
     (lambda host: "*" in _without_wildcard(host), "may contain * only as the whole first label, as in *.example.com"),
     (lambda host: ":" in host or _NUMBER.search(host), "must be a host name without a port, not a URL or IP address"),
@@ -93,7 +94,7 @@ _wrong_free_path = check(
     *_ABSOLUTE_PATH_RULES,
     (
         lambda path: not _ANY_PATH.fullmatch(path),
-        "must not contain quotes, white space, control characters, # ; ` or characters that aren't ASCII",
+        "must not contain quotes, white space, control characters, non-ASCII characters, or any of # ; `",
     ),
 )
 
@@ -103,7 +104,7 @@ wrong_absolute_path = check(*_ABSOLUTE_PATH_RULES)
 wrong_name = check(
     (
         lambda name: len(name) > LONGEST_NAME or not _NAME.fullmatch(name),
-        f"must be a name of at most {LONGEST_NAME} characters (lowercase letters, digits, - and .)",
+        f"must be a name of at most {LONGEST_NAME} lowercase letters, digits, dots and hyphens",
     )
 )
 """Rejects all but DNS-1123 subdomains, as names of IngressClasses and Secrets are."""
@@ -111,18 +112,18 @@ wrong_name = check(
 wrong_annotation_key = check((_is_not_a_key, "must be an annotation key, such as cert-manager.io/issuer"))
 wrong_label_key = check((_is_not_a_key, "must be a label key, such as team or example.com/team"))
 
-_CHARS = f"at most {LONGEST_LABEL} characters (letters, digits, -, _ and .), starting and ending with a letter or digit"
+_CHARS = f"at most {LONGEST_LABEL} letters, digits, dots, - and _, starting and ending with a letter or digit"
 wrong_label_value = check((lambda value: not _LABEL_VALUE.fullmatch(value), f"must be a label value: {_CHARS}"))
 
-_LABEL_CHARS = f"at most {LONGEST_LABEL} characters (lowercase letters, digits and -)"
+_LABEL_CHARS = f"at most {LONGEST_LABEL} lowercase letters, digits and hyphens"
 wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be a namespace name of {_LABEL_CHARS}"))
 """Rejects all but DNS-1123 labels."""
 
 
 def wrong_path(path: str, path_type: str) -> str:
-    """Return the mistake in a path; "" for an absolute path (RFC 3986) that every controller and server reads alike.
+    """Return the mistake in a path, or "" if the path is absolute (RFC 3986) and means the same to every server.
 
-    With ImplementationSpecific, the path may be a regular expression. It may contain only characters that can't end a
+    With ImplementationSpecific, the path may be a regular expression, but without characters that could end a
     word in a controller's configuration.
     """
     if path == "/":

@@ -15,7 +15,7 @@ def one_line(text: str) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """Return a text as one line, cut after `longest` characters."""
+    """Return `text` on one line, cut after `longest` characters."""
     # Cut before escaping, too: a text can be very long.
     shown = one_line(text[: longest + 1])
     return shown if len(shown) <= longest else f"{shown[:longest]}…"
@@ -34,7 +34,7 @@ def listed(things: Sequence[Any], show: Callable[[Any], str] = str) -> str:
 
 
 def nearest(word: str, known: Collection[str]) -> str:
-    """Return the known word nearest to `word`; "" if none is near, or there is too much to compare."""
+    """Return the known word most like `word`, or "" if none is similar, or comparing would take too long."""
     words = [candidate for candidate in known if len(candidate) <= LONGEST_WORD]
     if len(word) > LONGEST_WORD or len(words) > MOST_WORDS:
         return ""

@@ -1,7 +1,7 @@
 """The vocabulary: the effects of controllers' annotations, by key.
 
-Annotations that protect must be recognized. Controllers add new ones and can use another prefix, so the name after the
-prefix decides. Sources: each controller's page on annotations; Gateway API reference, HTTPRoute.
+An annotation that keeps requests out must be recognized even if it or its prefix is new. So keys are matched mainly by
+the name after the prefix. Sources: each controller's page on annotations; Gateway API reference, HTTPRoute.
 """
 
 import re
@@ -36,7 +36,7 @@ PROTECTING = (
     "/-polic",
     *(f"-{kind}-polic" for kind in ("access", "client", "ip", "network", "protect", "security", "traffic", "waf")),
 )
-"""Name fragments of annotations that may keep requests out, chosen to match neither retention-policy nor waffle."""
+"""Name fragments of annotations that may keep requests out. Words like retention-policy or waffle don't match."""
 
 PROTECTING_DOMAINS = ("auth", "firewall.", "waf.")
 """Fragments of domains whose annotations protect, as in waf.example.com/enabled."""
@@ -50,7 +50,7 @@ NOT_PROTECTING = (
     "-log-", "login-url", "manage-backend", "on-unauthenticated", "pass-certificate", "request-redirect",
     "secret-type", "signin", "transaction-id", "upstream-policy",
 )
-"""Exceptions to PROTECTING: they only look protective, or configure protection, and can even undo it (see `undoes`)."""
+"""Exceptions to PROTECTING: they look protective, but aren't. Some configure protection, and can undo it (`undoes`)."""
 
 TUNING = (
     "timeout", "buffer", "body-size", "temp-file", "keepalive", "http-version", "next-upstream", "retries",
@@ -75,7 +75,7 @@ SERVICE_DOMAINS = (
     "stakater.com", "velero.io", "prometheus.io", "datadoghq.com", "grafana.com", "dynatrace.com", "cncf.io",
 )
 """Endings of domains whose annotations configure Services themselves, or tools. No ingress controller reads them,
-except those in ingress.* domains, such as ingress.cilium.io."""
+except ingress.* domains. cert-manager's and external-dns's are in CONTROLLER_DOMAINS, too."""
 
 CONTROLLER_DOMAINS = (
     "ingress.", "ingress-", "haproxy.", "nginx.", "higress.", "apisix.", "projectcontour.", "konghq.", "zalando.",
@@ -172,7 +172,7 @@ _SERVICE_DOMAINS = tuple([f".{domain}" for domain in SERVICE_DOMAINS])
 
 
 def _split(key: str) -> tuple[str, str]:
-    """Return an annotation's domain and its name, as `/-name-`. Both are lowercase, because Traefik ignores case."""
+    """Return an annotation's domain, and its name as `/-name-`, both in lowercase because Traefik ignores case."""
     domain, _, name = key.lower().rpartition("/")
     return domain, f"/-{name}-"
 
@@ -194,14 +194,14 @@ def protects(key: str) -> bool:
 def undoes(key: str, configured: Iterable[str]) -> bool:
     """Return whether the Service's annotation `key` could undo protection that the `configured` annotations add.
 
-    Even an annotation that only configures protection can undo it, such as `auth-on-unauthenticated-request: allow`.
+    Even an annotation that only configures protection, such as `auth-on-unauthenticated-request: allow`, can undo it.
     """
     domain = _split(key)[0]
     return may_undo(key) and any(protects(other) and _split(other)[0] == domain for other in configured)
 
 
 def may_undo(key: str) -> bool:
-    """Return whether a Service's annotation `key` wins over an Ingress's, and protects or configures protection."""
+    """Return whether `key` concerns protection and, on a Service, overrides the same key on Ingresses."""
     wins = is_read_from_services(key) and key.startswith(SERVICE_WINS)
     return wins and (protects(key) or _NOT_PROTECTING.search(_split(key)[1]) is not None)
 
@@ -221,7 +221,7 @@ def is_for_controllers(key: str) -> bool:
 
 
 def belongs_on(kind: str, key: str) -> bool:
-    """Return whether objects of this kind carry an annotation: controllers read it there, or it is for other tools."""
+    """Return whether objects of this kind should carry an annotation, because a controller or other tool reads it."""
     if kind == "Ingress" or not is_for_controllers(key):
         # Dashboards are such tools: if the redirect carried their annotations, they would list the Service twice.
         return kind in {"Ingress", "HTTPRoute"}
@@ -229,20 +229,20 @@ def belongs_on(kind: str, key: str) -> bool:
 
 
 def is_lost_in_httproutes(key: str) -> bool:
-    """Return whether an annotation changes an Ingress's responses, but not HTTPRoutes', and doesn't protect."""
+    """Return whether an annotation that isn't protective changes Ingresses' responses, but not HTTPRoutes'."""
     domain, name = _split(key)
     tunes = _TUNING.search(name) or _is_about_services(domain, name)
     return not (belongs_on("HTTPRoute", key) or tunes or protects(key))
 
 
 def is_expressed(key: str, value: str, *, tls: bool, at_root: bool) -> bool:
-    """Return whether HTTPRoutes have an annotation's effect anyway. With `at_root`, the only path is the prefix /."""
+    """Return whether HTTPRoutes have an annotation's effect without it. `at_root` means every path is the prefix /."""
     # Rewriting / to / changes nothing. ingress-nginx rewrites any other path, and treats it as a pattern.
     return (key, value) in EXPRESSED and EXPRESSED[key, value] in {tls, None} and (at_root or key != REWRITE)
 
 
 def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
-    """Return whether controllers read the annotation from the Service itself (with `of_httproutes`, for HTTPRoutes)."""
+    """Return whether controllers read `key` from the Service itself (with `of_httproutes`, also for its HTTPRoutes)."""
     is_read = READ_FROM_SERVICES.fullmatch(key) is not None
     return is_read and (not of_httproutes or key.startswith(READ_FROM_SERVICES_OF_HTTPROUTES))
 
@@ -250,10 +250,10 @@ def is_read_from_services(key: str, *, of_httproutes: bool = False) -> bool:
 # Known values: a pattern of those that can't break a controller's configuration, and the end of the message for all
 # others, which are refused whatever the settings allow.
 
-SWITCH = ("true|false", 'must be "true" or "false"')
-TOGGLE = ("on|off", 'must be "on" or "off"')
-SECONDS = ("[0-9]{1,6}", "must be a number of seconds with one to six digits")
-SIZE = ("[0-9]{1,15}|[0-9]{1,6}[kKmMgG]", "must be one to 15 digits, or one to six followed by k, m or g")
+SWITCH = ("true|false", 'is not "true" or "false"')
+TOGGLE = ("on|off", 'is not "on" or "off"')
+SECONDS = ("[0-9]{1,6}", "must be a number of seconds: one to six digits, without a unit")
+SIZE = ("[0-9]{1,15}|[0-9]{1,6}[kKmMgG]", "must be one to 15 digits, or one to six digits plus k, m or g")
 RATE = ("[1-9][0-9]{0,5}", "must be a number from 1 to 999999")
 NAME = ("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", "must be a name of lowercase letters, digits, - and .")
 
@@ -264,7 +264,7 @@ COPIED_BY_DEFAULT = {
     f"{NGINX}proxy-read-timeout": SECONDS,
     f"{NGINX}proxy-send-timeout": SECONDS,
     f"{NGINX}proxy-connect-timeout": SECONDS,
-    f"{NGINX}proxy-http-version": (r"1\.[01]", 'must be "1.0" or "1.1"'),
+    f"{NGINX}proxy-http-version": (r"1\.[01]", 'is not "1.0" or "1.1"'),
     f"{TRAEFIK}router.tls": SWITCH,
     "konghq.com/strip-path": SWITCH,
     "konghq.com/preserve-host": SWITCH,
@@ -279,7 +279,7 @@ KNOWN = COPIED_BY_DEFAULT | {
         "must be 1 to 999999, 1k to 999999k, or 1m to 999m"),
     f"{NGINX}proxy-next-upstream-tries": ("[0-9]{1,3}", "must be a number from 0 to 999"),
     f"{NGINX}backend-protocol": ("(?ai:HTTPS?|GRPCS?|AUTO_HTTP)",
-        "must be HTTP, HTTPS, GRPC, GRPCS or AUTO_HTTP"),
+        "is not HTTP, HTTPS, GRPC, GRPCS or AUTO_HTTP"),
     f"{NGINX}service-upstream": SWITCH,
     f"{NGINX}affinity": ("cookie", 'must be "cookie"'),
     f"{NGINX}limit-rps": RATE,

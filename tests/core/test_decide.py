@@ -92,5 +92,5 @@ def test_hosts_times_routes_may_be_1000_paths() -> None:
 
 def test_as_many_missing_objects_as_fit_are_named() -> None:
     line = not_made("team-a/shop", [("HTTPRoute", f"team-a/shop.{number:064}") for number in range(18)]).line()
-    assert "0001 and 16 more don't exist yet: an unmanaged" in line
+    assert "0001 and 16 more don't exist yet: a name is taken" in line
     assert len(line) < 500

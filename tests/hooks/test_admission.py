@@ -33,7 +33,7 @@ SENTENCES = [
 ]
 PAUSE = "the settings pause ingress-manager in this namespace [paused]"
 OBJECTS = "the Service's objects [not-copied]"
-NO_EFFECT = 'has no effect without {}ingress/http: "true"{} [contradiction]'
+NO_EFFECT = 'has no effect because this Service lacks {}ingress/http: "true"{} [contradiction]'
 MORE = re.compile(r"and ([0-9]+) more")
 
 
@@ -146,7 +146,7 @@ ELSEWHERE |= {"prometheus.io/scrape": "true", "nginx.ingress.kubernetes.io/proxy
         (
             {"ingress/htpp": "true"},
             DENYING,
-            [f"ingress/htpp {NO_EFFECT.format('', '; did you mean ingress/http instead of ingress/htpp?')}"],
+            [f"ingress/htpp {NO_EFFECT.format('', '; should ingress/htpp be ingress/http?')}"],
         ),
         ({"ingress/http": "true", "a.ingress/path": ""}, DENYING, [f"a.ingress/path {NO_EFFECT.format('a.', '')}"]),
         ({"ingress/hots": "shop.example"}, DENYING, [f"ingress/hots {NO_EFFECT.format('', '')}"]),

@@ -104,7 +104,7 @@ def test_a_removal_is_logged_and_counted_with_its_service_and_reason(capsys: Cap
     client = client_of(ONE_HOST)
     response = client.post("/sync", data=body(sync_request(parent, attached=[INGRESS])))
     assert (response.status_code, response.json) == (200, {"attachments": []})
-    sentence = 'the Ingress\'s host "example.com" may not be claimed; allowed in namespace team-a: shop.example.org '
+    sentence = 'the Ingress\'s host "example.com" is not allowed; allowed in namespace team-a: shop.example.org '
     told = {"status": 200, "event": "removed", "level": "warning", "reasons": ["host-not-allowed"]}
     assert log_lines(capsys)[-1] == SHOP | told | {"sentence": f"{sentence}[host-not-allowed]"}
     assert 'ingress_manager_removals_total{reason="host-not-allowed"} 1.0' in client.get("/metrics").text
@@ -181,8 +181,8 @@ def test_missing_objects_are_reported_and_requested_again(client: FlaskClient, m
     assert (first.status_code, soon.status_code, reported.status_code) == (200, 200, 422), "it may be made just now"
     assert json.loads(first.data)["resyncAfterSeconds"] in RECHECK_SECONDS
     assert reported.text == (
-        "Ingress team-a/shop doesn't exist yet: an unmanaged object has the name, or a quota or admission "
-        "webhook denies the creation. `ingress-manager status team-a/shop` shows which [not-made]\n"
+        "Ingress team-a/shop doesn't exist yet: its name is taken, or a quota or admission "
+        "webhook denies the creation. `ingress-manager status team-a/shop` shows the cause [not-made]\n"
     )
 
 

@@ -24,7 +24,7 @@ from hooks import admission_conf, gunicorn_conf
 from hooks.app import create_webhook
 from hooks.settings_file import SettingsFile
 from ingress_manager import __version__
-from ingress_manager.commands.reading.rights import rights_of
+from ingress_manager.commands.reading.permissions import permissions_of
 from ingress_manager.core.settings import Defaults, Limits, Settings, Tls
 from ingress_manager.core.settings_parser import parse
 from tests.manifests.objects import FOLDERS, build, container, find, kustomizations, one, ports, rendered, template
@@ -228,7 +228,7 @@ def granted(rules: Iterable[Object]) -> set[tuple[str, str]]:
 
 
 def needed(commands: Iterable[str], *where: str) -> set[tuple[str, str]]:
-    rights = (each.right.split() for command in commands for each in rights_of(command, *where))
+    rights = (each.permission.split() for command in commands for each in permissions_of(command, *where))
     return {(verb, resource) for *verbs, resource in rights for verb in verbs}
 
 
