@@ -47,7 +47,7 @@ class Request(NamedTuple):
 
 
 Answer = dict[str, str]
-"""A response: STATUS, COMPARED_HEADERS ("" if missing) and "certificate". If there is none, STATUS is the error."""
+"""A response: STATUS, COMPARED_HEADERS ("" if missing) and "certificate". On failure, only STATUS: the error."""
 
 
 def address_in(_context: click.Context, _option: click.Parameter, value: str) -> Address:
@@ -115,13 +115,13 @@ def requests_of(spec: IngressSpec) -> Iterator[Request]:
 
 
 def plain_part(path: str) -> str:
-    """Return the literal text at the start of a path, up to its first regular expression operator if there is any."""
+    """Return the literal beginning of a path, before any regular expression operator, with escapes removed."""
     match = _PLAIN.match(path)
     return re.sub(r"\\(.)", r"\1", match[0]) if match else ""
 
 
 def ask(address: Address, request: Request, *, verified: bool = True) -> Answer:
-    """Return the response or the error. If `verified` and the certificate is untrusted, retry without verifying it."""
+    """Return the response or error. If `verified` is set but the certificate isn't trusted, retry without verifying."""
     try:
         with closing(HTTPConnection(address.name, getattr(address, request.scheme), timeout=TIMEOUT)) as connection:
             connection.connect()

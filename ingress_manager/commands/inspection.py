@@ -1,11 +1,11 @@
 """Inspects a cluster or files for `audit` and `status`: reads objects, decides on each Service, and finds problems.
 
-The hook's code makes the decisions, and objects are compared as Metacontroller compares them. So the findings show
-what the hook and Metacontroller would change, or fail to change. Kinds are read one after another, so a change that is
-made meanwhile may be seen only in part.
+The hook's code makes the decisions, and objects are compared as Metacontroller compares them. So the findings show what
+the hook and Metacontroller would change, or fail to change. Kinds are read one after another, so a change that is made
+meanwhile may be seen only in part.
 
-After each failed sync, Metacontroller writes an Event on the Service, which quotes the API server or the hook, and
-retries within 1,000 s. These Events explain why Metacontroller hasn't made a change.
+After each failed sync, Metacontroller retries within 1,000 s. It also writes an Event on the Service, which quotes the
+API server or the hook. These Events explain why Metacontroller hasn't made a change.
 """
 
 from collections.abc import Callable, Collection, Sequence, Set
@@ -47,9 +47,9 @@ def inspect(
 ) -> Inspection:
     """Inspect a source as if nothing were paused. `settings` may be a message that says why the settings can't be read.
 
-    `find` returns the findings. `surroundings` are the kinds to read besides Services and their objects. With `events`,
-    Events and the times of changes are read; without, only Events, and only if a finding awaits a sync. From files,
-    only Services and their objects are read. Raises click.UsageError, Unreadable, or KubectlFailed for unread Services.
+    `surroundings` are the kinds to read besides Services and their objects. With `events`, also read Events and
+    managedFields, which date changes. Otherwise, read Events only if a finding awaits a sync. From files, read only
+    Services and their objects. Raises click.UsageError, Unreadable, and KubectlFailed if Services can't be read.
     """
     known_settings = settings if isinstance(settings, Settings) else None
     with waiting("evaluating"):

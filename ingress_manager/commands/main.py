@@ -14,7 +14,7 @@ from ingress_manager.commands.audit.command import audit
 from ingress_manager.commands.check.command import check
 from ingress_manager.commands.compare import compare
 from ingress_manager.commands.printing import show
-from ingress_manager.commands.reading.rights import rights_help
+from ingress_manager.commands.reading.permissions import permissions_help
 from ingress_manager.commands.release import release
 from ingress_manager.commands.render import render
 from ingress_manager.commands.settings import settings
@@ -58,7 +58,7 @@ def commands(context: click.Context) -> None:
 
 
 for command in (adopt, audit, check, compare, release, render, settings, status, uninstall):
-    command.epilog = rights_help(command.name or "")
+    command.epilog = permissions_help(command.name or "")
     commands.add_command(command)
 
 

@@ -19,7 +19,7 @@ _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z/][A-Za-
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Writes no aliases. Strings that don't match _PLAIN are quoted or, if multi-line, written as block scalars."""
+    """A dumper without aliases. Multi-line strings become block scalars; others are quoted unless they match _PLAIN."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML calls it with every value
         return True

@@ -32,9 +32,9 @@ def release(
 ) -> None:
     """Show or carry out the steps that stop managing the Ingresses of Services.
 
-    The Ingresses, HTTPRoutes and ListenerSets stay unchanged, and are served throughout. The ingress/… annotations are
-    removed from the Service, as are those copied to the objects if no entrance remains. SERVICE selects all entrances
-    of a Service, SERVICE.ENTRANCE only one. Before annotations are removed, an Event on the Service must show that
+    The Ingresses, HTTPRoutes and ListenerSets stay unchanged, and are served throughout. The Service loses the
+    ingress/… annotations and, once no entrance remains, those copied from it. SERVICE selects all entrances of a
+    Service, SERVICE.ENTRANCE only one. Before annotations are removed, an Event on the Service must show that
     Metacontroller no longer manages the objects. A refused or paused Service gets no such Event: add --without-event.
 
     Exit status: 0 if all Services can be released, 1 if any can't, 2 for a usage error or if kubectl fails.
@@ -96,7 +96,7 @@ def release_of(service: Item, items: Iterable[Item], entrance: str | None = None
 
 
 def removals_from(service: Item, entrances: Iterable[str], kept: Iterable[Item]) -> dict[str, str | None]:
-    """Return a patch that removes annotations of `entrances` and, if no entrance remains, those copied to `kept`."""
+    """Return changes that remove the annotations of `entrances` and, if no entrance remains, those copied to `kept`."""
     described = by_entrance(service.annotations)
     removed = dict.fromkeys(key_prefix(name) + key for name in entrances for key in described.get(name, ()))
     if removed and described.keys() <= {*entrances}:

@@ -61,7 +61,7 @@ def render(context: click.Context, source: Source, *, check: bool, allow_empty: 
 
 
 def rendered(items: Iterable[Item], settings: Settings) -> tuple[list[Object], list[Message]]:
-    """Return the objects for Services, and messages about refused or invalid Services, or annotations without effect.
+    """Return the objects for Services, and messages about refusals, invalid Services, and annotations without effect.
 
     `settings` must not pause anything, because every paused Service would be refused.
     """

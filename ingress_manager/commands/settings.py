@@ -23,8 +23,8 @@ def settings(context: click.Context, files: tuple[str, ...], policies: str | Non
     A FILE contains settings or a ConfigMap with settings, and can be - for standard input. The first error in each
     file is reported on standard error, as `file:line: message`.
 
-    Exit status: 0 if all files are valid; 1 if any is invalid; 2 for a usage error, if a file can't be opened or, with
-    --policies, if the settings are invalid.
+    Exit status: 0 if all files are valid; 1 if any is invalid (with --policies, 2); 2 for a usage error, or if a file
+    can't be opened.
 
     \b
     Examples:

@@ -23,13 +23,13 @@ SILENCE = 2.0  # seconds after which `waiting` prints what the command is waitin
 
 
 def plain(error: Any) -> tuple[str, int]:
-    """Handle a UnicodeEncodeError: return PLAIN's replacement or a JSON escape, and the next character's position."""
+    """Return an ASCII replacement for the character in a UnicodeEncodeError, and the position after that character."""
     character = error.object[error.start]
     return PLAIN.get(character) or json.dumps(character)[1:-1], error.start + 1
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
-    """Return indented lines. `hanging` is added to all but the first. Words aren't split, so names can be copied."""
+    """Wrap text at spaces only, so that names stay whole. Lines after the first are also indented by `hanging`."""
     if not width:
         return [f"{indent}{text}"]
     options = {"break_long_words": False, "break_on_hyphens": False}
@@ -37,7 +37,7 @@ def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[
 
 
 def width(stream: TextIO | None = None) -> int:
-    """Return the width of a stream (by default, standard output) in columns; 0 if it isn't a terminal."""
+    """Return the width of a stream (by default, standard output) in columns, or 0 if it isn't a terminal."""
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
 
 
@@ -50,7 +50,7 @@ def note(sentence: str) -> None:
 
 
 def progress(text: str = "") -> None:
-    """Replace the progress line, or remove it if `text` is empty. Does nothing if standard error isn't a terminal."""
+    """Replace the progress line, or remove it if `text` is empty. Do nothing if standard error isn't a terminal."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{text}", nl=False, err=True)
 

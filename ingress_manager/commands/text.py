@@ -9,19 +9,19 @@ Command = tuple[str, ...]
 
 
 def with_options(command: Iterable[str], options: Sequence[str]) -> Command:
-    """Return a command with kubectl's `options` inserted before `--` or, if it has no `--`, at the end."""
+    """Return a command with kubectl's `options` inserted before `--`, or at the end if the command has no `--`."""
     words = list(command)
     place = words.index("--") if "--" in words else len(words)
     return (*words[:place], *options, *words[place:])
 
 
 def shown(command: Sequence[str], options: Sequence[str] = ()) -> str:
-    """Return a command, with kubectl's `options`, as one line for a shell; "" for an empty command."""
+    """Return a command with kubectl's `options` as one line for a shell, or "" if the command is empty."""
     return " ".join(map(word, with_options(command, options))) if command else ""
 
 
 def is_seen(text: str) -> bool:
-    """Return whether all characters of a text, apart from newlines and tabs, are printable."""
+    """Return whether `text` contains only printable characters, newlines and tabs."""
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
@@ -29,7 +29,7 @@ def word(text: str) -> str:
     """Return the text as one word for any POSIX shell, quoted if necessary.
 
     Raises ValueError for invisible characters (see `is_seen`): no shell can pass NUL or an unpaired surrogate, and
-    other characters would need a form of quoting, $'…', that not every shell supports.
+    other invisible characters would need $'…' quoting, which not every shell supports.
     """
     if not is_seen(text):
         raise ValueError(f"{quoted(text)} can't be a word in a command")
@@ -37,7 +37,7 @@ def word(text: str) -> str:
 
 
 def comment(text: str) -> str:
-    """Return a text as a shell comment of one line, even if the text contains newlines."""
+    """Return `text` as a one-line shell comment, even if it contains newlines."""
     return one_line(f"# {text}")
 
 

@@ -77,7 +77,7 @@ def uninstall_steps(items: Sequence[Item], *, keep: bool, keep_metacontroller: b
     stop.append(delete("deployment", hook, options=(f"--namespace={namespace}", "--cascade=foreground")))
     yield from titled("Stop ingress-manager. The managed objects are still served.", stop)
     if keep:
-        head = f"Release the managed objects, {len(managed)} in all, so they stay even if their Service is deleted."
+        head = f"Release the managed objects, {len(managed)} in all, so they stay even if the Services are deleted."
         yield from titled(head, disown(managed))
     else:
         head = f"Delete the managed objects, {len(managed)} in all. From then on, their hosts are no longer served."
@@ -107,7 +107,7 @@ def titled(head: str, steps: Iterable[Step]) -> list[Step]:
 
 
 def unannotate(services: Iterable[Item], kept: Iterable[Item]) -> Iterator[Step]:
-    """Yield the steps that remove from Services the ingress/… annotations and those copied to `kept` objects."""
+    """Yield steps that remove from Services the ingress/… annotations and the annotations copied to `kept` objects."""
     owned: dict[object, list[Item]] = {}
     for item in kept:
         owned.setdefault(controller_of(item).get("uid"), []).append(item)

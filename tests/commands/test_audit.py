@@ -282,7 +282,7 @@ def test_new_settings_are_compared_with_the_clusters(settings: WriteSettings, cl
     ended = run(*same)
     assert (ended.status, "This run compares the new settings with the observed objects.\n" in ended.out) == (0, True)
     ended = run(*same[:-1], settings("defaults: {class: internal}\n"))
-    assert (ended.status, ', but IngressClass "internal" doesn\'t exist\n' in ended.out) == (1, True)
+    assert (ended.status, '; IngressClass "internal" doesn\'t exist\n' in ended.out) == (1, True)
 
 
 def test_an_empty_namespace_is_reported(cluster: Cluster) -> None:

@@ -24,7 +24,7 @@ from ingress_manager.commands.check.provided import NEVER, Access
 from ingress_manager.commands.policies import policies_of
 from ingress_manager.commands.printing import as_yaml
 from ingress_manager.commands.reading.kubectl import KubectlFailed
-from ingress_manager.commands.reading.rights import rights_of
+from ingress_manager.commands.reading.permissions import permissions_of
 from ingress_manager.commands.snapshot.certificates import NOT_INSTALLED
 from ingress_manager.core.settings_parser import read
 from tests.commands.commands import Cluster, listing, run
@@ -109,8 +109,9 @@ class Installed(Cluster):
 
     def answer(self, arguments: Sequence[str], stdin: str) -> str:
         words = {arguments[0], *arguments[1:], *(argument.partition("/")[0] for argument in arguments)}
-        if words & {*self.case.get("unread", ())}:
-            raise KubectlFailed("forbidden")
+        if unread := words & {*self.case.get("unread", ())}:
+            permissions = " and ".join(f"list {name}" for name in unread).replace("list version", "get /version")
+            raise KubectlFailed(f"you don't have permission to {permissions}")
         if arguments[0] == "version":
             return json.dumps({"serverVersion": {"gitVersion": self.case.get("kubernetes", "v1.36.3")}})
         if "--dry-run=server" in arguments:
@@ -155,7 +156,7 @@ def test_it_says_that_all_is_well() -> None:
     assert ended.out.endswith("\n\nAll is well: 10 ok.\n")
 
 
-@pytest.mark.parametrize("right", [right.right for right in rights_of("check")])
+@pytest.mark.parametrize("right", [right.permission for right in permissions_of("check")])
 def test_unreadable_objects_are_unknown_and_cause_no_other_finding(right: str, cluster: Installed) -> None:
     resource = right.rsplit(maxsplit=1)[-1]
     failed = {

@@ -18,7 +18,7 @@ from devcluster.build import REPOSITORY
 from devcluster.programs import find_kubectl
 from ingress_manager.commands import terminal
 from ingress_manager.commands.main import commands
-from ingress_manager.commands.reading.rights import rights_of
+from ingress_manager.commands.reading.permissions import permissions_of
 from tests.commands.commands import Cluster, run
 
 BIN = Path(sys.executable).parent
@@ -65,10 +65,10 @@ def test_every_help_text_has_valid_examples_exit_statuses_and_rights(command: st
             # Raises click.UsageError for an unknown word or option.
             commands.commands[name].make_context(name, words, group).close()
     # tests/e2e checks on a cluster that these are right.
-    _, _, lines = text.partition("Rights that it needs on a cluster")
-    assert bool(lines) == bool(rights_of(command))
-    for right in rights_of(command):
-        assert re.search(rf"^ +{right.right.partition('.')[0]} .*{re.escape(right.purpose)}$", lines, re.MULTILINE)
+    _, _, lines = text.partition("Permissions that it needs on a cluster")
+    assert bool(lines) == bool(permissions_of(command))
+    for right in permissions_of(command):
+        assert re.search(rf"^ +{right.permission.partition('.')[0]} .*{re.escape(right.purpose)}$", lines, re.MULTILINE)
 
 
 def on_a_terminal(*command: str, **environment: str) -> str:
@@ -96,7 +96,7 @@ def test_colour_is_for_terminals_that_want_it_and_no_word_of_a_message_is_broken
     shown = on_a_terminal(*command, NO_COLOR="1", COLUMNS="30")
     assert "\x1b[" not in shown
     assert "Using the default settings;\r\n    --settings FILE uses\r\n    others.\r\n" in shown
-    assert '\r\n    "yes" must be "true" or\r\n    "false" [invalid-value]\r\n' in shown
+    assert '\r\n    "yes" is not "true" or\r\n    "false" [invalid-value]\r\n' in shown
 
 
 def test_slow_steps_are_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +125,7 @@ def test_pre_commit_calls_it_with_file_names(tmp_path: Path) -> None:
     assert started(*hook["entry"].split(), good).returncode == 0
     ended = started(*hook["entry"].split(), good, str(tmp_path / "bad.yaml"))
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert f'{tmp_path}/bad.yaml:5: default/a: ingress/http: "yes" must be' in ended.stderr
+    assert f'{tmp_path}/bad.yaml:5: default/a: ingress/http: "yes" is not' in ended.stderr
 
 
 def test_pre_commit_rejects_subjects_of_commits_in_old_habits() -> None:

@@ -91,7 +91,7 @@ def test_in_json_an_object_knows_the_line_on_which_its_document_begins() -> None
 @pytest.mark.parametrize(
     ("reason", "text", "line", "sentence"),
     [
-        ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, 'must not repeat the key "b"'),
+        ("a line is that of the file", "a: 1\n---\nb: 1\nb: 2\n", 4, 'the key "b" is repeated'),
         ("JSON before something else", '{"a": 1}\nb: 2', 2, "is not YAML: …"),
         ("half of a character in JSON", '{"a": "\\ud800"}', 1, "is not YAML: …"),
         ("no mapping", "a: 1\n---\n- kind: Service\n", 3, "must be a Kubernetes object (a mapping)"),
@@ -123,7 +123,7 @@ def test_unreadable_text_is_reported_with_its_line(reason: str, text: str, line:
 def test_a_service_with_an_invalid_name_is_reported_and_skipped(metadata: str, sentence: str) -> None:
     parsed = read(f"# a comment\napiVersion: v1\nkind: Service\nmetadata: {metadata}\n", "f")
     assert [message.line for message in parsed.unreadable] == [4] * bool(sentence)
-    assert all(message.sentence.startswith(f"is not a valid Service: {sentence}") for message in parsed.unreadable)
+    assert all(message.sentence.startswith(f"invalid Service: {sentence}") for message in parsed.unreadable)
     assert len(parsed.items) == (not sentence)
 
 
@@ -138,7 +138,7 @@ def test_a_null_field_of_an_ingress_counts_as_absent() -> None:
     [without] = read(ingress(backend)).items
     assert as_spec(with_nulls) == as_spec(without)
     [item] = read(ingress("pathType: [], backend: {}"), "shop.yaml").items
-    sentence = "shop.yaml:4: default/shop: is not a valid Ingress: spec.rules[0].http.paths[0].pathType: must be text"
+    sentence = "shop.yaml:4: default/shop: invalid Ingress: spec.rules[0].http.paths[0].pathType: must be text"
     with pytest.raises(Unreadable, match=re.escape(sentence)):
         as_spec(item)
 

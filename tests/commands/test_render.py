@@ -43,8 +43,8 @@ def test_a_folder_is_read_without_its_subfolders(tmp_path: Path) -> None:
 def test_a_mistyped_ingress_http_is_reported() -> None:
     ended = run("render", "--check", "-", stdin=as_yaml(service({"internal.ingress/htpp": "true"})))
     assert (ended.status, ended.out) == (1, "")
-    meant = "did you mean internal.ingress/http instead of internal.ingress/htpp?"
-    needed = f'has no effect without internal.ingress/http: "true"; {meant}'
+    meant = "should internal.ingress/htpp be internal.ingress/http?"
+    needed = f'has no effect because this Service lacks internal.ingress/http: "true"; {meant}'
     assert f"internal.ingress/htpp {needed} [contradiction]" in ended.err
     denied = service({"ingress/http": "true", "ingress/class": "nginx", "ingress/path": "/~a"})
     ended = run("render", "--check", "-", stdin=as_yaml(denied))
@@ -66,7 +66,7 @@ def test_the_settings_hold_from_a_file_or_the_manifest_of_a_configmap(settings: 
     ("metadata", "spec", "sentence"),
     [
         ("annotations: {a: true}", "{}", "metadata.annotations.a: must be text, not true or false; put it in quotes"),
-        ("", "", "must set spec"),
+        ("", "", "spec is missing"),
         ("", "{ports: [{port: '80'}]}", "spec.ports[0].port: must be a whole number, not text"),
         ("annotations: [x]", "{}", "metadata.annotations: must be a mapping or null, not a list"),
     ],
@@ -74,13 +74,13 @@ def test_the_settings_hold_from_a_file_or_the_manifest_of_a_configmap(settings: 
 def test_objects_that_are_not_services_are_reported(metadata: str, spec: str, sentence: str) -> None:
     rest = f", spec: {spec}" if spec else ""
     ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{name: a, {metadata}}}{rest}}}\n")
-    assert ended == (1, "", f"{DEFAULTS}stdin:1: default/a: is not a valid Service: {sentence}\n")
+    assert ended == (1, "", f"{DEFAULTS}stdin:1: default/a: invalid Service: {sentence}\n")
 
 
 def test_a_key_without_a_value_is_read_as_by_the_api_server() -> None:
     metadata = "name: a, labels: {a: }, annotations: {ingress/http: 'true', example.com/x: , ingress/host: }"
     ended = run("render", "-", stdin=f"{{apiVersion: v1, kind: Service, metadata: {{{metadata}}}, spec: {{}}}}\n")
-    no_host = 'stdin:1: default/a: ingress/host: "" must name a domain [invalid-value]\n'
+    no_host = 'stdin:1: default/a: ingress/host: "" must contain a domain, such as example.com [invalid-value]\n'
     assert (ended.status, ended.err.splitlines(keepends=True)[1]) == (1, no_host)
 
 
@@ -185,7 +185,7 @@ def test_kubectls_error_is_passed_on_in_one_line(tmp_path: Path, monkeypatch: py
         'Error from server (Forbidden): ingresses.networking.k8s.io is forbidden: User "tom" cannot list resource '
         '"ingresses" in API group "networking.k8s.io" at the cluster scope'
     )
-    lacking = "Error: you lack the right to list ingresses.networking.k8s.io in the cluster\n"
+    lacking = "Error: you don't have permission to list ingresses.networking.k8s.io in the cluster\n"
     for script, message in (
         (f"echo '{forbidden}' >&2; exit 1", lacking),
         (f"echo '{said}' >&2; exit 1", "Error: It was refused - is it the right host?\n"),

@@ -85,7 +85,7 @@ def test_a_missing_right_changes_no_state(unread: str, state: str, sentence: str
 
 # Without the settings: a team with the ClusterRole `edit`.
 
-FORBIDDEN = "you lack the right to get deployments.apps in the namespace ingress-manager"
+FORBIDDEN = "you don't have permission to get deployments.apps in the namespace ingress-manager"
 HOOK_SAID = "sync hook failed (version=v2): unsupported status code: 422 body: "
 
 
@@ -173,7 +173,7 @@ def test_without_the_settings_each_entrance_is_listed_and_events_or_objects_may_
 def test_the_default_names_find_the_settings_where_no_decoratorcontroller_may_be_listed(cluster: Cluster) -> None:
     installed = settings_on_a_cluster("limits: {hosts: [b.example.com]}\n")
     del installed[DECORATORS]
-    cluster.says(installed | stored(OLD_SHOP), "you lack the right to list decoratorcontrollers in the cluster")
+    cluster.says(installed | stored(OLD_SHOP), "you don't have permission to list decoratorcontrollers in the cluster")
     ended = run("status", "-o", "json")
     [row] = ended.json["exposed"]
     assert (ended.status, row["reasons"], ended.json["unseen"]) == (0, ["host-not-allowed"], [])

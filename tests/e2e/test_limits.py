@@ -97,7 +97,7 @@ def test_edit_alone_claims_no_host_outside_the_limits(stage: Stage, cluster: Dev
         for script, named in DENIED.items():
             status, message = by_team(script)
             end = f"; allowed in namespace {namespace}: {'nginx' if named == 'internal' else allowed}\n"
-            assert (status, message.endswith(end), f'"{named}" may not be ' in message) == (1, True, True), message
+            assert (status, message.endswith(end), f'"{named}" is not allowed; ' in message) == (1, True, True), message
         assert by_team("kubectl patch ingress old --patch='spec: {tls: [{secretName: a}]}'")[0] == 0
         give_address(stage, "old")
         published(stage, annotations={"ingress/class": "nginx", "ingress/host": f"shop.{namespace}.apps.example.com"})

@@ -3,9 +3,9 @@
 The Service is annotated before it becomes the Ingress's owner. In the other order, Metacontroller would see a managed
 Ingress that its Service doesn't request, and delete the Ingress.
 
-An Ingress that routes only to the Service it is named after isn't split. Otherwise, each of its other Services gets a
-new Ingress. Once the new Ingresses exist as planned and have the old one's addresses, the old Ingress is reduced to
-the paths for the Service it is named after or, if it routes to no such Service, deleted.
+If an Ingress routes only to the Service it is named after, it isn't split. If it routes to other Services, each of
+these gets a new Ingress. Once the new Ingresses exist as planned and have the old one's addresses, the old Ingress is
+reduced to the paths for the Service it is named after. If there are no such paths, it is deleted.
 """
 
 import json
@@ -47,7 +47,7 @@ class Adoption(Plan):
 def adoptions_of(
     all_objects: Sequence[Item], ingresses: Iterable[Item], settings: Settings, accepted: Container[str] = ()
 ) -> Iterator[Adoption]:
-    """Yield a plan for each Ingress. Plans may change fields in `accepted`. Raises Unreadable for an invalid object."""
+    """Yield a plan for each Ingress. Fields in `accepted` may change. Raises Unreadable for an invalid object."""
     inventory = Inventory(all_objects, settings, accepted)
     for item in ingresses:
         plan = adoption_of(item, inventory)
@@ -84,9 +84,9 @@ def adoption_of(item: Item, inventory: Inventory) -> Adoption:
     others = [part for part in parts if part is not kept]
     problems += replacement_obstacles(item, spec) if others else ()
     if service and not kept and entrance in read_entrances(service.annotations):
-        problem = f"Service {service.name} also requests an Ingress with this name, which would be created once the "
-        remedy = f'set {key_prefix(entrance)}{HTTP} to "false" on the Service first'
-        problems.append((f"{problem}old Ingress is deleted, and could take other Ingresses' requests", remedy))
+        problem = f"once this Ingress is deleted, Service {service.name} would get a new one of the same name"
+        remedy = f'set {key_prefix(entrance)}{HTTP} to "false" on that Service first'
+        problems.append((f"{problem}, which could take traffic from other Ingresses", remedy))
     problems += () if problems else deployer_obstacles(item, [(part.service, part.annotations) for part in parts])
     if problems:
         return Adoption(item, title, messages=[Message(item, reason, remedy=remedy) for reason, remedy in problems])
@@ -98,7 +98,7 @@ def adoption_of(item: Item, inventory: Inventory) -> Adoption:
 
 
 def adoption_steps(item: Item, others: Sequence[Part], kept: Part | None) -> Iterator[Step]:
-    """Yield steps that create Ingresses for `others`, then reduce `item` to `kept` or, if `kept` is None, delete it."""
+    """Yield steps that create Ingresses for `others`, then reduce `item` to `kept`, or delete it if `kept` is None."""
     parts = [*others, *([kept] if kept else [])]
     if not (item.metadata.get("resourceVersion") and all(part.service.metadata.get("uid") for part in parts)):
         yield from (annotate(part.service, part.annotations) for part in parts if part.annotations)

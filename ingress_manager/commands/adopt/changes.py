@@ -37,7 +37,7 @@ class Change:
 
 
 def changes_of(service: Service, observed: IngressSpec, item: Item, desired: Object) -> Iterator[Change]:
-    """Yield the changes from `item` to `desired`. `observed` is the part of the old spec that routes to `service`."""
+    """Yield the changes from `item` to `desired`. `observed` is the part of `item`'s spec that routes to `service`."""
     spec = as_spec(Item(desired))
     if observed.ingress_class_name != spec.ingress_class_name:
         old = item.annotations.get(OLD_CLASS)
@@ -62,7 +62,7 @@ def served_tls(item: Item, spec: IngressSpec, hosts: Collection[str]) -> tuple[A
     """Return a value that is equal for two specs if they serve TLS alike.
 
     It contains the Secrets, the certificate for each of `hosts`, and the spec.tls hosts that cover none of `hosts`.
-    If `item` has annotations for cert-manager, all spec.tls hosts count: the certificate is issued for exactly these.
+    With cert-manager annotations on `item`, it contains all spec.tls hosts: a certificate is issued for exactly those.
     """
     others = {host for entry in spec.tls or () for host in entry.hosts or ("",)}
     if not any(key.startswith(CERT_MANAGER_KEYS) for key in item.annotations):
@@ -95,7 +95,7 @@ def _tls(spec: IngressSpec) -> str:
 
 
 def _shape(spec: IngressSpec) -> list[Any]:
-    """Return a spec's hosts and backends. If two specs have equal shapes, their paths can be compared one by one."""
+    """Return a spec's hosts and backends. Two specs with equal results can be compared path by path."""
     paths = [(host, path.backend.service and path.backend.service.name) for host, path in spec.paths()]
     return [*paths, *(rule.host for rule in spec.rules or ())]
 

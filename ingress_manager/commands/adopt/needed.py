@@ -24,9 +24,9 @@ def find_needs(
     plan: Callable[[Settings], Sequence[Adoption]],
     accepted: Container[str],
 ) -> None:
-    """Set `needs` of adoptions that only limits prevent. To others' `messages`, add the problems that limits hid.
+    """Set `needs` on adoptions that only limits prevent. To other failed adoptions, add messages that the limits hid.
 
-    `plan` plans the same adoptions, in the same order, with the settings passed to it. Fields in `accepted` may change.
+    `plan` plans the same adoptions, in order, for other settings. Users accept changes to `accepted` fields.
     """
     refused = [adoption for adoption in adoptions if adoption.messages]
     if not refused:
@@ -58,7 +58,7 @@ def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]
         annotations, spec = ingress["metadata"].get("annotations", {}), as_spec(Item(ingress))
         hosts = (rule.host or EVERY_HOST for rule in spec.rules or ())
         yield from (("hosts", host) for host in hosts if not effective.allows_host(host))
-        if effective.not_allowed(spec.ingress_class_name, effective.limits.classes):
+        if effective.why_not_allowed(spec.ingress_class_name, effective.limits.classes):
             yield "classes", str(spec.ingress_class_name)
         types = (path.path_type for _, path in spec.paths())
         yield from (("pathTypes", type_) for type_ in types if type_ not in effective.limits.path_types)
@@ -69,7 +69,7 @@ def needs_of(adoption: Adoption, effective: EffectiveSettings) -> Iterator[Need]
 
 
 def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]:
-    """Return the settings' `namespaces` entries that must change, extended by the values that the adoptions need."""
+    """Return the entries to change under `namespaces` in the settings, with the values that the adoptions need."""
     needed: dict[str, Any] = {}
     general = msgspec.to_builtins(settings)
     for adoption in sorted(adoptions, key=lambda adoption: adoption.item.namespace):
@@ -85,7 +85,7 @@ def entries(settings: Settings, adoptions: Iterable[Adoption]) -> dict[str, Any]
 
 
 def overrides_of(entry: Object, general: Object) -> Object:
-    """Reduce a namespace's entry, and its defaults and limits, to the fields that differ from the general settings."""
+    """Return the fields, including nested ones, in which a namespace's entry differs from the general settings."""
     differ = {field: value for field, value in entry.items() if value != general[field]}
     for field in differ.keys() & {"defaults", "limits"}:
         differ[field] = {key: value for key, value in entry[field].items() if value != general[field][key]}

@@ -47,7 +47,7 @@ def part_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
     name, effective = part.service.name, part.effective
     certificates = [*map(str, certificates_of(part.spec))]
     if effective.httproute_gateway or not effective.makes_ingresses:
-        remedy = "set outputs to [ingress] in the defaults or the profile, run adopt, and then restore them"
+        remedy = "set outputs to [ingress] in the defaults or the profile, run adopt, and then restore outputs"
         yield f"outputs: adopt needs [ingress], but Service {name} gets [{', '.join(effective.outputs)}]", remedy
     elif len(certificates) > 1:
         problem = f"spec.tls: a managed Ingress has one certificate, but the hosts of Service {name} use "
@@ -63,14 +63,14 @@ def part_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
         yield from recreation_obstacles(part, inventory)
         others = sorted({*inventory.referring.get(part.service.full_name, ())} - {part.item.full_name, part.full_name})
         for key in filter(is_read_from_services, part.annotations if others else ()):
-            problem = f"{key}: on Service {name}, this annotation would also affect Ingress {listed(others)}"
-            yield problem, f"add it to this Ingress with a profile instead ({key_prefix(part.entrance)}{PROFILE})"
+            problem = f"{key} on Service {name} would also affect Ingress {listed(others)}"
+            yield problem, f"add the annotation with a profile instead ({key_prefix(part.entrance)}{PROFILE})"
         if not part.stays:
             yield from competition_obstacles(part, inventory)
 
 
 def recreation_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]:
-    """Yield an obstacle for each annotation or label that a recreated Ingress lacks, unless its loss is accepted."""
+    """Yield an obstacle for each annotation or label that a recreated Ingress would lack, unless that is accepted."""
     for field, protects in part.dropped.items():
         if field in inventory.accepted and not protects:
             continue
@@ -83,7 +83,7 @@ def recreation_obstacles(part: Part, inventory: Inventory) -> Iterator[Obstacle]
             remedy = "remove the annotation first"
         elif field.startswith(ANNOTATIONS) and not part.entrance:
             remedy += ", allow copying it (limits.copyAnnotations) to a Service's only entrance"
-        loss = "ask an administrator to accept the loss (limits.acceptedLosses)"
+        loss = "ask an administrator to accept its loss (limits.acceptedLosses)"
         yield problem, f"{remedy}, or {loss if protects else f'accept the loss with --accept-changes {field}'}"
 
 

@@ -1,4 +1,4 @@
-"""The annotations by which Services request an existing Ingress. Each Service requests its own part of the Ingress."""
+"""The Service annotations that would reproduce an existing Ingress. Each Service requests its part of the Ingress."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from ingress_manager.core.vocabulary import EDIT_IN_PLACE, OLD_CLASS, is_read_fr
 
 @dataclass(frozen=True)
 class Part:
-    """The part of an Ingress that routes to one Service, and the Service's entrance that will request this part."""
+    """The part of an Ingress that routes to one Service, and the entrance (annotation group) that will request it."""
 
     item: Item
     spec: IngressSpec
@@ -42,7 +42,7 @@ class Part:
 
     @cached_property
     def changed(self) -> Item:
-        """Return the Service with its new annotations and an empty resourceVersion, as the new one isn't known yet."""
+        """Return the Service with its new annotations. Its resourceVersion is empty, as the new one isn't known yet."""
         after = {**self.service.annotations, **self.requested}
         annotations = {key: value for key, value in after.items() if value is not None}
         metadata = self.service.metadata | {"annotations": annotations, "resourceVersion": ""}
@@ -73,13 +73,13 @@ class Part:
 
     @property
     def ingresses(self) -> list[Object]:
-        """Return the desired Ingresses for all entrances of the Service; [] if the Service would be refused."""
+        """Return the desired Ingresses for all entrances of the Service, or [] if the Service would be refused."""
         desired = self.decision.objects if isinstance(self.decision, Desired) else {}
         return [obj for (kind, _), obj in desired.items() if kind == INGRESS]
 
     @cached_property
     def ingress(self) -> Object:
-        """Return the desired Ingress for this part's entrance; {} if the Service would be refused or get no Ingress."""
+        """Return this entrance's desired Ingress, or {} if there is none or the Service would be refused."""
         return next((ingress for ingress in self.ingresses if Item(ingress).full_name == self.full_name), {})
 
     @cached_property
@@ -88,7 +88,7 @@ class Part:
 
     @cached_property
     def dropped(self) -> dict[str, bool]:
-        """Map each metadata field that a recreated Ingress would lack to whether the field restricts access."""
+        """Return the metadata fields that a recreated Ingress would lack, and whether each restricts access."""
         if not self.ingress:
             return {}
         metadata, tls = self.ingress["metadata"], bool(self.ingress["spec"].get("tls"))
@@ -109,7 +109,7 @@ class Part:
 def with_annotations(part: Part) -> Part:
     """Return `part` with the annotations that reproduce its Ingress as closely as possible.
 
-    Keeps the Service's ingress/… annotations if they do so equally well. Raises Unreadable for an invalid Service.
+    Existing ingress/… annotations stay if they reproduce it equally well. Raises Unreadable for an invalid Service.
     """
     item, effective, start = part.item, part.effective, key_prefix(part.entrance)
     present = annotations.by_entrance(part.service.annotations).get(part.entrance, {})
@@ -134,7 +134,7 @@ def with_annotations(part: Part) -> Part:
 
 
 def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[str, str]:
-    """Return annotations that restrict access, except those that the settings allow to be lost or, given `tls`, add."""
+    """Return annotations that restrict access, unless settings add them (depending on `tls`) or accept their loss."""
     excluded = {*(effective.added_with_tls if tls else effective.annotations), *effective.accepted_losses}
     excluded.update(filter(is_read_from_services_alone, item.annotations))
     return {key: value for key, value in item.annotations.items() if protects(key) and key not in excluded}
@@ -143,7 +143,7 @@ def protecting(item: Item, effective: EffectiveSettings, *, tls: bool) -> dict[s
 def annotations_for(spec: IngressSpec, ingress_class: str, effective: EffectiveSettings) -> dict[str, str]:
     """Return the ingress/… annotations that request all the rules and TLS of a spec that routes to only one Service.
 
-    Path types that the limits don't allow are omitted. The default type replaces them if --accept-changes allows it.
+    Path types outside the limits are omitted. The user must then accept the default type with --accept-changes.
     """
     referring = [(host, path, str(backend.port)) for host, path in spec.paths() if (backend := path.backend.service)]
     port, *more = dict.fromkeys(port for *_, port in referring)
@@ -179,7 +179,7 @@ def annotations_for(spec: IngressSpec, ingress_class: str, effective: EffectiveS
 class Inventory:
     """The existing Services and Ingresses, updated with the changes that earlier plans will make.
 
-    Adoption may change the fields in `accepted`, such as spec.tls. Raises Unreadable if an Ingress is invalid.
+    The user accepts changes to the fields in `accepted`, such as spec.tls. Raises Unreadable if an Ingress is invalid.
     """
 
     def __init__(self, items: Sequence[Item], settings: Settings, accepted: Container[str]) -> None:
@@ -211,7 +211,7 @@ class Inventory:
 
 
 def with_entrance(part: Part, inventory: Inventory) -> Part:
-    """Return `part` with the entrance that already requests the part's spec or, if none does, with a new entrance."""
+    """Return `part` with an existing entrance that already requests its spec, or else with a new entrance."""
     item, service, name = part.item, part.service, part.service.name
     entrances = [*read_entrances(service.annotations)]
     for present in [replace(part, entrance=entrance) for entrance in entrances]:

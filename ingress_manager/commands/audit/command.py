@@ -41,17 +41,16 @@ NEW_SETTINGS = "Print only what the new settings in this file or ConfigMap creat
 def audit(context: click.Context, source: Source, new: str | None, output: str) -> None:
     """Find problems in a cluster, and suggest commands that fix or explain them.
 
-    `audit` changes nothing. It checks Services and the objects created for them against the cluster's settings, or
-    against --current-settings, and reports what it couldn't read. To find out why a URL doesn't answer, it also reads
-    the cluster's IngressClasses, EndpointSlices and Gateways, and the certificates in Secrets. From files, it reads
-    only Services and the objects created for them.
+    `audit` changes nothing. It checks Services and their objects against the cluster's settings, or against
+    --current-settings, and reports what it couldn't read. To find out why a URL doesn't answer, it also reads the
+    cluster's IngressClasses, EndpointSlices and Gateways, and the certificates in Secrets. From files, it reads
+    only Services and their objects.
 
     With --settings FILE, it instead prints what would change if the settings in FILE replaced the current settings.
 
     Exit status: 0 if nothing or only hints are found (with --settings: if nothing is removed or moved); 1 for any other
     finding, or if a file is invalid; 2 for a usage error, if a file can't be opened, if there is nothing to check, or
-    if Services, their objects or Events couldn't be read. Without --settings, it is also 2 if the current settings
-    couldn't be read, but not if files contain no objects of some kind.
+    if Services, their objects or Events couldn't be read (without --settings, also if the settings couldn't).
 
     \b
     Examples:
@@ -91,7 +90,7 @@ def audit(context: click.Context, source: Source, new: str | None, output: str) 
 def printed(
     inspection: Inspection, form: str, noun: str = "finding", options: Sequence[str] = (), width: int = 0
 ) -> Iterator[str]:
-    """Yield JSON if `form` is "json", else a table that calls findings `noun`. kubectl commands include `options`."""
+    """Yield the findings as JSON, or as a table that ends with a count of `noun`s. Suggested commands get `options`."""
     findings, services = inspection.findings, inspection.snapshot.services.values()
     exposed = sum(service.is_exposed for service in services)
     tally = Counter(finding.kind.name for finding in findings)

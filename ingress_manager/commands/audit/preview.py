@@ -27,8 +27,8 @@ PREVIEWED = (CLASS_KIND,)
 def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
     """Return the changes that the new settings in `evidence` would make, the most serious ones first.
 
-    Changes that the `current` settings (None if unknown) would make as well are omitted, except in namespaces that only
-    `current` pauses. If the new settings pause a namespace, messages describe what happens once the pause ends.
+    Changes that `current` would also make are omitted, unless only `current` pauses the namespace. If `current` is None
+    (unknown), none are omitted. If the new settings pause a namespace, messages say what happens after the pause.
     """
     new, known = evidence.settings or Settings(), set[tuple[str, ...]]()
     if current:
@@ -38,7 +38,7 @@ def preview(evidence: Evidence, current: Settings | None) -> list[Finding]:
                 known.add(_identity(change))
     changes = [change for change in _effects(evidence.snapshot) if _identity(change) not in known]
     for number, change in enumerate(changes):
-        begin = "once `paused` is false: " if new.entry_for(change.item.namespace).paused else ""
+        begin = "once the pause ends: " if new.entry_for(change.item.namespace).paused else ""
         changes[number] = replace(change, sentence=f"{begin}{change.sentence}{_missing_class(evidence, change)}")
     return sorted(changes, key=lambda change: EFFECTS.index(change.kind))
 
@@ -58,12 +58,12 @@ def _identity(change: Finding) -> tuple[str, ...]:
 
 
 def _missing_class(evidence: Evidence, change: Finding) -> str:
-    """Return what to append to a change's message if the changed object would name a missing IngressClass, or ""."""
+    """Return a suffix for a change's message if the object's new IngressClass doesn't exist, or else ""."""
     service = change.service and evidence.snapshot.services[change.service.full_name]
     desired = evidence.snapshot.desired_once_allowed(service).get(change.key, {}) if service else {}
     name, around = desired.get("spec", {}).get("ingressClassName"), evidence.around
     is_missing = name and CLASS_KIND in around.read and name not in around.items[CLASS_KIND]
-    return f", but IngressClass {quoted(name)} doesn't exist" if is_missing else ""
+    return f"; IngressClass {quoted(name)} doesn't exist" if is_missing else ""
 
 
 def _as(effect: Kind, finding: Finding, sentence: str = "") -> Finding:
@@ -71,7 +71,7 @@ def _as(effect: Kind, finding: Finding, sentence: str = "") -> Finding:
 
 
 def _removals(snapshot: Snapshot) -> Iterator[Finding]:
-    """Yield a finding for each object that the hook would remove, and another if the next sync would recreate it."""
+    """Yield a finding for each object that the hook would remove, and another if the object would be recreated."""
     for _, service in sorted(snapshot.services.items()):
         if service.item.is_being_deleted or isinstance(service.decision, Refused | None):
             continue
@@ -90,10 +90,10 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _change(snapshot: Snapshot, drift: Finding) -> Finding:
-    """Return a drifted object's finding as MOVED if correcting the object removes a host or path, else as CHANGED."""
+    """Return a drifted object's finding as MOVED if a host or path would no longer be served, or else as CHANGED."""
     obj = snapshot.objects[drift.key]
-    service = snapshot.owner_of(obj)
-    if service is None:
+    drift = replace(drift, sentence=drift.sentence.replace(" but should be ", " but would be "))
+    if (service := snapshot.owner_of(obj)) is None:
         return _as(CHANGED, drift)
     after = merged(obj.item, service.desired[obj.key])
     metadata = {**obj.item.metadata, **after["metadata"]}

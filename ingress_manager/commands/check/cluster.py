@@ -52,13 +52,13 @@ class Cluster:
         self._read: dict[str, Sequence[Item]] = {}
 
     def all(self, resources: str, *options: str) -> Sequence[Item]:
-        """Return a resource's objects; [] if the cluster lacks the resource. `options` replace --all-namespaces."""
+        """Return a resource's objects, or [] if the cluster lacks the resource. `options` replace --all-namespaces."""
         if resources not in self._read:
             self._read[resources] = self.kubectl.get_if_known(resources, *(options or (ALL,)))
         return self._read[resources]
 
     def one(self, resource: str, name: str, namespace: str = "default") -> Item | None:
-        """Return an object by name; None if it doesn't exist. Omit the namespace of a cluster-scoped object."""
+        """Return an object by name, or None if it doesn't exist. Cluster-scoped objects count as being in "default"."""
         return next((item for item in self.all(resource) if (item.namespace, item.name) == (namespace, name)), None)
 
     @property
@@ -75,7 +75,7 @@ class Cluster:
 
     @property
     def installation(self) -> Installation:
-        """Return the hook's namespace and name, as in the DecoratorController or, by default, as in manifests/."""
+        """Return the hook's namespace and name from the DecoratorController, or else the defaults in manifests/."""
         return hook_settings.named_by(self.all(DECORATORS)) or DEFAULT_INSTALLATION
 
     @property
@@ -96,7 +96,7 @@ class Cluster:
         return settings
 
     def metric_label(self, metric: str, label: str) -> str:
-        """Return the value of a label on the hook's metric `{metric}_info`; "" if the metric can't be read."""
+        """Return the value of a label on the hook's metric `{metric}_info`, or "" if the metric can't be read."""
         match = re.search(f'^{metric}_info\\{{{label}="([^"]*)"\\}}', self._metrics, re.MULTILINE)
         return match[1] if match else ""
 
@@ -117,6 +117,6 @@ def image_of(item: Item) -> str:
 
 
 def engine_version(item: Item) -> str:
-    """Return the tag of a workload's Metacontroller image (without a tag, the image's name); "" if it has none."""
+    """Return the tag (or else the name) of an item's Metacontroller image, or "" if the item has no such image."""
     images = (_METACONTROLLER.fullmatch(str(container.get("image", ""))) for container in containers(item))
     return next((image["tag"] or image[0] for image in images if image), "")

@@ -17,7 +17,7 @@ from ingress_manager.core.text import one_line
 COLOURS = {Outcome.WRONG: "red", Outcome.WARNING: "yellow", Outcome.UNKNOWN: "cyan", Outcome.OK: "green"}
 SECONDS_BETWEEN_CHECKS = 2.0  # with --wait
 
-REINSTALL = "Install this program's version again, as before and with your settings: docs/upgrade.md shows how."
+REINSTALL = "Reinstall this version of ingress-manager the same way, with your settings: docs/upgrade.md shows how."
 """No command is named, because the right one depends on how, where and with which settings the user installed."""
 
 INSTALL = "Install it: docs/install.md shows how."
@@ -37,15 +37,15 @@ class Check(NamedTuple):
 
 CHECKS = (
     Check("Kubernetes", "its version is supported", provided.kubernetes),
-    Check("Metacontroller", "it runs, its version is supported, and its arguments are safe", provided.runs, INSTALL),
+    Check("Metacontroller", "it runs, with a supported version and safe arguments", provided.runs, INSTALL),
     Check("DecoratorController", "it matches this version", provided.decorator, REINSTALL),
-    Check("hook", "it runs, and has the version of this program", hook.runs, REINSTALL),
-    Check("hook", "its settings are valid, pause nothing, and are in use", hook.settings, REINSTALL),
-    Check("hook", "Events suggest that Metacontroller can reach it", hook.check_reachable, CHECK_CONNECTION),
-    Check("admission policies", "they are those of this version", provided.policies, REINSTALL),
-    Check("admission webhook", "it works, and is installed if admission.deny is true", hook.webhook, REINSTALL),
-    Check("rights of Metacontroller", "they suffice, and exclude writing to Services", provided.rights),
-    Check("Gateway API", "Metacontroller manages the needed kinds, and CRDs accept the profiles", provided.gateway_api),
+    Check("hook", "it runs the same version as this program", hook.runs, REINSTALL),
+    Check("hook", "its settings are valid and in use, and pause no namespace", hook.settings, REINSTALL),
+    Check("hook", "recent Events report no failed call", hook.check_reachable, CHECK_CONNECTION),
+    Check("admission policies", "they match this version", provided.policies, REINSTALL),
+    Check("admission webhook", "it works, or is neither installed nor needed", hook.webhook, REINSTALL),
+    Check("Metacontroller's permissions", "they suffice and exclude write access to Services", provided.permissions),
+    Check("Gateway API", "CRDs accept the profiles, and Metacontroller manages the needed kinds", provided.gateway_api),
 )
 
 
@@ -56,7 +56,7 @@ def results(cluster: Cluster) -> Iterator[Result]:
             outcomes.extend(look(cluster))  # keeps the results yielded before a failure
             outcomes = outcomes or [ok(what)]
         except KubectlFailed as failed:
-            outcomes.append(unknown(f"can't tell whether {what}: {failed.message}"))
+            outcomes.append(unknown(f"could not check that {what}: {failed.message}"))
         for outcome, sentence, own_remedy in outcomes:
             is_well = outcome in {Outcome.OK, Outcome.UNKNOWN}
             yield Result(outcome, f"{part}: {sentence}", own_remedy or ("" if is_well else remedy))
@@ -70,7 +70,7 @@ def results(cluster: Cluster) -> Iterator[Result]:
 def check(context: click.Context, source: Source, *, wait: bool, seconds: int) -> None:
     """Check each part of the installation, and print how to fix problems.
 
-    `check` changes nothing, and reports which checks need rights that you lack.
+    `check` changes nothing, and reports which checks need permissions that you lack.
 
     Exit status: 0 if nothing is wrong, even if there are warnings; 1 if something is wrong; 2 for a usage error, or if
     nothing is known to be wrong but a check could not be completed.

@@ -1,4 +1,4 @@
-"""Checks the hook, its settings, whether Metacontroller can reach the hook, and the admission webhook.
+"""Checks the hook, its settings, its reachability from Metacontroller, and the admission webhook.
 
 Source for the host in the webhook's certificate: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
@@ -41,8 +41,8 @@ def runs(cluster: Cluster) -> Iterator[Result]:
     labelled = at(deployment, "spec", "template", "metadata", "labels", "app.kubernetes.io/version")
     version = cluster.metric_label("ingress_manager_build", "version") or labelled
     if version and version != __version__:
-        sentence = f"its image {image_of(deployment)} has version {version}, but this program has version {__version__}"
-        yield warning(sentence, "Use the hook's version of this program: others may decide differently from the hook.")
+        sentence = f"it runs version {version} (image {image_of(deployment)}), but this program is {__version__}"
+        yield warning(sentence, f"Use version {version} of this program, which decides as the hook does.")
     elif not version:
         yield unknown(f"its image {image_of(deployment)} has an unknown version")
     yield from replicas(deployment)
@@ -59,20 +59,20 @@ def settings(cluster: Cluster) -> Iterator[Result]:
     if isinstance(settings, Message):
         yield wrong(f"the settings aren't valid: {settings}", "Correct the settings so that new hook Pods can start.")
     elif settings.pauses:
-        yield warning(f"the settings pause {settings.pauses}", "Set paused: false to resume.")
+        yield warning(f"the settings pause {settings.pauses}", "To resume, set paused: false in the settings.")
     if sha256 and sha256 != hashlib.sha256(text.text.encode()).hexdigest():
-        sentence = f"the hook uses different settings from those in {text.file}, according to their SHA-256"
+        sentence = f"the hook's settings differ from those in {text.file}, as their SHA-256 hashes show"
         again = f"kubectl rollout restart deployment --namespace={deployment.namespace} {deployment.name}"
         yield warning(sentence, f"The hook reads settings only when it starts. Restart it: {again}")
 
 
 def check_reachable(cluster: Cluster) -> Iterator[Result]:
-    """Yield an error if Metacontroller's newest failed call got no valid answer, and nothing shows a later success."""
+    """Yield an error if the last failed call to the hook got no valid answer, and no call has succeeded since."""
     events = cluster.all("events", ALL, OF_SERVICES)
     failures = (event for event in events if "sync hook failed" in str(event.object.get("message")))
     newest = max(map(report_of, failures), default=None)
     if newest is None and not any(at(engine, "status", "readyReplicas") for engine in cluster.engines):
-        raise KubectlFailed("Metacontroller isn't running, and no Event mentions the hook")
+        raise KubectlFailed("Metacontroller isn't running, so nothing calls the hook")
     if newest and not _ANSWERED.search(newest.sentence):
         # A later success outdates the Event: the Deployment was updated or is available, or an Ingress was created.
         conditions = mappings(at(cluster.hook, "status", "conditions"))
@@ -88,7 +88,7 @@ def check_reachable(cluster: Cluster) -> Iterator[Result]:
 
 
 def webhook(cluster: Cluster) -> Iterator[Result]:
-    """Yield problems of the webhook and its certificate. The webhook may be missing unless admission.deny is true."""
+    """Yield problems with the webhook and its certificate. The webhook is required only if admission.deny is true."""
     webhooks = (one for item in cluster.all(WEBHOOKS) for one in mappings(item.object.get("webhooks")))
     services = mappings([at(one, "clientConfig", "service") for one in webhooks if one.get("name") == WEBHOOK])
     hook = cluster.hook
@@ -99,26 +99,26 @@ def webhook(cluster: Cluster) -> Iterator[Result]:
         namespace, name = str(service.get("namespace")), str(service.get("name"))
         deployment = cluster.one(DEPLOYMENTS, name, namespace)
         if deployment is None:
-            yield wrong(f"no Deployment has the name of the webhook's Service, {namespace}/{name}")
+            yield wrong(f"the webhook's Service, {namespace}/{name}, has no Deployment of the same name")
             continue
         yield from replicas(deployment)
         for field, of in (("image", image_of), ("ConfigMap", configmap_of)):
             if hook and of(deployment) != of(hook):
                 one, other = (f"{field} {name}" if name else f"no {field}" for name in (of(deployment), of(hook)))
-                yield warning(f"{deployment} uses {one}, but the hook uses {other}, so the two may disagree")
+                yield warning(f"{deployment} uses {one}, but the hook uses {other}, so webhook and hook may disagree")
         volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
         for secret in (at(volume, "secret", "secretName") for volume in volumes if volume.get("name") == "tls"):
             yield from certificate(cluster, namespace, str(secret), f"{name}.{namespace}.svc")
 
 
 def certificate(cluster: Cluster, namespace: str, name: str, host: str) -> Iterator[Result]:
-    """Yield the problems of the certificate for `host` in a Secret. kubectl never prints the private key."""
+    """Yield problems with a Secret's certificate for `host`. kubectl prints only tls.crt, never the key."""
     secret, only = f"Secret {namespace}/{name}", "--output=jsonpath={.data.tls\\.crt}"
     crt = cluster.kubectl.run("get", f"--namespace={namespace}", IGNORE_NOT_FOUND, only, "--", f"secret/{name}")
     if not can_be_read():
         yield unknown(f"the certificate in {secret} could not be read: {NOT_INSTALLED}")
     elif not crt:
-        yield wrong(f"{secret} doesn't exist or has no certificate (tls.crt)", f"Create it: {SEE_ADMISSION}")
+        yield wrong(f"{secret} doesn't exist or has no certificate (tls.crt)", f"Add a certificate: {SEE_ADMISSION}")
     elif problem := cert_problem(crt, [host], cluster.now):
         yield wrong(f"{secret}: {problem}", f"Create a new certificate: {SEE_ADMISSION}")
     elif end := near_expiry(crt, cluster.now, CERTIFICATE_SOON):

@@ -40,7 +40,7 @@ def by_version(name: str, version: str) -> Iterator[Result]:
     """Yield a result if a version of Kubernetes or Metacontroller, such as v1.36.3, is too old or can't be parsed."""
     actual, least = _VERSION.fullmatch(version), _VERSION.fullmatch(MINIMUM_VERSIONS[name])
     if not (actual and least):
-        yield unknown(f"can't parse the version of {name}: {version}")
+        yield unknown(f"can't parse its version: {version}")
     elif [*map(int, actual.groups())] < [*map(int, least.groups())]:
         yield wrong(f"{name} {version} is too old: {MINIMUM_VERSIONS[name]} or later is needed", f"Upgrade {name}.")
 
@@ -68,9 +68,9 @@ def replicas(item: Item) -> Iterator[Result]:
     replicas, ready = at(item, "spec", "replicas"), at(item, "status", "readyReplicas") or 0
     wanted = 1 if replicas is None else replicas
     if not ready or ready < wanted:
-        command = f"kubectl describe {str(item.object['kind']).lower()} --namespace={item.namespace} {item.name}"
         sentence = f"{item} has {ready} of {wanted} replicas ready"
-        yield (warning if ready else wrong)(sentence, f"Find out why its Pods aren't ready: {command}")
+        remedy = f"Find out why its Pods aren't ready: kubectl describe pods --namespace={item.namespace}"
+        yield (warning if ready else wrong)(sentence, remedy)
 
 
 def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
@@ -90,12 +90,12 @@ def arguments(cluster: Cluster, engine: Item) -> Iterator[Result]:
     if selector and cluster.controller:
         names = cluster.kubectl.run("get", f"--selector={selector}", "--output=name", "--", DECORATORS)
         if not any(name.endswith(f"/{CONTROLLER}") for name in names.split()):
-            sentence = f"{engine} has --target-label-selector={selector}, which excludes the DecoratorController"
-            yield wrong(f"{sentence}, so nothing is created or removed", "Label the DecoratorController to match.")
+            text = f'{engine} has "--target-label-selector={selector}", which excludes the DecoratorController'
+            yield wrong(f"{text}, so nothing is created or removed", "Make the selector match the DecoratorController.")
 
 
 def decorator(cluster: Cluster) -> Iterator[Result]:
-    """Yield the DecoratorController's most serious difference from this version's, ignoring the hook's address."""
+    """Yield the DecoratorController's most serious difference from installed/, ignoring the hook's address."""
     controller = cluster.controller
     if controller is None:
         yield wrong(f"DecoratorController {CONTROLLER} doesn't exist, so Metacontroller does nothing")
@@ -113,10 +113,10 @@ class Access(NamedTuple):
 
 
 NEVER = tuple(Access(verb, "", "services") for verb in ("create", "update", "patch", "delete"))
-"""The rights that Metacontroller shouldn't have, because it never needs to write Services."""
+"""The permissions that Metacontroller shouldn't have, because it never needs to write Services."""
 
 
-def rights(cluster: Cluster) -> Iterator[Result]:
+def permissions(cluster: Cluster) -> Iterator[Result]:
     if not cluster.engines:
         raise KubectlFailed("Metacontroller isn't running")
     engine = cluster.engines[0]
@@ -129,27 +129,27 @@ def rights(cluster: Cluster) -> Iterator[Result]:
     ]
     has = allowed_access(cluster, account, [*needed, *NEVER])
     called = f"ServiceAccount {account.replace(':', '/')}"
-    if missing := [f"{right.verb} {right.resource}" for right in needed if right not in has]:
+    if missing := [f"{access.verb} {access.resource}" for access in needed if access not in has]:
         remedy = "Bind ClusterRole ingress-manager to this ServiceAccount: metacontroller/README.md shows how."
-        yield wrong(f"{called} lacks rights: {', '.join(missing)}", remedy)
-    if excessive := [f"{right.verb} {right.resource}" for right in NEVER if right in has]:
-        remedy = "Remove these rights from the ServiceAccount's roles; metacontroller/install doesn't grant them."
-        yield warning(f"{called} has rights that Metacontroller doesn't need: {', '.join(excessive)}", remedy)
+        yield wrong(f"{called} lacks permissions: {', '.join(missing)}", remedy)
+    if excessive := [f"{access.verb} {access.resource}" for access in NEVER if access in has]:
+        remedy = "Remove these permissions from the ServiceAccount's roles; metacontroller/install doesn't grant them."
+        yield warning(f"{called} has permissions that Metacontroller doesn't need: {', '.join(excessive)}", remedy)
 
 
 def allowed_access(cluster: Cluster, account: str, wanted: list[Access]) -> set[Access]:
-    """Return the rights in `wanted` that a ServiceAccount (namespace:name) has, according to SubjectAccessReviews."""
+    """Return the `wanted` permissions that a ServiceAccount (namespace:name) has, according to SubjectAccessReviews."""
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{account.partition(':')[0]}", "system:authenticated"]
     who = {"user": f"system:serviceaccount:{account}", "groups": groups}
     kind = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
-    reviews = [{**kind, "spec": {**who, "resourceAttributes": right._asdict()}} for right in wanted]
+    reviews = [{**kind, "spec": {**who, "resourceAttributes": access._asdict()}} for access in wanted]
     stdin = json.dumps({"apiVersion": "v1", "kind": "List", "items": reviews})
     answers = cluster.kubectl.run("create", "--filename=-", "--output=jsonpath={.status.allowed} ", stdin=stdin)
-    return {right for right, answer in zip(wanted, answers.split(), strict=True) if answer == "true"}
+    return {access for access, answer in zip(wanted, answers.split(), strict=True) if answer == "true"}
 
 
 def gateway_api(cluster: Cluster) -> Iterator[Result]:
-    """Yield errors for unmanaged kinds that settings use, managed kinds without CRDs, and profiles that CRDs reject."""
+    """Yield errors if settings use a kind that isn't managed, a managed kind has no CRD, or a CRD rejects a profile."""
     managed = [kind for kind in PAGES if cluster.makes(f"{kind.lower()}s")]
     for kind in managed:
         name = MANAGED_RESOURCES[kind]
@@ -184,7 +184,7 @@ def profiles(cluster: Cluster, settings: Settings) -> Iterator[Result]:
             cluster.kubectl.run("create", "--dry-run=server", "--validate=strict", "--filename=-", stdin=stdin)
         except KubectlFailed as failed:
             if _BY_CRD.search(failed.message):
-                problem = f"the API server rejects HTTPRoutes with profile {listed(names, quoted)}: {failed.message}"
+                problem = f"the API server rejects HTTPRoutes of profile {listed(names, quoted)}: {failed.message}"
                 yield wrong(problem, f"Correct the profile, or upgrade the Gateway API CRDs: see {PAGES['HTTPRoute']}.")
             elif " denied " not in failed.message:  # by a policy or a webhook, which run after the CRD's checks
                 raise
@@ -208,7 +208,7 @@ ADDED |= {"namespaceSelector": {}, "objectSelector": {}}
 
 @cache
 def expected(folder: str) -> dict[tuple[str, str], Object]:
-    """Map (kind, name) to each object in a folder of installed/, which is a link to metacontroller/."""
+    """Return the objects that a folder of installed/ (a link to metacontroller/) defines, by (kind, name)."""
     files = sorted(resources.files(__package__).joinpath("installed", folder).iterdir(), key=lambda file: file.name)
     documents = [obj for file in files for obj in yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)]
     # As in kustomize, each patch of an overlay extends lists in one object.
@@ -242,7 +242,7 @@ def plain(value: Any) -> Any:
 
 
 def policies(cluster: Cluster) -> Iterator[Result]:
-    """Yield an error for each missing or outdated admission policy or binding. They may also cover unmanaged kinds."""
+    """Yield an error for each admission policy or binding that is missing or outdated. Additional ones are allowed."""
     folders = FOLDERS[FOLDERS.index(folder_of(cluster)) :]
     for kind, name in expected(folders[0]):
         if resource := POLICIES.get(kind):
@@ -267,7 +267,7 @@ def limits(cluster: Cluster) -> Iterator[Result]:
         kind, name = ours["kind"], ours["metadata"]["name"]
         observed = cluster.one(POLICIES[kind], name)
         if sentences := spec_differences(ours, observed):
-            sentence = f": {sentences[0]}" if observed else " doesn't exist, so hand-written routes aren't limited"
+            sentence = f": {sentences[0]}" if observed else " doesn't exist, so hand-written routes go unchecked"
             is_stale = observed and "policyName" not in ours["spec"]
             yield (wrong if is_stale else warning)(f"{kind} {name}{sentence}", LIMITS)
             return

@@ -1,7 +1,7 @@
 """Claims: hosts and paths at an Ingress class or a listener. Two objects with the same claim compete for requests.
 
-Sources: for the order of Ingresses, internal/ingress/controller/store in ingress-nginx; for which of two equal matches
-wins, HTTPRouteRule in the Gateway API reference; for sectionName, ParentReference in the same reference.
+Sources: internal/ingress/controller/store in ingress-nginx (the order of Ingresses), and the Gateway API reference:
+HTTPRouteRule (precedence of equal matches) and ParentReference (sectionName).
 """
 
 import re
@@ -33,7 +33,7 @@ AWS, Kong, haproxy-ingress, Higress, BFE, Traefik and Skipper. Source: each cont
 
 
 class Claim(NamedTuple):
-    """The host and path, or a ListenerSet's host and port, that an object claims. Objects with equal claims compete."""
+    """The host and path that an object claims, or a ListenerSet's host and port. Equal claims compete."""
 
     server: tuple[str, ...]
     """("Ingress", class), ("ListenerSet", Gateway's namespace/name) or an HTTPRoute parent's (kind, namespace/name)."""
@@ -97,15 +97,15 @@ def claimed_twice(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(blocks=None, remedy="Check that both objects are intended.", severity=Severity.HINT)
 def shared_claim(evidence: Evidence) -> Iterator[Finding]:
-    """Two objects claim the same host and path, but match conditions or a canary divide the requests between them."""
+    """Two objects claim the same host and path. Match conditions or a canary decide which of them gets a request."""
     return _conflicts(evidence, conditional=True)
 
 
 def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
     """Yield a finding for each object that competes with an older one; the finding names the oldest.
 
-    If a ListenerSet's status reports a conflict, its age doesn't matter. With `conditional`, the claims' conditions
-    must differ; otherwise, they must be equal. Objects that weren't read can hide a finding, but not cause one.
+    A ListenerSet whose status reports a conflict gets a finding whatever its age. If `conditional`, both claims'
+    conditions must differ; otherwise, they must be equal. Unread objects can hide a finding, but not cause one.
     """
     conflicts: dict[tuple[Key, str], tuple[ObjectSnapshot, str, list[str]]] = {}
     for claimants in _competitors(evidence):
@@ -117,21 +117,21 @@ def _conflicts(evidence: Evidence, *, conditional: bool) -> Iterator[Finding]:
                 claims = conflicts.setdefault((loser.key, text), (loser, claim.conflict, []))[2]
                 claims += [str(claim)] if str(claim) not in claims else []
     for (_, text), (loser, conflict, claims) in conflicts.items():
-        end = ", but with other match conditions" if conditional else f"; the Gateway's controller reports: {conflict}"
+        end = ", but under different conditions" if conditional else f"; the Gateway's controller reports: {conflict}"
         sentence = f"{text} {listed(claims)}{end if conditional or conflict else ''}"
         service = owner.item if (owner := evidence.snapshot.owner_of(loser)) else None
         yield Finding(loser.item, sentence, kubectl("edit", service or loser.item), service)
 
 
 def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings) -> str:
-    """Return a message's start, such as "Ingress team-a/shop, which is older, also claims"; "" without a conflict."""
+    """Return how a finding starts, such as "Ingress team-a/shop, which is older, also claims", or "" for no finding."""
     loser, claim = claimant
     is_reported, gateway = claim.conflict and loser.looks_managed, claim.server[1]
     for entry in mappings(at(around.items[GATEWAY].get(gateway), "spec", "listeners")) if is_reported else ():
         if (entry.get("hostname") or "", str(entry.get("port"))) == (claim.host, claim.listener[1]):
             return f"listener {quoted(str(entry.get('name')))} of Gateway {gateway} also serves"
     if not rival:
-        return f"another listener of Gateway {gateway} conflicts with this ListenerSet's" if is_reported else ""
+        return f"another listener of Gateway {gateway} clashes with this ListenerSet at" if is_reported else ""
     age_key, since = rival[0].item.age_key[0], loser.item.age_key[0]
     age = "older" if age_key < since else "younger" if age_key > since else "equally old"
     return f"{rival[0].item}, which is {age}, also {'serves' if claim.conflict and not rival[1].conflict else 'claims'}"
@@ -139,7 +139,7 @@ def _claim_text(claimant: Claimant, rival: Claimant | None, around: Surroundings
 
 @lru_cache(maxsize=1)  # claimed_twice and shared_claim both use it
 def _competitors(evidence: Evidence) -> list[list[Claimant]]:
-    """Group claims by server, host and path, the oldest first and conflicts last. Omit groups of unmanaged objects."""
+    """Group claims by server, host and path: oldest first, reported conflicts last. Omit wholly unmanaged groups."""
     classes = evidence.around.items[CLASS_KIND].items()
     controllers = {name: str(at(item, "spec", "controller") or "") for name, item in classes}
     by_key: dict[tuple[object, ...], list[Claimant]] = {}
@@ -154,7 +154,7 @@ def _competitors(evidence: Evidence) -> list[list[Claimant]]:
 
 
 def _compete(one: Claimant, other: Claimant) -> bool:
-    """Return whether two objects with the same host, path and server compete. If neither looks managed, they don't."""
+    """Return whether claimants of the same host, path and server compete, and at least one looks managed."""
     (first, claim), (second, rival) = one, other
     listeners = zip(claim.listener, rival.listener, strict=True)
     if first is second or not (first.looks_managed or second.looks_managed):
@@ -178,8 +178,8 @@ def outside_limits(evidence: Evidence) -> Iterator[Finding]:
         # As in policies.yaml, a tls entry without hosts claims no host.
         with_hosts = msgspec.structs.replace(spec, tls=tuple(entry for entry in spec.tls or () if entry.hosts))
         claimed = msgspec.structs.replace(obj.typed, spec=with_hosts).hosts
-        ends = {"host": effective.hosts_not_allowed([host or EVERY_HOST for host in claimed])}
+        ends = {"host": effective.why_hosts_not_allowed([host or EVERY_HOST for host in claimed])}
         if obj.kind == INGRESS:
-            ends["class"] = effective.not_allowed(class_of(obj.item, spec) or None, effective.limits.classes)
+            ends["class"] = effective.why_not_allowed(class_of(obj.item, spec) or None, effective.limits.classes)
         if sentence := " · ".join(f"the {noun} {end}" for noun, end in ends.items() if end):
             yield Finding(obj.item, sentence, kubectl("edit", obj.item))

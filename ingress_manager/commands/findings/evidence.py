@@ -8,7 +8,7 @@ from ingress_manager.core.settings import Settings
 
 
 class Evidence:
-    """Lists of a snapshot's objects, without the unread kinds. The snapshot's decisions ignore pauses in `settings`."""
+    """Lists of a snapshot's objects, including those in paused namespaces. `missing` omits kinds that weren't read."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings | None, around: Surroundings) -> None:
         self.snapshot, self.settings, self.around = snapshot, settings, around
@@ -43,7 +43,7 @@ class Evidence:
         """(object, its Service or None) for objects that have our label or annotation but aren't managed."""
 
     def service_requesting(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
-        """Return the Service that requests `obj`, or a refused Service that may request it; None if neither exists."""
+        """Return the Service that requests `obj`, if any. A refused one counts as requesting its entrances' objects."""
         # A Service's name has no dot, so the Service's part of the object's name ends at the first dot.
         service = self.snapshot.services.get(obj.item.full_name.partition(".")[0])
         if not service or entrance_of(service.item.name, obj.key[1]) not in service.entrances:

@@ -26,7 +26,7 @@ from ingress_manager.core.kubernetes import Key
 
 
 class Severity(StrEnum):
-    """How serious a finding is: the most serious value comes first. Hints don't affect the exit status of `audit`."""
+    """The severity of a finding, most serious value first. Hints don't affect the exit status of `audit`."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -89,13 +89,13 @@ class Finding(Message):
 
     @property
     def whose(self) -> Responsible | None:
-        """Return who has to act: the administrator if any reason requires it, else the owner; None without reasons."""
+        """Return who has to act (the administrator, if any reason requires it), or None if there are no reasons."""
         if not REMEDIES[Responsible.ADMINISTRATOR].keys().isdisjoint(self.reasons):
             return Responsible.ADMINISTRATOR
         return Responsible.OWNER if self.reasons else None
 
     def explained(self, reports: Mapping[str, Report] | None) -> "Finding":
-        """If it awaits a sync, add the Service's report. `reports`, keyed by uid, is None if they weren't read."""
+        """Return the finding; if it awaits a sync, add its Service's report. `reports` is by uid, or None if unread."""
         if not self.awaits_sync:
             return self
         service = self.service or self.item

@@ -61,7 +61,7 @@ def name_taken(evidence: Evidence) -> Iterator[Finding]:
         # `detached` reports a managed object without a Service.
         if not namesake.looks_managed or (namesake.is_decorated and evidence.snapshot.owner_of(namesake)):
             backends = backends_of(namesake)
-            leads = f"; it routes to {listed(backends, ' '.join)}" if backends else ""
+            leads = f"; that {namesake.kind} routes to {listed(backends, ' '.join)}" if backends else ""
             sentence = f"{namesake.item} already exists but wasn't created for this Service{leads}"
             command = kubectl("edit", service.item)
             if (SERVICE, service.item.name) in backends and namesake.kind == INGRESS and not namesake.is_decorated:
@@ -79,7 +79,7 @@ def forbidden(evidence: Evidence) -> Iterator[Finding]:
 
 @finding(
     blocks=Blocks.SYNC,
-    remedy="Remove the obstacle that the message names. If it names none, check that the hook and Metacontroller run.",
+    remedy="If the message names a cause, fix it. Otherwise, check that the hook and Metacontroller are running.",
 )
 def missing(evidence: Evidence) -> Iterator[Finding]:
     """A requested object doesn't exist, or is being deleted."""
@@ -90,7 +90,7 @@ def missing(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(service.item, deletion, kubectl("describe", namesake.item), service.item, about=key)
 
 
-@finding(blocks=Blocks.SYNC, remedy="If the settings changed, wait 6 minutes. Otherwise remove any named obstacle.")
+@finding(blocks=Blocks.SYNC, remedy="If settings just changed, wait six minutes. If not, run `ingress-manager check`.")
 def drifted(evidence: Evidence) -> Iterator[Finding]:
     """The object differs from what the Service and the settings request."""
     for service, obj in evidence.allowed:
@@ -112,7 +112,7 @@ def unguarded(evidence: Evidence) -> Iterator[Finding]:
     """An annotation protects the object but is not on its Service, so a recreated object would lack it."""
     for service, obj, only_here in _not_requested(evidence):
         if lost := {key: value for key, value in only_here.items() if protects(key)}:
-            sentence = f"if recreated from {service.item}, this {obj.kind} would lose protection by {listed([*lost])}"
+            sentence = f"{service.item} lacks {listed([*lost])}, so this {obj.kind} would lose protection if recreated"
             yield Finding(obj.item, sentence, _annotate(evidence, service, obj, lost), service.item)
 
 
@@ -130,7 +130,7 @@ def unwanted(evidence: Evidence) -> Iterator[Finding]:
     remedy="Run the command: it attaches the object to its Service, deletes it if that is gone, or makes it unmanaged.",
 )
 def detached(evidence: Evidence) -> Iterator[Finding]:
-    """The object looks managed, but lacks Metacontroller's annotation, or no existing Service owns it."""
+    """The object looks managed, but either lacks Metacontroller's annotation or isn't owned by an existing Service."""
     for obj, owner in evidence.unmanaged:
         is_controlled = bool(obj.owner) and not obj.service  # by something other than a Service
         service = owner or (None if is_controlled else evidence.service_requesting(obj))
@@ -150,12 +150,12 @@ def detached(evidence: Evidence) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def not_copied(evidence: Evidence) -> Iterator[Finding]:
-    """Annotations apparently meant for an ingress controller aren't copied. None of them protects the Service."""
+    """Annotations that seem meant for an ingress controller, but don't protect the Service, aren't copied."""
     for service in evidence.accepted:
         keys = keys_not_copied(service.item.annotations, evidence.snapshot.desired_once_allowed(service).values())
         # The other keys protect the Service. The settings accept their loss; otherwise the Service would be refused.
         if dropped := [key for key in keys if not protects(key)]:
-            sentence = f"{listed(dropped)} {'is' if len(dropped) == 1 else 'are'} not copied"
+            sentence = f"annotations not copied to the Service's objects: {listed(dropped)}"
             command = kubectl("annotate", service.item, changes=[f"{key}-" for key in dropped])
             yield Finding(service.item, sentence, command, service.item)
 
@@ -167,14 +167,14 @@ def not_copied(evidence: Evidence) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def not_requested(evidence: Evidence) -> Iterator[Finding]:
-    """The object has an ingress controller's annotation that nothing requests, so a recreated object would lack it."""
+    """The object has an ingress controller's annotation that neither the Service nor the settings request."""
     for service, obj, only_here in _not_requested(evidence):
         read = [key for key in only_here if is_for_controllers(key) and belongs_on(obj.item.kind, key)]
         others = [key for key in read if not (protects(key) or key.startswith(managed.BOOKKEEPING))]
         if (lost := {key: only_here[key] for key in others}) and evidence.snapshot.settings:
             limits = effective_settings(evidence.snapshot.settings, obj.item.namespace).limits.copy_annotations
             is_copied = not any(why_not_copied(*pair, limits) for pair in lost.items())
-            sentence = f"this {obj.kind} has {listed([*lost])}, which neither {service.item} nor the settings request"
+            sentence = f"neither {service.item} nor the settings request {listed([*lost])} on this {obj.kind}"
             command = _annotate(evidence, service, obj, lost) if is_copied else ()
             yield Finding(obj.item, sentence, command, service.item)
 
@@ -185,7 +185,7 @@ def not_requested(evidence: Evidence) -> Iterator[Finding]:
     severity=Severity.HINT,
 )
 def no_http(evidence: Evidence) -> Iterator[Finding]:
-    """An entrance has annotations but no `ingress/http`, so nothing is created for it."""
+    """Annotations of a Service have no effect, because the `ingress/http` that they need is missing."""
     for service in evidence.snapshot.services.values():
         for problem in without_effect(service.item.annotations):
             yield Finding(service.item, problem.sentence, kubectl("edit", service.item), service.item)
@@ -193,7 +193,7 @@ def no_http(evidence: Evidence) -> Iterator[Finding]:
 
 @lru_cache(maxsize=1)  # unguarded and not_requested both use it
 def _not_requested(evidence: Evidence) -> list[tuple[ServiceSnapshot, ObjectSnapshot, dict[str, str]]]:
-    """Return (Service, object, its annotations that a recreated object would lack) for each object that has any."""
+    """Return (Service, object, lost annotations) for each object that would lose annotations if it were recreated."""
     triples = []
     for service, obj in [pair for pair in evidence.allowed if _is_wanted(*pair)]:
         desired = service.desired.get(obj.key, {}).get("metadata", {}).get("annotations", {})
@@ -224,9 +224,9 @@ def _annotate(evidence: Evidence, service: ServiceSnapshot, obj: ObjectSnapshot,
 def _awaiting_sync(
     evidence: Evidence, service: ServiceSnapshot, item: Item, sentence: str, about: Key | None = None
 ) -> Finding:
-    """Return a finding that awaits a sync and has a command to start one, or that says that the namespace is paused."""
+    """Return a finding that awaits a sync, with a command to start one. If the namespace is paused, say so instead."""
     if evidence.settings and evidence.settings.entry_for(item.namespace).paused:
-        return Finding(item, f"{sentence}; the settings pause the namespace", service=service.item, about=about)
+        return Finding(item, f"{sentence}; the settings pause this namespace", service=service.item, about=about)
     return Finding(item, sentence, SYNC_ALL, service.item, about=about, awaits_sync=True)
 
 
@@ -242,13 +242,13 @@ def _missing_link(obj: ObjectSnapshot, owner: ServiceSnapshot | None) -> str:
     if owner:
         return f"the annotation {DECORATOR} is missing"
     if not obj.owner:
-        return "metadata.ownerReferences names no controller"
-    start = f"the owner, {obj.owner.get('kind')} {obj.owner.get('name')}"
+        return "no entry in metadata.ownerReferences has controller: true"
+    start = f'the owner, {obj.owner.get("apiVersion")} {obj.owner.get("kind")} "{obj.owner.get("name")}"'
     return f"{start} with uid {obj.owner_uid}, doesn't exist" if obj.service else f"{start}, isn't a core/v1 Service"
 
 
 def _correct(service: Item, refusal: Problems) -> Command:
-    """Return the command that corrects a refused Service; empty if only the administrator can solve the problem."""
+    """Return the command that corrects a refused Service, or () if the administrator has to solve a problem."""
     if any(problem.reason in REMEDIES[Responsible.ADMINISTRATOR] for problem in refusal.kept):
         return ()
     corrections = [_correction(service, problem) for problem in refusal.kept]
@@ -263,7 +263,7 @@ def _correct(service: Item, refusal: Problems) -> Command:
 
 
 def _correction(service: Item, problem: Problem) -> dict[str, str]:
-    """Return the `kubectl annotate` arguments that fix a problem, keyed by annotation; {} if a person has to decide."""
+    """Return `kubectl annotate` arguments that fix a problem, keyed by annotation, or {} if a person has to decide."""
     key, value = problem.annotation, service.annotations.get(problem.annotation, "")
     start, _, suffix = key.rpartition(PREFIX)
     suggestion = nearest(suffix, SUFFIXES) if problem.reason is Reason.UNKNOWN_ANNOTATION else ""

@@ -41,7 +41,7 @@ and pull request 13798; for AWS, PathPatternConfig in the ELB API; for GKE, Path
 
 
 def per_object(sentences: Callable[[ObjectSnapshot, ServiceSnapshot, Surroundings], Iterator[str]]) -> Find:
-    """Turn a function yielding messages about a managed object into a function yielding findings about all of them."""
+    """Turn a function that yields messages about one object into one that yields findings for all managed objects."""
 
     @wraps(sentences)
     def find(evidence: Evidence) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ def no_class(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surrounding
     severity=Severity.WARNING,
 )
 def path_denied(evidence: Evidence) -> Iterator[Finding]:
-    """The controller of the Ingress's class rejects a path, at least by default."""
+    """With its default settings, the controller of the Ingress's class rejects a path."""
     for service in evidence.accepted:
         for key, obj in service.desired.items():
             for sentence in denied_paths(obj, evidence.around.items[CLASS_KIND]):
@@ -103,7 +103,7 @@ def denied_paths(obj: Object, classes: Mapping[str, items.Item]) -> Iterator[str
 )
 @per_object
 def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
-    """The Gateway doesn't exist, its controller rejects the object or is silent, or no listener serves a host."""
+    """The Gateway is missing, a host has no listener, or no controller reports that the object is accepted."""
     item = obj.item
     for ref in obj.typed.parents:
         conditions, label = surroundings.conditions_of(item, ref), surroundings.gateway_of(item, ref)
@@ -122,7 +122,7 @@ def not_accepted(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroun
                 yield f"Gateway {label} doesn't exist"
         elif not conditions and _is_minutes_old(obj, around):
             created = item.metadata["creationTimestamp"]
-            yield f"created at {created}, but no controller has reported on it: perhaps none manages {parent}"
+            yield f"{parent} may have no controller: none has reported on this {obj.kind}, created at {created}"
         elif conditions and not false and (hosts := surroundings.hosts_without_listener(obj, ref, around)):
             yield f"{parent} ignores {listed(hosts)}: none of its listeners for this {obj.kind} has a matching hostname"
 
@@ -162,7 +162,7 @@ def no_endpoints(obj: ObjectSnapshot, service: ServiceSnapshot, around: Surround
 )
 @per_object
 def certificate(obj: ObjectSnapshot, _service: ServiceSnapshot, around: Surroundings) -> Iterator[str]:
-    """The Secret is missing or has no certificate, or the certificate isn't valid now or doesn't cover a host."""
+    """The Secret is missing, or doesn't contain a certificate that is valid now and covers all hosts."""
     namespace = obj.item.namespace
     field = "spec.tls" if obj.kind == INGRESS else "spec.listeners"
     for name, hosts in secrets_of(obj) if SECRET in around.read else ():

@@ -42,7 +42,7 @@ DEPLOYERS = (
 
 
 def deployers_of(item: Item) -> list[Deployer]:
-    """Return an object's deployers. With Helm, Argo CD or Flux, which may run kubectl, omit kubectl and Terraform."""
+    """Return the tools that deploy an item, without kubectl and Terraform if Helm, Argo CD or Flux may use them."""
     entries = mappings(item.metadata.get("managedFields"))
     marks = {*item.labels, *item.annotations, *(str(entry.get("manager")) for entry in entries)}
     deployers = [deployer for deployer in DEPLOYERS if marks & {*deployer.marks}]
@@ -66,14 +66,14 @@ def deployer_obstacles(ingress: Item, services: Iterable[tuple[Item, Annotations
     for service, annotations in services:
         for tool in deployers_of(service):
             if annotations and tool.takes_off:
-                lacking = ", ".join(f"{key}={value}" for key, value in annotations.items())
+                new = (f"remove {key}" if value is None else f"set {key}={value}" for key, value in annotations.items())
                 problem = f"{tool.name} manages Service {service.name} and {tool.takes_off} annotations that aren't in "
-                yield f"{problem}{tool.source}", f"add these to {tool.source} first: {lacking}"
+                yield f"{problem}{tool.source}", f"make these changes in {tool.source} first: {', '.join(new)}"
 
 
 def about_service(item: Item, *, released: bool = False) -> Iterator[str]:
-    """Yield what to change in each deployer's source when a Service gains annotations or, if `released`, loses them."""
+    """Yield what to change in each deployer's source when a Service gains (or, if `released`, loses) annotations."""
     for deployer in deployers_of(item):
-        added = f"add its annotations to {deployer.source}, too"
-        removed = f"remove its annotations from {deployer.source} only after these steps, or the Ingress is deleted"
+        added = f"make the same changes to its annotations in {deployer.source}"
+        removed = f"remove the annotations from {deployer.source} only after these steps, or the Ingress is deleted"
         yield f"{deployer.name} deploys Service {item.name}: {removed if released else added}"

@@ -1,8 +1,8 @@
-"""Plans and their steps: how they are printed or, with `--apply`, carried out.
+"""Plans and their steps, and the functions that print them or (with `--apply`) carry them out.
 
-Some steps wait until Metacontroller has seen their change. Metacontroller watches Services and Ingresses separately,
-and either watch can lag. If it sees a managed Ingress of a Service that requests none, it deletes the Ingress. The
-hook's Event about requested objects that Metacontroller doesn't observe proves that the change was seen.
+Some steps wait until Metacontroller has seen their change. It watches Services and Ingresses separately, and either
+watch can lag. If it sees that a Service no longer requests an Ingress before it sees the Ingress as unmanaged, it
+deletes the Ingress. A new Event that reports an object as missing proves that Metacontroller sees it as unmanaged.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -53,7 +53,7 @@ class Step:
 
     command: Command = ()
     undo: Command | None = ()
-    """The command that undoes the step; empty if none is needed. None if the plan can't be undone after this step."""
+    """The command that undoes the step: () if none is needed, or None if the plan can't be undone after this step."""
 
     until: Sequence[Condition] = ()
     pause: int = 0  # seconds to wait before `until` is checked
@@ -77,14 +77,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class SharedLists:
-    """Reads objects for waiting plans, which share lists because each kubectl process takes 0.15 s of CPU time."""
+    """Lists of objects that waiting plans share, because each kubectl process takes 0.15 s of CPU time."""
 
     kubectl: Kubectl
     _locks: dict[Command, Lock] = field(default_factory=dict)
     _latest: dict[Command, tuple[float, list[Item]]] = field(default_factory=dict)  # with the time of each list
 
     def get(self, condition: Condition, seen: Collection[object] = ()) -> list[Item]:
-        """Read a condition's objects. If its `is_new` is set, omit objects with a resourceVersion in `seen`."""
+        """Return the objects a condition reads; if `condition.is_new`, omit those with a resourceVersion in `seen`."""
         end, called = condition.command.index("--"), monotonic()
         kind, *names = condition.command[end + 1 :]
         command = (kind, *condition.command[2:end])
@@ -103,7 +103,7 @@ Run = tuple[Future[str | None], list[str]]
 
 
 def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
-    """Yield a shell script's lines: the commands, kubectl's with `options`, and notes and conditions as comments."""
+    """Yield the lines of a shell script: the commands, with `options`, and the notes and conditions as comments."""
     for step in steps:
         yield from map(comment, step.notes)
         if step.command:
@@ -112,11 +112,12 @@ def listed(steps: Iterable[Step], options: Sequence[str] = ()) -> Iterator[str]:
         if step.pause:
             yield comment(f"  wait {step.pause} seconds")
         for condition in step.until:
-            yield comment(f"  wait until {condition.sentence}: {shown(condition.command, options)}")
+            reading = shown(condition.command, [*options, *([] if condition.is_new else ["--output=yaml"])])
+            yield comment(f"  wait until {condition.sentence}; check with: {reading}")
 
 
 def perform(kubectl: Kubectl, plans: Sequence[Plan], *, apply: bool) -> int:
-    """Print plans or, with `apply`, carry them out. Return the number of error messages in the plans."""
+    """Print the plans or, if `apply` is set, carry them out. Return the number of errors among the plans' messages."""
     errors, with_steps = 0, [plan for plan in plans if plan.steps]
     for plan in plans:
         errors += show(plan.messages)
@@ -149,7 +150,7 @@ def carry_out_together(lists: SharedLists, plans: Sequence[Plan]) -> None:
     runs, last_of = list[Run](), dict[str, Future[str | None]]()
 
     def run(plan: Plan, earlier: Collection[Future[str | None]], lines: list[str]) -> str | None:
-        """After `earlier`, run a plan, with output to `lines`. Return its error, "" on success, None if not started."""
+        """Run `plan` after the `earlier` ones. Return its error, "" if it succeeded, or None if it wasn't started."""
         wait(earlier)
         if stopped.is_set():
             return None
@@ -192,10 +193,10 @@ def _print_in_order(runs: Sequence[Run]) -> None:
 def carry_out(
     lists: SharedLists, title: str, steps: Iterable[Step], echo: Echo = click.echo, interrupted: Event | None = None
 ) -> None:
-    """Print and run the steps of the plan with the given title.
+    """Print and run the steps of the plan called `title`.
 
-    Raises KubectlFailed if a step fails, on Ctrl-C, or once `interrupted` is set. The message lists the commands that
-    were run. The last one may have taken effect even if it failed, as a response can be lost; undoing it is harmless.
+    Raises KubectlFailed if a step fails, on Ctrl-C, or once `interrupted` is set. Its message lists the commands run.
+    The last may have taken effect even if it failed, as its response can be lost; undoing it is harmless anyway.
     """
     begun, kubectl = list[Step](), lists.kubectl
     try:
@@ -230,7 +231,7 @@ def undo_lines(begun: Sequence[Step], options: Sequence[str]) -> list[str]:
 
 
 def _wait(lists: SharedLists, condition: Condition, seen: Collection[object], interrupted: Event | None) -> None:
-    """Wait for a condition, passing `seen` to `get`. Raises KubectlFailed after WAIT_LIMIT, or KeyboardInterrupt."""
+    """Wait for a condition. Raises KubectlFailed after WAIT_LIMIT, KeyboardInterrupt once `interrupted` is set."""
     end, seconds = monotonic() + WAIT_LIMIT, POLL_SECONDS
     if condition.is_new:
         sleep(RECHECK_SECONDS.start)  # the hook reports no sooner

@@ -26,7 +26,7 @@ Annotations = Mapping[str, str | None]
 
 
 def kubectl(verb: str, *items: Item, options: Iterable[str] = (), changes: Iterable[str] = ()) -> Command:
-    """Return the kubectl command for `items` in one namespace. `changes` are the arguments after the names."""
+    """Return a kubectl command for `items`, which must be in one namespace. `changes` come after the items' names."""
     names = [f"{item.kind.lower()}/{item.name}" for item in items]
     if len({item.kind for item in items}) == 1:
         names = [items[0].kind.lower(), *(item.name for item in items)]
@@ -103,7 +103,7 @@ def touch(service: Item, *items: Item, events: bool = True) -> Step:
 def intact(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
     """Return the condition that `item` has `spec` and, if `recorded`, Metacontroller's last-applied annotation."""
     return Condition(
-        f"{item} has the planned spec" + (" and Metacontroller's last-applied annotation" if recorded else ""),
+        f"{item} has the planned spec{' and the last-applied annotation' if recorded else ''}",
         kubectl("get", item),
         lambda now: (
             now.metadata.get("uid") == item.metadata.get("uid")
@@ -115,9 +115,9 @@ def intact(item: Item, spec: Any, *, recorded: bool = False) -> Condition:
 
 
 def unseen(item: Item, annotations: Annotations) -> Iterator[Message]:
-    """Yield a message for each new value, and each old value (needed to undo), that has invisible characters."""
+    """Yield messages about invisible characters in new values, and in old values (which the undo command restores)."""
     for key, value in (*annotations.items(), *((key, item.annotations.get(key)) for key in annotations)):
         if value is not None and not is_seen(value):
-            sentence = f"{key}: {quoted(value)} contains invisible characters, so no readable command can set it"
+            sentence = f"{key}: {quoted(value)} contains invisible characters, which a printed command can't show"
             field = ("metadata", "annotations", key)
-            yield Message(item, sentence, field=field, remedy="remove them with `kubectl edit`")
+            yield Message(item, sentence, field=field, remedy="remove these characters with `kubectl edit`")

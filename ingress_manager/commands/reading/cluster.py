@@ -1,4 +1,4 @@
-"""Reads the objects and settings for a snapshot from a cluster or from files, as far as the user's rights allow."""
+"""Reads the objects and settings for a snapshot from files or a cluster, as far as the user's permissions allow."""
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ from ingress_manager.core.text import listed
 def read_objects(source: Source, *options: str) -> tuple[list[Item], Gaps]:
     """Return the objects in a cluster or in files, and a record of the kinds that could not be read.
 
-    Passes `options` to kubectl. Raises click.UsageError and Unreadable, and KubectlFailed if Services can't be read.
+    `options` are passed to kubectl. Raises click.UsageError, Unreadable, and KubectlFailed if Services can't be read.
     """
     gaps, items = Gaps(), list[Item]()
     if source.files:
@@ -59,7 +59,7 @@ def scope_of(source: Source) -> str:
 
 
 def read_settings(source: Source, option: str) -> Settings | str:
-    """Return the settings, or why they can't be read (suggesting `option`). Raises click.UsageError, Unreadable."""
+    """Return the settings, or why they are unavailable. Raises click.UsageError or Unreadable for a bad file."""
     if source.files and source.settings is None:
         return f"The settings could not be read, because only files are used: name a file with {option} FILE"
     try:
@@ -107,7 +107,7 @@ def read_surroundings(source: Source, snapshot: Snapshot, kinds: Collection[str]
 
 
 def _secrets(source: Source) -> Iterator[Item]:
-    """Yield the Secrets, with all values except tls.crt left empty, because kubectl must not print private keys."""
+    """Yield the Secrets, with every value except tls.crt empty, because kubectl must not print private keys."""
     options = (f"--output=go-template={_SECRETS}", _NO_RELEASES, *source.scope)
     for line in source.kubectl.run("get", *options, "--", "secrets").splitlines():
         namespace, name, crt, keys, type_ = line.split(" ", 4)

@@ -1,8 +1,8 @@
-"""Parses the documents in YAML or JSON text, with the line of each field. Yields a message for an invalid document.
+"""Parses YAML or JSON documents, records the line of each field, and yields a message for each invalid document.
 
-As in kubectl, text that begins with a brace is parsed as one or more JSON values or, if that fails, as YAML. Only the
-first line of a JSON value is recorded, because most JSON is written by programs. YAML documents are separated by `---`
-lines, and are read even if others are invalid. Aliases and merge keys are expanded as in kubectl (go.yaml.in/yaml/v2).
+As in kubectl, text that begins with a brace is parsed as JSON values, or as YAML if that fails. Only the first line of
+a JSON value is recorded, because most JSON is written by programs. YAML documents are separated by `---` lines, and
+each is read even if others are invalid. Aliases and merge keys are expanded as in kubectl (go.yaml.in/yaml/v2).
 """
 
 import json
@@ -31,7 +31,7 @@ def documents(text: str, file: str) -> Iterator[Document | Message]:
 
 
 def _of_json(text: str, file: str) -> list[Document | Message]:
-    """Return a text's JSON values, with messages instead of those nested too deeply; [] if the text isn't JSON."""
+    """Return the JSON values in `text`, or [] if it isn't JSON. A value that is nested too deeply becomes a message."""
     found, end, line = list[Document | Message](), 0, 1
     try:
         while match := _INK.search(text, end):
@@ -68,7 +68,7 @@ def _of_yaml(text: str, file: str) -> Iterator[Document | Message]:
 
 
 def _expanded(text: str) -> Events:
-    """Yield the parser's events for a YAML text, with aliases expanded. The caller must limit the number of events."""
+    """Yield the parser's events for YAML text, with aliases expanded. The caller must limit the number of events."""
     seen, opened = list[Any](), list[tuple[str, int]]()
     anchors: dict[str, slice] = {}
     event: Any

@@ -33,12 +33,12 @@ _FORBIDDEN = re.compile(
     r'\(Forbidden\): .*? cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
     r'(?: in the namespace "(?P<namespace>[^"]+)")?'
 )
-_LACKING = "you lack the right to "
+_LACKING = "you don't have permission to "
 IGNORE_NOT_FOUND = "--ignore-not-found"
 
 
 class KubectlFailed(click.ClickException):
-    """kubectl failed, couldn't be run, or printed invalid output. The message is one line."""
+    """The error raised if kubectl can't be run, fails, or prints invalid output, or if a command can't continue."""
 
     exit_code = 2
 
@@ -72,7 +72,7 @@ class Kubectl:
         return ended.stdout
 
     def get(self, resources: str, *arguments: str) -> list[Item]:
-        """Return `resources`, given by kind ("services,ingresses") or by name ("crd/a crd/b"). Raises KubectlFailed."""
+        """Return the objects of given kinds ("services,ingresses") or names ("crd/a crd/b"). Raises KubectlFailed."""
         kinds = resources.split(",")
         # kubectl takes six seconds to format ten thousand objects; with --raw, it prints the API server's response.
         raw = [kind for kind in kinds if kind in LISTS] if arguments == ("--all-namespaces",) else []
@@ -91,7 +91,7 @@ class Kubectl:
         return items
 
     def get_if_known(self, resource: str, *arguments: str) -> list[Item]:
-        """Return a kind's objects; [] if the cluster doesn't have the kind. Raises KubectlFailed."""
+        """Return a kind's objects, or [] if the cluster doesn't have the kind. Raises KubectlFailed."""
         try:
             return self.get(resource, *arguments)
         except KubectlFailed as failed:
@@ -101,14 +101,14 @@ class Kubectl:
 
 
 def error_message(stderr: str) -> str:
-    """Return kubectl's error as one line, without log lines. For a Forbidden error, list the missing rights."""
-    if rights := dict.fromkeys(map(_right_in, _FORBIDDEN.finditer(stderr))):
-        return one_line(f"{_LACKING}{' and to '.join(rights)}")
+    """Return kubectl's error on one line, without log lines. For Forbidden errors, name only missing permissions."""
+    if permissions := dict.fromkeys(map(_permission_in, _FORBIDDEN.finditer(stderr))):
+        return one_line(f"{_LACKING}{' and to '.join(permissions)}")
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _LOG_LINE.match(line)]
     return one_line(" ".join(lines))
 
 
-def _right_in(match: re.Match[str]) -> str:
+def _permission_in(match: re.Match[str]) -> str:
     resource = ".".join(filter(None, (match["resource"], match["group"])))
     scope = f"in the namespace {match['namespace']}" if match["namespace"] else "in the cluster"
     return f"{match['verb']} {resource} {scope}"

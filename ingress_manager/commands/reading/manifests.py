@@ -1,7 +1,7 @@
 """Reads manifests: the objects in YAML or JSON text from files, standard input or kubectl.
 
 Metadata that becomes part of commands is validated, because kubectl would take a name such as --all for an option. API
-servers accept no such names. Sources: the Kubernetes documentation, "Object Names and IDs", and ObjectMeta's reference.
+servers reject such names. Sources: the Kubernetes documentation, "Object Names and IDs", and ObjectMeta's reference.
 """
 
 import re
@@ -48,8 +48,8 @@ def read(text: str, file: str = "", namespace: str = "default") -> Read:
 
 
 def _problems(item: Item, version: str) -> Iterator[Message]:
-    """Yield messages if `version`, the apiVersion, isn't supported, or if metadata used in commands is invalid."""
-    metadata, begin = item.metadata, f"is not a valid {item.kind}: metadata"
+    """Yield messages about an unsupported apiVersion (`version`) and about invalid metadata that commands would use."""
+    metadata, begin = item.metadata, f"invalid {item.kind}: metadata"
     if version != VERSIONS[item.kind]:
         yield Message(item, f"apiVersion: {quoted(version)} isn't supported; use {VERSIONS[item.kind]}")
     if not metadata.get("name"):
@@ -72,7 +72,7 @@ def _wrong_id(text: str) -> str:
 
 
 def _opened(value: Any, path: FieldPath = ()) -> Iterator[tuple[Any, FieldPath]]:
-    """Yield `value` (at `path`), or a List's members, each with its path. Yield nothing for an empty document."""
+    """Yield (member, path) for each member if `value` is a List, or else (value, path). Yield nothing for None."""
     if value is None:
         return
     if value and isinstance(value, list) and all(at(entry, "op") for entry in value):
@@ -91,7 +91,7 @@ SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
-    """Return the objects in files, folders and standard input (-). `namespace` applies to objects that name none.
+    """Return the objects in files, folders and standard input (-). Objects without a namespace get `namespace`.
 
     Raises click.UsageError if a file can't be opened, or Unreadable with all problems in the files.
     """
@@ -109,7 +109,7 @@ def read_files(paths: Iterable[str], namespace: str) -> list[Item]:
 
 
 def text_of_file(path: str, *, utf_16: bool = False) -> tuple[str, str]:
-    """Return a file's or stdin's (-) text and name. `utf_16` allows UTF-16. Raises click.UsageError, Unreadable."""
+    """Return a file's text and name (- for stdin). `utf_16` also allows UTF-16. Raises click.UsageError, Unreadable."""
     # A file's name may contain control characters, or bytes that aren't text.
     name = "stdin" if path == "-" else one_line(path)
     try:

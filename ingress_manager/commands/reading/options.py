@@ -33,9 +33,9 @@ class Source:
     certificate_days: int = 14
 
     def read(self, resources: str, *options: str) -> list[Item]:
-        """Return all objects in the files, or the cluster's objects of `resources`, such as "services,ingresses".
+        """Return all objects in `files`. Without files, return the cluster's `resources`, such as "services,ingresses".
 
-        Passes `options` to kubectl. Raises KubectlFailed, Unreadable, or click.UsageError (also if flags conflict).
+        `options` are passed to kubectl. Raises KubectlFailed, Unreadable, or click.UsageError for wrong files or flags.
         """
         if self.files and (self.all_namespaces or self.context is not None or self.kubeconfig is not None):
             raise click.UsageError("--all-namespaces, --context and --kubeconfig can't be used with files")
@@ -46,7 +46,7 @@ class Source:
         return self.kubectl.get(resources, *options, *self.scope)
 
     def read_with_managers(self) -> list[Item]:
-        """Return the Services and Ingresses with their field managers, which show which tools deploy them."""
+        """Return the Services and Ingresses with their field managers, which show the tools that deploy them."""
         return self.read("services,ingresses", "--show-managed-fields")
 
     @property
@@ -61,10 +61,10 @@ class Source:
         return [] if self.namespace is None else [f"--namespace={self.namespace}"]
 
     def read_settings(self, option: str = "--settings") -> Settings:
-        """Return the settings in the settings file. Without one, return the cluster's or, with `files`, the defaults.
+        """Return the settings: the settings file's, or else the defaults if there are `files`, or else the cluster's.
 
-        Without a settings file, print a note about which settings are used. Messages suggest `option` to name a file.
-        Raises KubectlFailed if the cluster's settings can't be read; click.UsageError or Unreadable for invalid ones.
+        Without a settings file, print which are used; messages suggest `option` for naming one. Raises KubectlFailed if
+        the cluster's settings can't be read, and click.UsageError or Unreadable if settings are invalid.
         """
         if self.settings is not None:
             return usable_settings(settings_of_file(self.settings))
@@ -81,7 +81,7 @@ class Source:
 
 
 def complete(resource: str, context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Return the `resource` names that begin with `incomplete`; [] if kubectl fails or a request takes over 1 s."""
+    """Return the `resource` names that begin with `incomplete`, or [] if kubectl fails or a request takes over 1 s."""
     given = context.params
     prefix = incomplete[: incomplete.rfind("/") + 1]
     namespace = prefix.removesuffix("/") or given.get("namespace")
@@ -99,7 +99,7 @@ SERVICES, NAMESPACES = (partial(complete, resource) for resource in ("services",
 
 
 def settings_option(fallback: str, name: str = "--settings") -> Callable[[Decorated], Decorated]:
-    """Return the option `name` for a settings file. `fallback`, in its help, says which settings apply by default."""
+    """Return the option `name` for a settings file. `fallback` says in its help which settings apply without it."""
     text = f"A file with settings, or with a ConfigMap that contains settings. Without this option: {fallback}."
     return click.option(name, "settings", metavar="FILE", help=text)
 
@@ -124,7 +124,7 @@ CERTIFICATE_DAYS = click.option("--certificate-days", **_DAYS, help="Report cert
 
 
 def with_source(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds `options` to a command, and passes it Source's fields as one argument, `source`."""
+    """Return a decorator that adds `options` to a command and passes Source's fields as one argument, `source`."""
 
     def decorate(command: Decorated) -> Decorated:
         @wraps(command)

@@ -1,7 +1,7 @@
-"""The administrator's settings: in a file, or in the ConfigMap that the hook's Deployment mounts in a cluster.
+"""Reads the administrator's settings from a file, or from the ConfigMap that the hook's Deployment mounts.
 
-kustomize appends a hash to the ConfigMap's name, so only the Deployment shows which ConfigMap is used. The
-DecoratorController ingress-manager names the hook's Service, which has the same name as the hook's Deployment.
+kustomize appends a hash to the ConfigMap's name, so only the Deployment shows which ConfigMap is used. To find the
+Deployment, look up the hook's Service in the DecoratorController ingress-manager: the Deployment has the same name.
 """
 
 from collections.abc import Iterable
@@ -23,12 +23,12 @@ KEY = "settings.yaml"
 
 
 def is_name(text: object) -> bool:
-    """Return whether a value is a valid object name, which kubectl can't take for an option."""
+    """Return whether a value is a valid object name, so that kubectl can't mistake it for an option."""
     return isinstance(text, str) and not wrong_name(text)
 
 
 def configmap_of(deployment: Item) -> str | None:
-    """Return the name of the ConfigMap that the hook's Deployment mounts as settings; None if it mounts none."""
+    """Return the name of the ConfigMap that the hook's Deployment mounts as settings, or None if it mounts none."""
     volumes = mappings(at(deployment, "spec", "template", "spec", "volumes"))
     names = (at(volume, "configMap", "name") for volume in volumes if volume.get("name") == VOLUME)
     return next((str(name) for name in names if is_name(name)), None)
@@ -40,7 +40,7 @@ class SettingsText(NamedTuple):
     text: str
     file: str
     line: int = 0
-    """The line of the settings in a ConfigMap's manifest; 0 if the text isn't from a manifest."""
+    """The line of the settings in a ConfigMap's manifest, or 0 if the text isn't from a manifest."""
 
     def parse(self) -> Settings | Message:
         try:
@@ -63,7 +63,7 @@ def usable_settings(text: SettingsText) -> Settings:
 
 
 def settings_of_file(path: str) -> SettingsText:
-    """Return the settings in a file, or in a manifest's last ConfigMap. Raises click.UsageError, Unreadable."""
+    """Return the settings in a file. If it contains ConfigMaps, use the last. Raises click.UsageError, Unreadable."""
     text, name = text_of_file(path)
     # For speed: parsing all text as manifests would take longer than the rest of the command.
     configmaps = of_kind(read(text, name).items, "ConfigMap") if "ConfigMap" in text else []
@@ -86,7 +86,7 @@ DEFAULT_INSTALLATION = Installation("ingress-manager", "ingress-manager")
 
 
 def named_by(controllers: Iterable[Item]) -> Installation | None:
-    """Return the namespace and name of the hook that our DecoratorController calls; None if missing or invalid."""
+    """Return the hook's namespace and name from our DecoratorController, or None if they are missing or invalid."""
     for controller in controllers:
         if controller.name == CONTROLLER:
             service = at(controller, "spec", "hooks", "sync", "webhook", "service")
@@ -102,7 +102,7 @@ def settings_of_cluster(kubectl: Kubectl) -> SettingsText:
     except KubectlFailed as failed:
         if not failed.is_forbidden:
             raise
-        # Teams may lack the right to list DecoratorControllers: assume the default names.
+        # Teams may lack permission to list DecoratorControllers: assume the default names.
         installation = DEFAULT_INSTALLATION
     if installation is None:
         raise KubectlFailed(f"no DecoratorController {CONTROLLER} names the hook's Service")

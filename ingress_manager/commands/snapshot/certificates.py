@@ -23,7 +23,7 @@ def can_be_read() -> bool:
 
 
 def cert_problem(crt: str, hosts: Iterable[str], now: datetime) -> str:
-    """Return why a certificate isn't valid for `hosts`; "" if it is. `crt` is a Secret's tls.crt, in base64."""
+    """Return why a certificate isn't valid for `hosts`, or "" if it is. `crt` is a Secret's tls.crt, in base64."""
     try:
         certificate = first_certificate(crt)
     except ValueError:
@@ -38,11 +38,11 @@ def cert_problem(crt: str, hosts: Iterable[str], now: datetime) -> str:
         return "the certificate has no readable host name in its subjectAltName"
     covered = [name.lower() for name in names.get_values_for_type(x509.DNSName)]
     missing = [host for host in hosts if not {host.lower(), f"*.{host.lower().partition('.')[2]}"} & {*covered}]
-    return f"the certificate is for {listed(covered) or 'no host'}, not for {listed(missing)}" if missing else ""
+    return f"the certificate doesn't cover {listed(missing)}; it names {listed(covered) or 'none'}" if missing else ""
 
 
 def near_expiry(crt: str, now: datetime, soon: timedelta) -> datetime | None:
-    """Return a certificate's expiry if the time left is below `soon` and below a third of its lifetime; else None."""
+    """Return when a certificate expires if that is within `soon` and in the last third of its lifetime, else None."""
     certificate = first_certificate(crt)
     start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     # cert-manager renews when a third remains. With `soon` alone, a six-day certificate would always be reported.

@@ -38,7 +38,7 @@ def field_differences(observed: Any, desired: Any, path: str) -> Iterator[str]:
         for number, (one, other) in enumerate(zip(observed, desired, strict=True)):
             yield from field_differences(one, other, f"{path}[{number}]")
     elif not same_json(observed, desired):
-        yield f"{path} is {_shown(observed)} and should be {_shown(desired)}"
+        yield f"{path} is {_shown(observed)} but should be {_shown(desired)}"
 
 
 def _shown(value: Any) -> str:
@@ -56,7 +56,7 @@ def managed_parts(obj: Object) -> Object:
 
 
 def merged(item: Item, desired: Object) -> Object:
-    """Merge `desired` into the managed parts of `item`. Raises ValueError if the last-applied record is invalid."""
+    """Return `item`'s managed parts, merged with `desired`. Raises ValueError if the last-applied record is invalid."""
     signed = managed_parts(desired)
     signed["metadata"]["annotations"][DECORATOR] = CONTROLLER
     return _merge_objects(managed_parts(item.object), managed_parts(last_applied(item.object)), signed)
@@ -68,7 +68,7 @@ def same_json(one: Any, other: Any) -> bool:
 
 
 def last_applied(obj: Object) -> Object:
-    """Return the object in the last-applied annotation; {} without one. Raises ValueError if it isn't a JSON object."""
+    """Decode the last-applied annotation. If there is none, return {}. Raises ValueError if it isn't a JSON object."""
     text = (obj["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     try:
         return msgspec.json.decode(text, type=Object) if text else {}
@@ -77,10 +77,10 @@ def last_applied(obj: Object) -> Object:
 
 
 def merge(observed: Any, last: Any, desired: Any) -> Any:
-    """Return `observed` with the fields of `desired`, and without fields that `last` has but `desired` doesn't.
+    """Return `observed` with the fields of `desired`, but without fields that `last` has and `desired` doesn't.
 
-    The type of `observed` decides how values are merged; a `last` or `desired` of another type counts as empty, as in
-    Metacontroller. The result shares parts with the arguments.
+    Objects and lists are merged; a `last` or `desired` whose type differs from that of `observed` counts as empty, as
+    in Metacontroller. Any other `observed` is replaced. The result shares parts with the arguments.
     """
     if isinstance(observed, dict):
         return _merge_objects(observed, *(side if isinstance(side, dict) else {} for side in (last, desired)))

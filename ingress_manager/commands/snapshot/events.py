@@ -29,16 +29,16 @@ _TAG = re.compile(r" \[([a-z-]+)\](?= · |$)")
 
 
 class Report(NamedTuple):
-    """What an Event reports about a Service, and when this was last reported."""
+    """A report about a Service, taken from an Event, with the time of its last occurrence."""
 
     time: str
     sentence: str
     uid: str  # of the Service
     versions: tuple[str, str]
-    """The resourceVersions of the Service at the first report and of the Event at the last; "" for a missing one."""
+    """The resourceVersions of the Service at the first report and of the Event at the last, or "" for a missing one."""
 
     def precedes(self, current: str) -> bool:
-        """Return whether a report precedes the Service's resourceVersion `current`; False if they can't be compared."""
+        """Return whether the report is known to be older than `current`, the Service's present resourceVersion."""
         # If the Event's version isn't between the others, Events may be in another etcd: versions can't be compared.
         first, last, now = ((len(version), version) for version in (*self.versions, current))
         return (0, "") < first < last < now
@@ -57,7 +57,7 @@ class Report(NamedTuple):
 
 
 def reports(items: Iterable[Item]) -> dict[str, Report]:
-    """Return Metacontroller's newest report on each Service, or an earlier one that explains more, by Service uid."""
+    """Return Metacontroller's report on each Service, by uid: the newest, unless an earlier one explains more."""
     newest: dict[str, Report] = {}
     of_ours = (item for item in items if item.kind == EVENT and item.object.get("reason") == SYNC_ERROR)
     for report in sorted(map(report_of, of_ours)):
@@ -77,5 +77,5 @@ def report_of(event: Item) -> Report:
 
 
 def missing_by(report: str) -> set[Key]:
-    """Return the objects that a report's sentence names as missing; empty unless the sentence ends with [not-made]."""
+    """Return the objects that a report names as missing. The set is empty unless the reason is `not-made`."""
     return {*_KEY.findall(report)} if report.endswith(f"[{Reason.NOT_MADE}]") else set()

@@ -31,7 +31,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """An object, not validated, and where it was read. For a message about an unreadable line, `object` is empty."""
+    """An unvalidated object and its location. `object` is {} if the item only marks the location of a mistake."""
 
     object: Object
     file: str = ""  # "" for an object from a cluster
@@ -90,13 +90,13 @@ class Item:
         return bool(self.metadata.get("deletionTimestamp"))
 
     def line(self, *path: str | int) -> int:
-        """Return the line of the field at `path`, or of the nearest enclosing field; 0 for an object without a file."""
+        """Return the line of the field at `path` (or the nearest enclosing field), or 0 for an item without a file."""
         return self.document.line((*self.path, *path)) if self.file and self.document else 0
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message about an object, or about a line of a file that can't be read."""
+    """A message about an object, or about one line of an unreadable file."""
 
     item: Item
     sentence: str
@@ -140,7 +140,7 @@ def of_kind(items: Iterable[Item], *kinds: str) -> list[Item]:
 
 
 def at(value: Any, *path: str) -> Any:
-    """Return the field of `value` at `path`; None if it doesn't exist."""
+    """Return the field of `value` at `path`, or None if it doesn't exist."""
     value = value.object if isinstance(value, Item) else value
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

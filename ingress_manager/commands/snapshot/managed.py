@@ -1,7 +1,7 @@
 """The marks of a managed object: Metacontroller's annotations, the Service as its controller, and our label.
 
-Source: Metacontroller's decorator controller, which manages an object if an annotation names the DecoratorController
-and the parent is the object's controller. The label is for people.
+Source: Metacontroller's decorator controller. It manages an object if an annotation names the DecoratorController and
+the object's controller is the parent (here, the Service). Metacontroller ignores the label.
 """
 
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ def owners(item: Item) -> list[Object]:
 
 
 def controller_of(item: Item) -> Object:
-    """Return the owner reference of an object's controlling owner; empty if there is none."""
+    """Return the owner reference of an object's controller, or {} if it has none."""
     return next((owner for owner in owners(item) if owner.get("controller") is True), {})
 
 
@@ -59,7 +59,7 @@ def is_made_for(item: Item, service: Item) -> bool:
 
 
 def copied_from(service: Item, objects: Iterable[Item]) -> list[str]:
-    """Return sorted keys of annotations copied to `objects`, except those that controllers also read from Services."""
+    """Return the sorted keys of annotations copied to `objects`, except any that controllers read from Services."""
     same = {pair for item in objects for pair in item.annotations.items()} & service.annotations.items()
     return [key for key, _ in sorted(same) if is_for_controllers(key) and not is_read_from_services(key)]
 

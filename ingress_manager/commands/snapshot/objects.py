@@ -1,4 +1,4 @@
-"""Ingresses, HTTPRoutes and ListenerSets, whoever created them, and their backends, Secrets, hosts and paths."""
+"""The backends, Secrets, hosts and paths of Ingresses, HTTPRoutes and ListenerSets, no matter who created them."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -88,7 +88,7 @@ def as_type(item: Item, type_: type[T]) -> T:
     try:
         typed: T = convert(without_nulls(obj), type_)
     except FieldError as error:
-        raise Unreadable([Message(item, f"is not a valid {item.kind}: {error.sentence}", field=error.path)]) from error
+        raise Unreadable([Message(item, f"invalid {item.kind}: {error.sentence}", field=error.path)]) from error
     return typed
 
 
@@ -139,7 +139,7 @@ def as_object(item: Item) -> ObjectSnapshot:
 
 
 def deletion_of(item: Item) -> str:
-    """Return a message naming the deletion time and finalizers of an object that is being deleted; otherwise ""."""
+    """Return a message with the deletion time and finalizers if an object is being deleted, or "" if it isn't."""
     if not item.is_being_deleted:
         return ""
     finalizers = item.metadata.get("finalizers")
@@ -193,7 +193,7 @@ def class_of(item: Item, spec: kubernetes.Spec) -> str:
 
 
 def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
-    """Return the tls entry that applies to a rule's host, without the entry's hosts; None if no entry applies."""
+    """Return the tls entry for a rule's host, reduced to the Secret's name, or None if no entry applies."""
     entries = spec.tls or ()
     exact = [entry for entry in entries if host in (entry.hosts or ())]
     wildcards = [entry for entry in entries if host and any(covers(name, (host,)) for name in entry.hosts or ())]
@@ -203,7 +203,7 @@ def certificate_of(host: str, spec: IngressSpec) -> IngressTls | None:
 
 
 def certificates_of(spec: IngressSpec) -> list[IngressTls]:
-    """Return the distinct tls entries that apply to any rule's host, without the entries' hosts."""
+    """Return the distinct tls entries for the hosts of all rules, each reduced to the Secret's name."""
     return list(dict.fromkeys(filter(None, (certificate_of(rule.host, spec) for rule in spec.rules or ()))))
 
 
@@ -213,7 +213,7 @@ def covers(host: str, hosts: Collection[str]) -> bool:
 
 
 def spec_for(spec: IngressSpec, service: str) -> IngressSpec:
-    """Return a spec with only the paths to `service` (a name), without tls hosts that only removed rules use."""
+    """Return `spec` with only the paths to the Service `service`, without tls hosts that covered only removed rules."""
     rules = []
     for rule in spec.rules or ():
         paths = rule.http.paths if rule.http else ()

@@ -17,10 +17,10 @@ UNREAD_SETTINGS = "settings"  # the key of the settings in `Gaps.unread`
 
 @dataclass(slots=True)
 class Gaps:
-    """What could not be read. A kind that isn't in the files counts as unread, because the files may be incomplete."""
+    """Data that could not be read. A kind missing from the files counts as unread: the files may be incomplete."""
 
     unread: dict[str, str] = field(default_factory=dict)
-    """Messages by kind, or by UNREAD_SETTINGS, "namespace" (nothing found) or "namespaces" (some have no Services)."""
+    """Messages by kind. Other keys: UNREAD_SETTINGS, "namespace" (it is empty), "namespaces" (some lack Services)."""
 
     lacking: set[str] = field(default_factory=set)
     """The kinds that the cluster lacks and that Metacontroller therefore can't manage."""
@@ -65,7 +65,7 @@ class ServiceSnapshot:
 
 @dataclass(slots=True)
 class Snapshot:
-    """All Services and their objects. If an object was read twice, the last version counts."""
+    """All Services and objects that were read. If one was read twice, the last version counts."""
 
     settings: Settings | None  # None if the settings could not be read
     gaps: Gaps
@@ -73,7 +73,7 @@ class Snapshot:
     objects: dict[Key, ObjectSnapshot] = field(default_factory=dict)
 
     def owner_of(self, obj: ObjectSnapshot) -> ServiceSnapshot | None:
-        """Return the Service that controls an object; None if no existing Service does."""
+        """Return the Service that controls an object, or None if no existing Service does."""
         service = self.services.get(obj.service)
         return service if service and obj.owner_uid == service.service.metadata.uid != "" else None
 
@@ -88,7 +88,7 @@ class Snapshot:
         return {kind: sentence for kind, sentence in self.gaps.unread.items() if kind not in skipped}
 
     def decided(self, service: Service, observed: Mapping[Key, ObjectSnapshot]) -> Decision | None:
-        """Return the hook's decision on a Service with the `observed` objects; None if `settings` is None."""
+        """Return the hook's decision on a Service with the `observed` objects, or None if the settings are unread."""
         if self.settings is None:
             return None
         by_kind: dict[str, dict[str, Attachment]] = {kind: {} for kind in TYPES}
@@ -105,7 +105,7 @@ class Snapshot:
         return other
 
     def desired_once_allowed(self, service: ServiceSnapshot) -> Mapping[Key, Object]:
-        """Return the objects desired for a Service once the Service's forbidden objects are removed."""
+        """Return the objects that will be desired for a Service once its forbidden objects have been removed."""
         if not isinstance(service.decision, RemovedFirst):
             return service.desired
         kept = {key: obj for key, obj in service.observed.items() if key not in service.forbidden}
@@ -114,7 +114,7 @@ class Snapshot:
 
 
 def snapshot_of(items: Iterable[Item], settings: Settings | None, gaps: Gaps | None = None) -> Snapshot:
-    """Return a snapshot with decisions on Services unless `settings` is None. Raises Unreadable for invalid objects."""
+    """Return a snapshot of `items`, without decisions if `settings` is None. Raises Unreadable for invalid objects."""
     snapshot = Snapshot(settings, gaps or Gaps())
     services: dict[str, tuple[Item, Service]] = {}
     for item in items:

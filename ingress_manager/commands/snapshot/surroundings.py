@@ -64,7 +64,7 @@ def time_of(text: object) -> datetime:
 
 
 def changed_at(item: Item) -> datetime:
-    """Return when an object was created or last changed, apart from its status; EARLIEST if it has no timestamp."""
+    """Return when an object last changed, ignoring changes to its status, or EARLIEST if it records no times."""
     times = [one.get("time") for one in mappings(item.metadata.get("managedFields")) if not one.get("subresource")]
     return max(map(time_of, [item.metadata.get("creationTimestamp"), *times]))
 
@@ -89,18 +89,18 @@ def addresses_of(item: Item) -> list[str]:
 
 
 def gateway_of(item: Item, parent: ParentRef) -> str:
-    """Return the namespace/name of `parent`, to which an HTTPRoute or ListenerSet `item` refers."""
+    """Return the namespace/name of the `parent` to which an HTTPRoute or ListenerSet (`item`) refers."""
     return f"{parent.namespace or item.namespace}/{parent.name}"
 
 
 def listeners_of(item: Item, parent: ParentRef, around: Surroundings) -> list[Object]:
-    """Return the listeners of a parent Gateway: only the one that `parent` names, or all if `parent` names none."""
+    """Return the listeners of a parent Gateway. If `parent` names a listener, return only that listener."""
     listeners = mappings(at(around.items[GATEWAY].get(gateway_of(item, parent)), "spec", "listeners"))
     return [listener for listener in listeners if parent.section_name in {None, "", listener["name"]}]
 
 
 def hosts_without_listener(obj: ObjectSnapshot, parent: ParentRef, around: Surroundings) -> list[str]:
-    """Return the hosts of an HTTPRoute that no listener of a parent Gateway covers; [] for a ListenerSet."""
+    """Return the hosts of an HTTPRoute that no listener of a parent Gateway covers, or [] for a ListenerSet."""
     names = [listener.get("hostname") or "*" for listener in listeners_of(obj.item, parent, around)]
     hosts = obj.typed.hosts if obj.kind != LISTENERSET else ()
     # Unlike in an Ingress, a wildcard covers several labels.
@@ -113,7 +113,7 @@ def attached_to(obj: ObjectSnapshot, kind: str) -> list[str]:
 
 
 def is_taken(obj: ObjectSnapshot) -> bool:
-    """Return whether all parents report an object as Accepted, ResolvedRefs and, for a ListenerSet, also Programmed."""
+    """Return whether an object is Accepted with ResolvedRefs at all parents and, if a ListenerSet, Programmed."""
     types = {*BY_CAUSE} if obj.kind == LISTENERSET else {*BY_CAUSE} - {"Programmed"}
     at_parents = (conditions_of(obj.item, parent) for parent in obj.typed.parents)
     true = {(type_, "True") for type_ in types}
@@ -142,9 +142,9 @@ def conditions_of(item: Item, parent: ParentRef) -> list[StatusCondition]:
 
 
 def urls_of(obj: ObjectSnapshot, addresses: Sequence[str], around: Surroundings) -> list[str]:
-    """Return an object's URLs. If it serves every host, they contain the first of `addresses`, or `*` if there is none.
+    """Return an object's URLs. If it serves every host, they contain the first of `addresses`, or `*` if none is known.
 
-    An HTTPRoute's begin with // if a listener's protocol is unread or not in SCHEMES. A ListenerSet's have no path.
+    HTTPRoute URLs begin with // if a listener's protocol is unread or not in SCHEMES. ListenerSet URLs have no path.
     """
     typed, urls = obj.typed, list[tuple[str, str, str]]()
     if isinstance(typed, Ingress):

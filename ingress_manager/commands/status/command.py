@@ -79,10 +79,10 @@ def status(  # noqa: PLR0913, PLR0917 - each is an option
 def wait_for(
     source: Source, name: str | None, wanted: str | None, seconds: int
 ) -> tuple[Inspection, list[ServiceSnapshot], list[Row], list[Row]]:
-    """Inspect the cluster until all rows have the `wanted` state, waiting is pointless, or `seconds` have passed.
+    """Inspect the cluster until all rows have the `wanted` state or a better one, or until `seconds` have passed.
 
-    Without `wanted`, inspect once. Waiting is pointless if a Service is refused, or if a state depends on unread data.
-    Return the last inspection, the Services (all or the named one), their rows, and the rows without the wanted state.
+    Without `wanted`, inspect once. Stop early if a Service is refused, or if a state depends on unread data. Return the
+    last inspection, the Services (all or the named one), their rows, and the rows without the wanted state.
     """
     settings, end = read_settings(source, "--settings"), monotonic() + seconds
     # The details of a Service show all its findings, and its Events.
@@ -171,7 +171,7 @@ def _requests(service: ServiceSnapshot) -> Iterator[str]:
 def _objects(service: ServiceSnapshot, rows: Iterable[Row], inspection: Inspection) -> Iterator[str]:
     lines = list(map(line_of, rows))
     others = (obj for obj in inspection.snapshot.referring_to(service.item) if obj.key not in service.observed)
-    lines += (f"{obj.item}: routes to this Service, but wasn't created for it" for obj in others)
+    lines += (f"{obj.item} routes to this Service, but wasn't created for it" for obj in others)
     yield from lines or (() if inspection.snapshot.unseen() else ("nothing",))
 
 

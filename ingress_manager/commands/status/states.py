@@ -1,10 +1,10 @@
-"""The states that `status` shows: how close each exposed object is to serving, as Kubernetes reports it. Pure.
+"""The states that `status` shows: how close each exposed object is to serving, as Kubernetes reports it. No I/O.
 
-Each object of a Service has a row. A Service without objects has one if it is refused, or if no decision is possible. A
-state never claims more than is known: if data could not be read, it is UNKNOWN, or the best state that is certain.
+Each object of a Service has a row. A Service without objects has a row if it is refused or no decision is possible. A
+state never claims more than is known. If data could not be read, the state is the best one that is certain, or UNKNOWN.
 
 If the settings could not be read, there is no decision on a Service. Metacontroller's last Event then shows whether the
-Service is refused. Without an Event, its objects are assumed to be as requested.
+Service is refused. Without an Event, the Service's objects are assumed to be as requested.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -118,7 +118,7 @@ class Judge:
                 yield Row(item.namespace, item.name, *self._nothing_made(), entrance=entrance or None)
 
     def _gateways(self, obj: ObjectSnapshot) -> dict[str, Item | None]:
-        """Return the Gateways of an object and its ListenerSets, by namespace/name; None for one that wasn't read."""
+        """Return the Gateways of an object and of its ListenerSets, by namespace/name. Unread Gateways are None."""
         gateways = {label: self._around.items[GATEWAY].get(label) for label in attached_to(obj, GATEWAY)}
         for label in attached_to(obj, LISTENERSET):
             if listener_set := self._snapshot.objects.get((LISTENERSET, label)):
@@ -126,7 +126,7 @@ class Judge:
         return gateways
 
     def _shared_verdict(self, service: ServiceSnapshot) -> Verdict | None:
-        """Return the verdict that applies to all objects of a Service; None if each object needs a separate verdict."""
+        """Return the verdict on all objects of a Service, or None if each object needs a separate verdict."""
         if deletion := objects.deletion_of(service.item):
             return Verdict(State.WAITING, deletion)
         if service.refused:
@@ -135,7 +135,7 @@ class Judge:
         return self._reported(service) if service.decision is None else None
 
     def _reported(self, service: ServiceSnapshot) -> Verdict | None:
-        """Return a verdict from a Service's last Event and the times of changes; None if they indicate no problem."""
+        """Return a verdict if the last Event is current, if a sync is due, or if Events are unread; otherwise None."""
         if self._reports is None:
             return Verdict(State.UNKNOWN, "neither the settings nor Events could be read", unsure=True)
         report, changed = self._reports.get(service.service.metadata.uid), changed_at(service.item)
@@ -174,7 +174,7 @@ class Judge:
         if obj.kind == INGRESS:
             taken, otherwise = bool(addresses_of(obj.item)), "no controller of the Ingress's class has set an address"
         else:
-            taken, otherwise = surroundings.is_taken(obj), "no controller has accepted it"
+            taken, otherwise = surroundings.is_taken(obj), f"no controller has accepted {obj.item}"
         causes = "; ".join(finding.sentence for finding in findings if finding.kind.blocks is Blocks.TRAFFIC)
         if causes or not taken:
             return Verdict(State.ACCEPTED if taken else State.WAITING, causes or otherwise)

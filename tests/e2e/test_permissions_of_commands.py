@@ -1,4 +1,4 @@
-"""The table of the commands' rights is exact: each command runs with only its rights, and uses all of them."""
+"""The table of the commands' permissions is exact: each command runs with only these, and uses all of them."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from devcluster.control_plane import ControlPlane
 from devcluster.overlay import kustomize
 from devcluster.programs import gateway_api_crds
 from devcluster.story import Stage
-from ingress_manager.commands.reading.rights import RIGHTS, rights_of
+from ingress_manager.commands.reading.permissions import PERMISSIONS, permissions_of
 from tests.e2e.conftest import bare_plane
 from tests.e2e.objects import CONFIG_MAPS, ON, by_hand, create, give_address, made_for, ready_endpoint
 from tests.e2e.people import can, commands_of, editor_of, grant, kubeconfig_of, run, sh
@@ -109,11 +109,12 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
         """Run the command; return its exit status, whether something was unreadable, and its output."""
         ended = run(plane, command, *arguments, kubeconfig=kubeconfig)
         printed = ended.stdout + ended.stderr
-        return ended.returncode, "could not be read" in printed or "you lack the right" in printed, printed
+        return ended.returncode, "could not be read" in printed or "you don't have permission" in printed, printed
 
     status, unseen, printed = run_it()
     assert (status, unseen) == (2, True), printed
-    lines = [(each.right.split(), where) for where in RIGHTS for each in rights_of(command, where) if not each.option]
+    needed = [(each, where) for where in PERMISSIONS for each in permissions_of(command, where)]
+    lines = [(each.permission.split(), where) for each, where in needed if not each.option]
     rights = {(verb, resource, IN[where]) for (*verbs, resource), where in lines for verb in verbs}
     for namespace in {where for *_, where in rights}:
         here = [(verb, *resource.partition(".")[::2]) for verb, resource, where in rights if where == namespace]
@@ -131,7 +132,7 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
 
 def test_check_asks_the_api_server_whether_httproutes_may_have_what_profiles_add(plane: ControlPlane) -> None:
     printed = run(plane, "check").stdout
-    denied = dict(re.findall('✗ Gateway API: the API server rejects HTTPRoutes with profile "(.*?)": (.*)', printed))
+    denied = dict(re.findall('✗ Gateway API: the API server rejects HTTPRoutes of profile "(.*?)": (.*)', printed))
     assert "Must have port for Service reference" in denied.pop("mirrored")
     assert 'unknown field "spec.rules[0].filters[0].requestHeaderModifier.sets"' in denied.pop("typo")
     assert not denied, "the first is accepted"
@@ -177,12 +178,12 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
         plane.kubectl("create", "--filename=-", input=json.dumps(ready_endpoint(TEAM, name, "80-8080")))
     assert by_team(publish)[0] == 0
     give_address(Stage(cluster.api, TEAM), "shop")
-    until(wait, 0, "serving", "The settings could not be read: you lack the right to get deployments.apps")
+    until(wait, 0, "serving", "The settings could not be read: you don't have permission to get deployments.apps")
     until(everything, 0, "serving  team-a", "http://shop.example.com/")
     # A mistake: the Ingress stays, and the Event gives the reason. Once corrected, the Service is served again.
     by_team("kubectl annotate service shop ingress/path=/ 'ingress/routes=[{path: /}]'")
     until(everything, 0, "refused  team-a", "ingress/path", "has no effect", "[contradiction]")
-    until(one, 0, "[contradiction]", "Remove one of the annotations")
+    until(one, 0, "[contradiction]", "the one that has no effect")
     until(wait, 1, "Not serving: team-a/shop")
     by_team("kubectl annotate service shop ingress/routes-")
     until(wait, 0, "serving")
@@ -205,4 +206,4 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
 
 
 def test_no_command_that_reads_a_cluster_is_left_out() -> None:
-    assert {*ARGUMENTS} == {command for rights in RIGHTS.values() for each in rights for command in each.commands}
+    assert {*ARGUMENTS} == {command for rights in PERMISSIONS.values() for each in rights for command in each.commands}
