@@ -47,7 +47,7 @@ def create_app(settings_file: SettingsFile | None = None) -> Flask:
     settings, buckets = settings_file or from_environment(), Buckets()
 
     def reply(body: bytes) -> Answer:
-        return buckets.report(sync.answer(body, settings.settings, time.time()), time.time())
+        return buckets.throttle(sync.answer(body, settings.settings, time.time()), time.time())
 
     return make_app("/sync", reply, Metrics(settings))
 

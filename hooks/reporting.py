@@ -64,8 +64,8 @@ class Buckets:
                 del self._counts[next(iter(self._counts))]
         return is_enough
 
-    def report(self, answer: Answer, now: float) -> Answer:
-        """Return a 422 if a report of its problems is due, a 429 if too few tokens are left, or else `answer`."""
+    def throttle(self, answer: Answer, now: float) -> Answer:
+        """Return `answer`, or a 422 instead if a report of its problems is due, or a 429 if too few tokens are left."""
         metadata = answer.service.metadata if answer.service else UNIDENTIFIED
         if answer.status == 400:
             return answer if self.take(now, report_bucket(metadata)) else hold_back(answer, LATER_SECONDS)

@@ -32,7 +32,7 @@ def ingress_for(parent: Object) -> Object:
 
 
 def ask(buckets: Buckets, parent: Object, now: float = NOW, *made: Object, settings: Settings | None = None) -> Answer:
-    return buckets.report(answer(body(sync_request(parent, attached=[*made])), settings or Settings(), now), now)
+    return buckets.throttle(answer(body(sync_request(parent, attached=[*made])), settings or Settings(), now), now)
 
 
 def test_a_bucket_refills_and_the_least_recently_used_one_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_after_a_start_old_refusals_are_reported_slowly_without_delaying_new_one
     heapq.heapify(due)
     while due[0][0] < end:
         now, number = heapq.heappop(due)
-        answered = buckets.report(refused[number], now)
+        answered = buckets.throttle(refused[number], now)
         if answered.retry_after is not None:
             heapq.heappush(due, (now + answered.retry_after, number))
         reported += answered.status == 422
