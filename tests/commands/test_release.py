@@ -83,13 +83,15 @@ def test_no_annotation_is_removed_before_metacontroller_has_let_go(cluster: Clus
     del cluster.answers["events"][1]
     ended = run("release", "team-a/shop", "--apply")
     assert (ended.status, cluster.asked[-1], "ingress/http-" in ended.out) == (2, "get events", False)
-    assert "waiting until a new Event on Service team-a/shop reports [not-made] for Ingress team-a/shop" in ended.err
+    assert (
+        "still waiting until a new Event on Service team-a/shop reports [not-made] for Ingress team-a/shop" in ended.err
+    )
     assert "`ingress-manager release --without-event`, which waits a fixed time instead" in ended.err
     _, _, back = ended.err.partition("To undo the steps, run:\n")
     assert "  ingress-manager adopt team-a/shop --apply\n" in back
     cluster.answers["ingress"] = MADE | {"spec": {}}
     ended = run("release", "team-a/shop", "--apply", "--without-event")
-    assert (ended.status, "until Ingress team-a/shop has the planned spec" in ended.err) == (2, True)
+    assert (ended.status, "still waiting until Ingress team-a/shop has the planned spec" in ended.err) == (2, True)
 
 
 def test_more_objects_than_an_event_names_are_given_time(cluster: Cluster) -> None:

@@ -36,7 +36,7 @@ def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Sta
     stage.create_service("shop", ON)
     stage.until_event("shop", "doesn't exist yet")
     stage.annotate("shop", "yes")
-    stage.until_event("shop", "is not")
+    stage.until_event("shop", 'is not "true" or "false"')
     stage.annotate("shop", "false")
     published(stage, "later")
     stage.api.delete(SERVICES, "shop", stage.namespace)
@@ -152,7 +152,7 @@ def test_failing_services_delay_nobody(way: str, patches: int, cluster: DevClust
         if denied:
             stage.until("answers that hold back", lambda: answers_of(cluster, 429) > before + 10)
         stage.create_service("mistaken", {"ingress/http": "yes"})
-        stage.until_event("mistaken", "is not")
+        stage.until_event("mistaken", 'is not "true" or "false"')
         stage.annotate("mistaken", "true")
         stage.until_ingress("mistaken", "the Ingress of the corrected Service", lambda _: True)
         cluster.hook.stop()
