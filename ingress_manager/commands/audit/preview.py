@@ -7,7 +7,7 @@ from ingress_manager.commands.findings.claims import claims_of
 from ingress_manager.commands.findings.evidence import Evidence
 from ingress_manager.commands.findings.finding import Finding, Kind, Severity
 from ingress_manager.commands.findings.services import drifted, missing, refused
-from ingress_manager.commands.snapshot.drift import merged
+from ingress_manager.commands.snapshot.drift import field_differences, managed_parts, merged
 from ingress_manager.commands.snapshot.items import CLASS_KIND, Item
 from ingress_manager.commands.snapshot.objects import as_object
 from ingress_manager.commands.snapshot.services import Snapshot
@@ -92,13 +92,13 @@ def _removals(snapshot: Snapshot) -> Iterator[Finding]:
 def _change(snapshot: Snapshot, drift: Finding) -> Finding:
     """Return a drifted object's finding as MOVED if a host or path would no longer be served, or else as CHANGED."""
     obj = snapshot.objects[drift.key]
-    drift = replace(drift, sentence=drift.sentence.replace(" but should be ", " but would be "))
     if (service := snapshot.owner_of(obj)) is None:
         return _as(CHANGED, drift)
     after = merged(obj.item, service.desired[obj.key])
+    changes = listed([*field_differences(managed_parts(obj.item.object), after, "", "would")])
     metadata = {**obj.item.metadata, **after["metadata"]}
     kept = {*claims_of(as_object(Item({**obj.item.object, "metadata": metadata, "spec": after["spec"]})))}
     lost = list(dict.fromkeys(str(claim) for claim in claims_of(obj) if claim not in kept))
     if not lost:
-        return _as(CHANGED, drift)
-    return _as(MOVED, drift, f"{listed(lost)} would no longer be served as before: {drift.sentence}")
+        return _as(CHANGED, drift, changes)
+    return _as(MOVED, drift, f"{listed(lost)} would no longer be served as before: {changes}")

@@ -29,16 +29,16 @@ def differences(item: Item, desired: Object) -> list[str]:
     return [] if same_json(observed, expected) else [*field_differences(observed, expected, "")]  # most are equal
 
 
-def field_differences(observed: Any, desired: Any, path: str) -> Iterator[str]:
+def field_differences(observed: Any, desired: Any, path: str, verb: str = "should") -> Iterator[str]:
     if isinstance(observed, dict) and isinstance(desired, dict):
         for key in dict.fromkeys((*observed, *desired)):
-            step = f".{key}" if key.isidentifier() else f"[{quoted(key)}]"
-            yield from field_differences(observed.get(key), desired.get(key), f"{path}{step}".removeprefix("."))
+            below = f"{path}.{key}" if key.isidentifier() else f"{path}[{quoted(key)}]"
+            yield from field_differences(observed.get(key), desired.get(key), below.removeprefix("."), verb)
     elif isinstance(observed, list) and isinstance(desired, list) and len(observed) == len(desired):
         for number, (one, other) in enumerate(zip(observed, desired, strict=True)):
-            yield from field_differences(one, other, f"{path}[{number}]")
+            yield from field_differences(one, other, f"{path}[{number}]", verb)
     elif not same_json(observed, desired):
-        yield f"{path} is {_shown(observed)} but should be {_shown(desired)}"
+        yield f"{path} is {_shown(observed)} but {verb} be {_shown(desired)}"
 
 
 def _shown(value: Any) -> str:
