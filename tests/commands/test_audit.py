@@ -256,7 +256,7 @@ def test_a_cluster_that_does_not_know_httproutes_has_none(settings: WriteSetting
     assert "Metacontroller doesn't manage ListenerSets" in run("audit", "--current-settings", routes).out
 
 
-def test_missing_rights_are_reported_with_exit_status_2(settings: WriteSettings, cluster: Cluster) -> None:
+def test_missing_permissions_are_reported_with_exit_status_2(settings: WriteSettings, cluster: Cluster) -> None:
     cluster.says({"services": listing(BAD)}, NO)
     ended = run("audit")
     assert (ended.status, ended.out.splitlines()[0]) == (2, "0 findings. Services checked: 1, requesting exposure: 1.")
@@ -352,14 +352,14 @@ def test_a_merge(case: Object) -> None:
     assert case == given, "what was given is not changed"
 
 
-# With fewer rights, a user gets no additional findings or other states: each case is read without some of its parts.
+# With fewer permissions, a user gets no more findings or other states: each case is read without some of its parts.
 
 READ = [UNREAD_SETTINGS, INGRESS, HTTPROUTE, LISTENERSET, *SURROUNDING_RESOURCES]
 NAMESPACES = ["team", "team-a", "team-b", "routes"]
 
 
 def counted_by_object(findings: Iterable[Finding]) -> Counter[tuple[Kind, str, Key, Reason | None]]:
-    """Count findings by kind, item, other object and reason. Fewer rights must not yield additional findings."""
+    """Count findings by kind, item, other object and reason. Fewer permissions must not yield additional findings."""
     return Counter((one.kind, str(one.item), one.key, reason) for one in findings for reason in (*one.reasons, None))
 
 
@@ -368,7 +368,7 @@ def counted_by_object(findings: Iterable[Finding]) -> Counter[tuple[Kind, str, K
     st.frozensets(st.sampled_from(READ), max_size=3),
     st.frozensets(st.sampled_from(NAMESPACES), max_size=2),
 )
-def test_fewer_rights_yield_no_other_finding(case: Case, kinds: frozenset[str], namespaces: frozenset[str]) -> None:
+def test_fewer_permissions_add_no_finding(case: Case, kinds: frozenset[str], namespaces: frozenset[str]) -> None:
     whole, part = dumps.looked(case).findings, dumps.looked(case, kinds, namespaces).findings
     assert counted_by_object(part) <= counted_by_object(whole)
     deleted = {str(finding.item) for finding in whole if "delete" in finding.command}
@@ -381,7 +381,7 @@ def states_in(seen: Inspection) -> dict[tuple[str, ...], State]:
 
 
 @pytest.mark.parametrize("case", golden.cases_in(cases.STATUSES), ids=lambda case: case.name)
-def test_fewer_rights_yield_a_weaker_state_or_unknown_and_never_another_one(case: Case) -> None:
+def test_fewer_permissions_yield_a_weaker_state_or_unknown_and_never_another_one(case: Case) -> None:
     before = states_in(dumps.looked(case))
     # Without the settings, Events determine the state: tests/commands/test_status.py.
     for kind in {*READ} - {UNREAD_SETTINGS}:

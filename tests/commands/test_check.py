@@ -120,9 +120,9 @@ class Installed(Cluster):
                     raise KubectlFailed(message)
             return ""
         if arguments[0] == "create":
-            rights = [Access(**review["spec"]["resourceAttributes"]) for review in json.loads(stdin)["items"]]
-            answers = {Access(*right): allowed for *right, allowed in self.case.get("rights", ())}
-            return " ".join(str(answers.get(right, right not in NEVER)).lower() for right in rights)
+            wanted = [Access(**review["spec"]["resourceAttributes"]) for review in json.loads(stdin)["items"]]
+            answers = {Access(*access): allowed for *access, allowed in self.case.get("permissions", ())}
+            return " ".join(str(answers.get(access, access not in NEVER)).lower() for access in wanted)
         for option in PRINTED.keys() & {*arguments}:
             return str(self.case.get(PRINTED[option], ""))
         if any("tls" in argument for argument in arguments[:-1]):
@@ -156,16 +156,16 @@ def test_it_says_that_all_is_well() -> None:
     assert ended.out.endswith("\n\nAll is well: 10 ok.\n")
 
 
-@pytest.mark.parametrize("right", [right.permission for right in permissions_of("check")])
-def test_unreadable_objects_are_unknown_and_cause_no_other_finding(right: str, cluster: Installed) -> None:
-    resource = right.rsplit(maxsplit=1)[-1]
+@pytest.mark.parametrize("permission", [needed.permission for needed in permissions_of("check")])
+def test_unreadable_objects_are_unknown_and_cause_no_other_finding(permission: str, cluster: Installed) -> None:
+    resource = permission.rsplit(maxsplit=1)[-1]
     failed = {
         "Event shop message": "sync hook failed: http error: connection refused",
         "Event shop lastTimestamp": "2026-01-04T00:00:00Z",
     }
     short = resource.partition(".")[0]
     asked = {"subjectaccessreviews": "create", "services/proxy": "--raw", "secrets": "secret"}.get(short, short)
-    asked = "--dry-run=server" if right.startswith("create httproutes") else asked
+    asked = "--dry-run=server" if permission.startswith("create httproutes") else asked
     cluster.becomes({"unread": [asked, resource], "set": failed if short == "ingresses" else {}})
     ended = run("check")
     assert ended.status == (0 if asked == "--raw" else 2)

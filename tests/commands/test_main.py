@@ -48,7 +48,7 @@ EXAMPLE = re.compile(r"(?:^ +|[|;] )ingress-manager ([^>|;\n]*?)(?: {3}.*| [>|;]
 
 
 @pytest.mark.parametrize("command", ["", *sorted(commands.commands)])
-def test_every_help_text_has_valid_examples_exit_statuses_and_rights(command: str) -> None:
+def test_every_help_text_has_valid_examples_exit_statuses_and_permissions(command: str) -> None:
     text = run(*filter(None, [command]), "--help").out
     help_text = " ".join(text.split())
     assert bool(command) == ("Exit status: 0" in help_text)
@@ -67,8 +67,9 @@ def test_every_help_text_has_valid_examples_exit_statuses_and_rights(command: st
     # tests/e2e checks on a cluster that these are right.
     _, _, lines = text.partition("Permissions that it needs on a cluster")
     assert bool(lines) == bool(permissions_of(command))
-    for right in permissions_of(command):
-        assert re.search(rf"^ +{right.permission.partition('.')[0]} .*{re.escape(right.purpose)}$", lines, re.MULTILINE)
+    for needed in permissions_of(command):
+        shown = needed.permission.partition(".")[0]
+        assert re.search(rf"^ +{shown} .*{re.escape(needed.purpose)}$", lines, re.MULTILINE)
 
 
 def on_a_terminal(*command: str, **environment: str) -> str:

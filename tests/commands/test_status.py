@@ -69,7 +69,7 @@ def test_what_a_cluster_exposes_is_printed_in_each_form(cluster: Cluster) -> Non
         (INGRESSES, "unknown", "Ingress team-a/shop may be missing: not all Ingresses could be read"),
     ],
 )
-def test_a_missing_right_changes_no_state(unread: str, state: str, sentence: str, cluster: Cluster) -> None:
+def test_a_missing_permission_changes_no_state(unread: str, state: str, sentence: str, cluster: Cluster) -> None:
     answers = {resource: answer for resource, answer in ALL.items() if resource != unread}
     cluster.says(answers, "Error from server (Forbidden): no")
     ended = run("status", *NO_SETTINGS, "-o", "json")

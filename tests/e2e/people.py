@@ -1,4 +1,4 @@
-"""Users with limited rights, such as tenants; visitors who send requests continuously; and requests in the audit log.
+"""Users with few permissions, such as tenants; visitors who send requests continuously; and requests in the audit log.
 
 Scripts run with this kubectl and `ingress-manager` on PATH.
 """
@@ -26,7 +26,7 @@ from tests.e2e.objects import CLUSTER_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, RO
 
 
 def grant(api: Api, account: tuple[str, str], role: str, rules: list[Object], namespace: str | None) -> None:
-    """Grant rights to a ServiceAccount, given as (namespace, name), in a namespace, or in all with None."""
+    """Grant permissions to a ServiceAccount, given as (namespace, name), in a namespace, or in all with None."""
     roles, bindings = (ROLES, ROLE_BINDINGS) if namespace else (CLUSTER_ROLES, CLUSTER_BINDINGS)
     create(api, roles, role, namespace, rules=rules)
     subject = {"kind": "ServiceAccount", "namespace": account[0], "name": account[1]}
@@ -47,24 +47,24 @@ def editor_of(plane: ControlPlane, namespace: str, folder: Path) -> Path:
     config["users"][0]["user"] |= {"as": "developer", "as-groups": [namespace]}
     config["contexts"][0]["context"]["namespace"] = namespace
     path.write_text(yaml.safe_dump(config))
-    wait_for(lambda: can(plane, path, "create secrets"), 30, what="the rights of `edit`")
+    wait_for(lambda: can(plane, path, "create secrets"), 30, what="the permissions of `edit`")
     return path
 
 
-def can(plane: ControlPlane, kubeconfig: Path, right: str) -> bool:
-    return sh(plane, f"kubectl auth can-i {right}", kubeconfig=kubeconfig, check=False).returncode == 0
+def can(plane: ControlPlane, kubeconfig: Path, permission: str) -> bool:
+    return sh(plane, f"kubectl auth can-i {permission}", kubeconfig=kubeconfig, check=False).returncode == 0
 
 
-def tenant_of(plane: ControlPlane, namespace: str, *, rights: Sequence[Resource] = (SERVICES,)) -> Api:
-    """Return a client of a ServiceAccount that has all rights to these resources in the namespace, and no others."""
+def tenant_of(plane: ControlPlane, namespace: str, *, resources: Sequence[Resource] = (SERVICES,)) -> Api:
+    """Return a client of a ServiceAccount with all permissions for these resources in the namespace, and no others."""
     create(plane.api, SERVICE_ACCOUNTS, "tenant", namespace)
     rules = [
         {"apiGroups": [each.api_version.rpartition("/")[0]], "resources": [each.plural], "verbs": ["*"]}
-        for each in rights
+        for each in resources
     ]
     grant(plane.api, (namespace, "tenant"), "tenant", rules, namespace)
     api = Api(plane.url, plane.api.service_account_token(namespace, "tenant"), plane.ca_file)
-    wait_for(lambda: said(lambda: api.list(rights[0], namespace)) is None, 30, what="the tenant's rights")
+    wait_for(lambda: said(lambda: api.list(resources[0], namespace)) is None, 30, what="the tenant's permissions")
     return api
 
 

@@ -99,7 +99,7 @@ def test_adopt_waits_until_metacontroller_has_seen_the_service(cluster: DevClust
 
 
 def mover(plane: ControlPlane, namespace: str, folder: Path) -> Path:
-    """Return the kubeconfig of a user who has the rights in a namespace that the page's commands grant."""
+    """Return the kubeconfig of a user who has the permissions in a namespace that the page's commands grant."""
     create(plane.api, SERVICE_ACCOUNTS, "mover", namespace)
     apply, *bindings = commands(namespace, "mover")
     file = folder / "mover.yaml"

@@ -62,8 +62,8 @@ ANNOTATED = {"annotations": {"kubernetes.io/ingress.class": GATEWAY_CLASS}}
 
 
 def test_ambiguous_ingresses_are_denied(cluster: DevCluster, stage: Stage, victim: Stage, host: str) -> None:
-    rights = [SERVICES, INGRESSES]
-    tenant = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, stage.namespace, rights=rights)))
+    resources = [SERVICES, INGRESSES]
+    tenant = stage.exits.enter_context(closing(tenant_of(cluster.control_plane, stage.namespace, resources=resources)))
 
     def denied(name: str, service: str, port: int | str = PORT, spec: Object = BY_CLASS, **metadata: Any) -> str:
         """Create an Ingress, and return which of its names is ambiguous, or "" if it is accepted."""

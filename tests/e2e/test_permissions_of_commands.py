@@ -81,11 +81,11 @@ def plane() -> Iterator[ControlPlane]:
 
 
 One = tuple[str, str, str | None]
-"""A right: verb, resource and namespace, or None for all namespaces."""
+"""A permission: verb, resource and namespace, or None for all namespaces."""
 
 
 def used(plane: ControlPlane, user: str) -> set[One]:
-    """Return the rights used by a user's allowed requests, without those that everybody has, such as the version."""
+    """Return the permissions that a user's allowed requests used, except what everybody has, such as the version."""
     found = set()
     for event in plane.audit_events():
         about = event.get("objectRef", {})
@@ -98,7 +98,7 @@ def used(plane: ControlPlane, user: str) -> set[One]:
 
 
 @pytest.mark.parametrize("command", ARGUMENTS)
-def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_command_uses_all_the_permissions_of_the_table(command: str, plane: ControlPlane, tmp_path: Path) -> None:
     name = f"{command}-{time.monotonic_ns()}"  # of its own, if the test is tried once more
     create(plane.api, SERVICE_ACCOUNTS, name, READERS)
     kubeconfig = kubeconfig_of(plane, READERS, name, tmp_path)
@@ -113,21 +113,21 @@ def test_a_command_uses_all_the_rights_of_the_table(command: str, plane: Control
 
     status, unseen, printed = run_it()
     assert (status, unseen) == (2, True), printed
-    needed = [(each, where) for where in PERMISSIONS for each in permissions_of(command, where)]
-    lines = [(each.permission.split(), where) for each, where in needed if not each.option]
-    rights = {(verb, resource, IN[where]) for (*verbs, resource), where in lines for verb in verbs}
-    for namespace in {where for *_, where in rights}:
-        here = [(verb, *resource.partition(".")[::2]) for verb, resource, where in rights if where == namespace]
+    needed = [(each, where) for where in PERMISSIONS for each in permissions_of(command, where) if not each.option]
+    lines = [(each.permission.split(), where) for each, where in needed]
+    permissions = {(verb, resource, IN[where]) for (*verbs, resource), where in lines for verb in verbs}
+    for namespace in {where for *_, where in permissions}:
+        here = [(verb, *resource.partition(".")[::2]) for verb, resource, where in permissions if where == namespace]
         rules = [{"apiGroups": [group], "resources": [plural], "verbs": [verb]} for verb, plural, group in here]
         grant(plane.api, (READERS, name), name, rules, namespace)
-    for _ in range(5):  # new rights take a moment to become effective
+    for _ in range(5):  # new permissions take a moment to become effective
         status, unseen, printed = run_it()
         if not unseen:
             break
     assert (status in {0, 1}, unseen) == (True, False), printed
-    # A right used in one namespace may be granted in all of them.
+    # A permission used in one namespace may be granted in all of them.
     asked = used(plane, f"system:serviceaccount:{READERS}:{name}")
-    assert {each if each in rights else (*each[:2], None) for each in asked} == rights
+    assert {each if each in permissions else (*each[:2], None) for each in asked} == permissions
 
 
 def test_check_asks_the_api_server_whether_httproutes_may_have_what_profiles_add(plane: ControlPlane) -> None:
@@ -206,4 +206,4 @@ def test_a_team_with_edit_and_nothing_else_follows_its_page(cluster: DevCluster,
 
 
 def test_no_command_that_reads_a_cluster_is_left_out() -> None:
-    assert {*ARGUMENTS} == {command for rights in PERMISSIONS.values() for each in rights for command in each.commands}
+    assert {*ARGUMENTS} == {command for needs in PERMISSIONS.values() for each in needs for command in each.commands}

@@ -27,13 +27,13 @@ DRY = {"dryRun": "All"}
 
 @pytest.fixture(scope="module")
 def tenant(empty_cluster: ControlPlane) -> Iterator[Api]:
-    """Yield a client with all rights to these kinds, on an API server that enforces the policies."""
+    """Yield a client with all permissions to these kinds, on an API server that enforces the policies."""
     plane = empty_cluster
     for policy in POLICIES:
         plane.kubectl("apply", "--filename", str(REPOSITORY / f"{policy}.yaml"))
     create(plane.api, NAMESPACES, NAMESPACE)
-    rights = [*SPECS, *(kind._replace(plural=f"{kind.plural}/status") for kind in (SERVICES, INGRESSES))]
-    with contextlib.closing(tenant_of(plane, NAMESPACE, rights=rights)) as api:
+    resources = [*SPECS, *(kind._replace(plural=f"{kind.plural}/status") for kind in (SERVICES, INGRESSES))]
+    with contextlib.closing(tenant_of(plane, NAMESPACE, resources=resources)) as api:
         for resource, spec in SPECS.items():
             create(api, resource, "shop", NAMESPACE, spec=spec)
         probes = [partial(dry_patch, api, resource, with_fields(resource, 9)) for resource in SPECS]

@@ -46,7 +46,7 @@ def test_a_strangers_ingress_is_never_written_to(cluster: DevCluster, stage: Sta
     assert ("create", "shop", 409) in write_requests(cluster, stage.namespace)
 
 
-def test_traefik_uses_exactly_its_rights_and_writes_only_status(serving: DevCluster) -> None:
+def test_traefik_uses_exactly_its_permissions_and_writes_only_status(serving: DevCluster) -> None:
     role, *_ = yaml.safe_load_all((REPOSITORY / "gateway/gateway-api/rbac.yaml").read_text(encoding="utf-8"))
     granted = {kind for rule in role["rules"] if "watch" in rule["verbs"] for kind in rule["resources"]}
     watched = {"endpointslices", "ingressclasses", "ingresses", "nodes", "secrets", "services"}
@@ -70,7 +70,7 @@ def test_a_recreated_service_soon_has_its_ingress(cluster: DevCluster, stage: St
 
 @pytest.fixture
 def server_side(metacontroller: None, cluster: DevCluster) -> Iterator[None]:  # noqa: ARG001 - skips without it
-    """Run Metacontroller with server-side apply and full rights, as its own manifests do."""
+    """Run Metacontroller with server-side apply and full permissions, as its own manifests do."""
     binding, account = ("clusterrolebinding", "metacontroller-all"), f"--serviceaccount={engines.NAME}:{engines.NAME}"
     cluster.control_plane.kubectl("create", *binding, "--clusterrole=cluster-admin", account)
     before = cluster.engine.command

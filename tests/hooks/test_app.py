@@ -111,11 +111,10 @@ def test_a_removal_is_logged_and_counted_with_its_service_and_reason(capsys: Cap
 
 
 BUG = (500, "text/plain; charset=utf-8", f"500 Internal Server Error: {app.BUG}\n")
+BROKEN = ["sync.answer", "Buckets.throttle", "Metrics.count", "log_answer", "generate_latest"]
 
 
-@pytest.mark.parametrize(
-    "broken", ["sync.answer", "Buckets.throttle", "Metrics.count", "log_answer", "generate_latest"]
-)
+@pytest.mark.parametrize("broken", BROKEN)
 def test_a_bug_is_answered_500_and_logged(broken: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     client = client_of(Settings())
     monkeypatch.setattr(f"hooks.app.{broken}", MagicMock(side_effect=ZeroDivisionError("the secret of the bug")))

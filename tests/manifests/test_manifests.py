@@ -73,7 +73,7 @@ def test_every_policy_is_enforced_and_one_line_of_the_readme_leaves_one_out() ->
     assert left == [item for item in objects if item["metadata"]["name"] != "ingress-manager-size"]
 
 
-def test_a_metacontroller_in_another_namespace_gets_the_rights_and_may_call_the_hook() -> None:
+def test_a_metacontroller_in_another_namespace_gets_the_permissions_and_may_call_the_hook() -> None:
     objects = build(ELSEWHERE)
     [subject] = one(objects, "ClusterRoleBinding", "ingress-manager")["subjects"]
     [peer] = one(objects, "NetworkPolicy", "ingress-manager")["spec"]["ingress"][0]["from"]
@@ -201,7 +201,7 @@ def test_invalid_domains_and_changed_lines_are_refused(text: str, domain: str, s
 LOOKING = ("audit", "check", "render", "status")
 LEFT_OUT = {("list", "secrets"), ("get", "secrets"), ("get", "services/proxy")}
 LEFT_OUT |= {("create", "httproutes.gateway.networking.k8s.io")}
-"""Rights that other roles grant, to those who need them."""
+"""Permissions that other roles grant, to those who need them."""
 
 TO_VIEW = (
     "decoratorcontrollers.metacontroller.k8s.io",
@@ -213,7 +213,7 @@ TO_VIEW = (
 """Resources that Kubernetes' role `view` doesn't include."""
 
 QUESTION = ("create", "subjectaccessreviews.authorization.k8s.io")
-"""A user asks for their rights by creating an object that the API server doesn't store."""
+"""A user asks for their permissions by creating an object that the API server doesn't store."""
 
 
 def granted(rules: Iterable[Object]) -> set[tuple[str, str]]:
@@ -228,8 +228,8 @@ def granted(rules: Iterable[Object]) -> set[tuple[str, str]]:
 
 
 def needed(commands: Iterable[str], *where: str) -> set[tuple[str, str]]:
-    rights = (each.permission.split() for command in commands for each in permissions_of(command, *where))
-    return {(verb, resource) for *verbs, resource in rights for verb in verbs}
+    permissions = (each.permission.split() for command in commands for each in permissions_of(command, *where))
+    return {(verb, resource) for *verbs, resource in permissions for verb in verbs}
 
 
 def test_viewers_get_what_the_commands_need_without_writing_or_reading_secrets() -> None:
@@ -254,7 +254,7 @@ def test_the_mover_of_the_page_has_what_adopt_and_release_need_and_no_more() -> 
     roles = yaml.safe_load_all((REPOSITORY / "docs/commands/examples/mover.yaml").read_text(encoding="utf-8"))
     namespace, beside_the_hook = (granted(role["rules"]) for role in roles)
     assert namespace == needed(("adopt", "release"), "each namespace")
-    # By the hook's name, because searching for it needs rights in the whole cluster.
+    # By the hook's name, because searching for it needs permissions in the whole cluster.
     assert beside_the_hook == {("get", "deployments.apps"), ("get", "configmaps")}
 
 
