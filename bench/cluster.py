@@ -34,7 +34,7 @@ def cluster_section(engine: str, count: int, progress: Progress) -> Section:
 
 
 def catch_up(cluster: DevCluster, count: int, progress: Progress) -> list[Figure]:
-    """Measure the engine's creates per second, then those of direct requests. Return both rates and their ratio."""
+    """Measure creates per second, by the engine and then directly. Return both rates and their ratio."""
     progress("catching up")
     cluster.engine.start()
     # Measured from the first Ingress on, because starting and leader election say nothing about the speed.

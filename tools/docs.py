@@ -41,10 +41,7 @@ def settings(type_: type[msgspec.Struct], left_out: Collection[str] = ()) -> str
 def fields(
     types: dict[str, Any], name: str, left_out: Collection[str] = (), prefix: str = ""
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, meaning and default of each field of a type, except `left_out`.
-
-    Each name begins with `prefix`. Fields of nested types in SHOWN_INSIDE are included.
-    """
+    """Yield (`prefix` + name, meaning, default) for each field of a type, and of nested types in SHOWN_INSIDE."""
     for field, described in types[name]["properties"].items():
         if field in left_out:
             continue

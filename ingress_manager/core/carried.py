@@ -36,7 +36,7 @@ def carry(basis: Basis, for_controllers: Mapping[str, str]) -> Carried:
         copied = {key: present[key] for key in limits if key in present and key not in effective.added_with_tls}
         basis.problems.extend(filter(None, [why_not_copied(key, value, limits) for key, value in copied.items()]))
     configured = effective.added_with_tls if basis.tls else effective.annotations
-    if copied:  # copied alternatives replace configured annotations; if protective, check_left_behind refuses them
+    if copied:  # copied alternatives replace configured annotations; if protective, the Service is refused
         configured = {k: v for k, v in configured.items() if protects(k) or ALTERNATIVES.get(k) not in copied}
     from_settings = {"Ingress": configured} if effective.makes_ingresses else {}
     if gateway and gateway.listener_sets and basis.tls:

@@ -94,7 +94,7 @@ def check_class_reads(basis: Basis, ingress_class: str | None, carried: Carried)
 def check_httproutes_express(basis: Basis, carried: Carried) -> None:
     """Add a problem for each annotation that changes an Ingress's responses, but has no effect on HTTPRoutes.
 
-    Protective annotations from the settings are checked here; `check_left_behind` checks those of the Service.
+    Protective annotations from the settings are checked here; `check_left_behind` checks the Service's own.
     """
     at_root = all(resolve_path(basis.requested, route) == ("/", "Prefix") for route in basis.requested.routes)
     for key, value in carried.for_ingress.items():

@@ -36,12 +36,12 @@ def fill_in(template: str, service: str, namespace: str, star: str) -> str:
     return template.replace("{service}", service).replace("{namespace}", namespace).replace(STAR_FIELD, star)
 
 
-def wrong_template(check: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
-    """Return the mistake in a template, or "": an unknown placeholder, or what `check` finds after filling it in."""
+def wrong_template(wrong: Check, placeholders: Sequence[str], service: str, namespace: str, text: str) -> str:
+    """Return the mistake in a template, or "": an unknown placeholder, or what `wrong` finds after filling it in."""
     filled_in = fill_in(text, service, namespace, namespace)
     if "{" in filled_in:
         return f"may contain no placeholders other than {' and '.join(placeholders)}"
-    end = check(filled_in)
+    end = wrong(filled_in)
     return f"(with its placeholders replaced) {end}" if end and filled_in != text else end
 
 

@@ -123,8 +123,8 @@ wrong_namespace = check((lambda name: not _NAMESPACE.fullmatch(name), f"must be 
 def wrong_path(path: str, path_type: str) -> str:
     """Return the mistake in a path, or "" if the path is absolute (RFC 3986) and means the same to every server.
 
-    With ImplementationSpecific, the path may be a regular expression, but without characters that could end a
-    word in a controller's configuration.
+    With ImplementationSpecific, the path may be a regular expression, but without characters that could end a word in a
+    controller's configuration.
     """
     if path == "/":
         return ""  # the most common path
